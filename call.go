@@ -159,16 +159,34 @@ func writeBody(s *request.Submission, milliseconds int64, scheme string) (err er
 	return err
 }
 
-// answered reports whether a call that was prepared is recorded and did not end without a
-// signature: it is answered whatever a Decider says now.
-func (e *Engine) answered(ctx context.Context, s *request.Submission) bool {
-	if s == nil || s.Task == nil || s.Caller == nil || e.config.Store == nil || identifyCall(s) != nil {
-		return false
+// answered returns nil if a call that was refused is recorded and did not end without a
+// signature: it is answered whatever a Decider says now. Otherwise it returns the refusal, or
+// the error of a store that cannot say.
+func (e *Engine) answered(ctx context.Context, s *request.Submission, refusal error) error {
+	if s == nil || s.Task == nil || s.Caller == nil || e.config.Store == nil {
+		return refusal
+	}
+	if err := identifyCall(s); err != nil {
+		return err
 	}
 	at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
-	if err != nil || at == 0 || writeBody(s, at, scheme) != nil {
-		return false
+	switch {
+	case err != nil:
+		return err
+	case at == 0:
+		return refusal
 	}
-	recorded := e.recorded(ctx, s)
-	return recorded != nil && (recorded.Waiting || recorded.Status == string(activity.StatusCompleted))
+	if err := writeBody(s, at, scheme); err != nil {
+		return err
+	}
+	recorded, err := e.recorded(ctx, s, nil)
+	switch {
+	case err != nil:
+		return err
+	case recorded == nil && errors.Is(refusal, access.ErrDenied): // by a limit that this very call was charged to
+		return e.decideCall(ctx, s, e.records.Spent(s.Request.Fingerprint))
+	case recorded == nil || !recorded.Waiting && recorded.Status != string(activity.StatusCompleted):
+		return refusal
+	}
+	return nil
 }

@@ -123,7 +123,10 @@ func (c *Caller) Prepare(ctx context.Context, organizationID string, intent acti
 	if err == nil {
 		err = c.engine.prepareCall(ctx, s, c.engine.spentSoFar())
 	}
-	if err != nil && !c.engine.answered(ctx, s) {
+	if err != nil {
+		err = c.engine.answered(ctx, s, err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &Prepared{c.engine, s}, nil
@@ -135,7 +138,10 @@ func (c *Caller) Sign(ctx context.Context, organizationID string, intent activit
 	if err != nil {
 		return nil, err
 	}
-	if err := c.engine.prepareCall(ctx, s, nil); err != nil && !c.engine.answered(ctx, s) {
+	if err = c.engine.prepareCall(ctx, s, nil); err != nil {
+		err = c.engine.answered(ctx, s, err)
+	}
+	if err != nil {
 		if c.user != nil || c.engine.config.Policy != nil {
 			c.engine.observed(ctx, s, err)
 		}

@@ -97,11 +97,11 @@ func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	if err := e.prepareTask(ctx, s); err != nil {
 		return err
 	}
-	err := e.decide(ctx, s, e.records.Spent(s.Request.Fingerprint))
-	if err != nil && e.recorded(ctx, s) != nil {
-		return nil
+	if err := e.decide(ctx, s, e.records.Spent(s.Request.Fingerprint)); err != nil {
+		_, err = e.recorded(ctx, s, err)
+		return err
 	}
-	return err
+	return nil
 }
 
 // admit performs steps 1 to 3.
@@ -175,10 +175,7 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 	var limited error
 	for range records.BeginAttempts {
 		if err := e.decide(ctx, s, spent); err != nil {
-			if recorded := e.recorded(ctx, s); recorded != nil {
-				return recorded, nil
-			}
-			return nil, err
+			return e.recorded(ctx, s, err)
 		}
 		s.Charges = store.Charges{By: s.ChargedBy(), List: s.Decision.Charges}
 		if s.Waits {
@@ -202,25 +199,27 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 	return nil, refuse.Store(limited)
 }
 
-// recorded returns the recorded activity of a request that a Decider refuses, or nil:
+// recorded returns the recorded activity of a request that a Decider refuses, or the refusal:
 // a client that lost the answer can still get it, whatever limits, times and approvals
-// say now. A plain Policy is asked for each reading.
-func (e *Engine) recorded(ctx context.Context, s *request.Submission) *store.Activity {
+// say now. If the store cannot say whether there is one, its error is returned: the refusal
+// would be final. A plain Policy is asked for each reading.
+func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal error) (*store.Activity, error) {
 	if _, ok := e.config.Policy.(access.Decider); !ok {
-		return nil
+		return nil, refusal
 	}
 	claim := e.records.Claim(s.Request)
 	claim.Now = e.config.Now()
 	recorded, err := store.Recorded(ctx, e.config.Store, claim)
 	switch {
-	case err != nil || recorded == nil:
-		return nil
-	case s.Caller.Stamp == nil:
-		return recorded // the body names the caller
+	case err != nil:
+		return nil, refuse.Store(err)
+	case recorded == nil:
+		return nil, refusal
+	case s.Caller.Stamp == nil: // the body names the caller
 	case recorded.SubmittedBy != string(s.Caller.Member.Credential.ID()):
-		return nil
+		return nil, refusal
 	}
-	return recorded
+	return recorded, nil
 }
 
 // takesRequests refuses all requests if the engine has no directory.

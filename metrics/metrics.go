@@ -10,7 +10,7 @@
 //	countersign_request_duration_seconds{operation}          histogram of whole requests
 //	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and the ones that Describe, WatchKeys, WatchReady, WatchLogs, WatchEvents and ObserveService
+// and the ones that Describe, WatchKeys, WatchReady, WatchConfiguration, WatchLogs, WatchEvents and ObserveService
 // add.
 //
 // The outcome is completed, waiting (for approvals), repeated (answered from the record),
@@ -186,6 +186,24 @@ func (m *Metrics) WatchReady(ready func() bool) {
 		}
 		return 0
 	})
+}
+
+// WatchConfiguration adds
+//
+//	countersign_configuration_older_since_seconds    since when what is in force is older than its file, as Unix time; 0 if it is not
+//	countersign_reload_failures_total                how often a reload failed, or was given up
+//
+// Both functions are called at each scrape. WatchConfiguration may be called only once.
+func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func() uint64) {
+	m.gauge("countersign_configuration_older_since_seconds", "Since when what is in force is older than its file, as Unix time; 0 if it is not.", func() float64 {
+		if since := olderSince(); !since.IsZero() {
+			return float64(since.Unix())
+		}
+		return 0
+	})
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "countersign_reload_failures_total", Help: "How often a reload failed, or was given up; the log has the cause.",
+	}, func() float64 { return float64(failures()) }))
 }
 
 // WatchLogs adds

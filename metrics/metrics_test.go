@@ -148,6 +148,19 @@ func TestWatchKeys(t *testing.T) {
 	}
 }
 
+// TestWatchConfiguration checks that the age and the failures are read at each scrape.
+func TestWatchConfiguration(t *testing.T) {
+	observer := metrics.New()
+	var older time.Time
+	observer.WatchConfiguration(func() time.Time { return older }, func() uint64 { return 7 })
+	for _, want := range []string{"countersign_configuration_older_since_seconds 0\n", "countersign_configuration_older_since_seconds 1e+06\n"} {
+		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_reload_failures_total 7\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+		older = time.Unix(1_000_000, 0)
+	}
+}
+
 // TestWatchLogs checks that conflicts and failed writes are read at each scrape.
 func TestWatchLogs(t *testing.T) {
 	observer := metrics.New()

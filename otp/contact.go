@@ -13,22 +13,22 @@ const (
 	maxLocalPart = 64
 )
 
-// canonicalContact returns the form of a contact that messages are sent to, and the
-// form by which limits count it. The latter also ignores the case of the local part,
-// since hardly any mail server distinguishes Ann from ann.
-func canonicalContact(kind Type, contact string) (canonical, counted string, err error) {
+// canonicalContact returns the form of a contact by which a policy judges it, limits count it,
+// messages are sent to it, and tokens name it. It is in lower case, since hardly any mail
+// server distinguishes Ann from ann. What else leads to one mailbox, such as ann+1@ or a.nn@
+// with some providers, only the provider knows.
+func canonicalContact(kind Type, contact string) (canonical string, err error) {
+	reason, rule := ErrPhone, ""
 	if kind == TypeSMS {
-		if !e164.MatchString(contact) {
-			return "", "", &ParameterError{Parameter: "contact", Kind: ErrPhone,
-				Rule: "not an E.164 phone number: expected a plus sign, the country code and the number, 7 to 15 digits in total, such as +4915112345678"}
-		}
-		return contact, contact, nil
+		canonical, rule = canonicalPhone(contact)
+	} else {
+		reason = ErrEmail
+		canonical, rule = canonicalEmail(contact)
 	}
-	canonical, rule := canonicalEmail(contact)
 	if rule != "" {
-		return "", "", &ParameterError{Parameter: "contact", Kind: ErrEmail, Rule: rule}
+		return "", &ParameterError{Parameter: "contact", Kind: reason, Rule: rule}
 	}
-	return canonical, strings.ToLower(canonical), nil
+	return strings.ToLower(canonical), nil
 }
 
 // canonicalEmail returns a bare address with its domain in the ASCII form of IDNA,

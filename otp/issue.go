@@ -59,12 +59,12 @@ func (i *Issue) hash(organizationID string, request *Request, code string) (err 
 	if i.code.Hash, err = keyed(secret, labelCode, organizationID, i.code.ID, code); err != nil {
 		return err
 	}
-	if i.code.To, err = keyed(secret, labelContact, organizationID, kind, i.set.counted); err != nil {
+	if i.code.To, err = keyed(secret, labelContact, organizationID, kind, i.set.contact); err != nil {
 		return err
 	}
 	userParts := []string{labelUser, organizationID, user}
 	if user == "" {
-		userParts = []string{labelAnonymous, organizationID, kind, i.set.counted}
+		userParts = []string{labelAnonymous, organizationID, kind, i.set.contact}
 	}
 	if i.code.User, err = keyed(secret, userParts...); err != nil {
 		return err
@@ -113,6 +113,9 @@ func (i *Issue) compose(organizationID, code string) (err error) {
 	}
 	return err
 }
+
+// Contact returns the contact in the form in which the message is sent to it.
+func (i *Issue) Contact() string { return i.set.contact }
 
 // ID returns the id of the one-time password, a UUID.
 func (i *Issue) ID() string { return i.code.ID }

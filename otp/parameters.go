@@ -39,7 +39,6 @@ const magicLinkVerb = "%s"
 // settings are the checked parameters of a request, with their defaults.
 type settings struct {
 	contact      string // where the message is sent
-	counted      string // the form of the contact that limits count
 	length       int
 	alphanumeric bool
 	expiration   time.Duration
@@ -57,7 +56,7 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 	if err := s.checkType(r.Type); err != nil {
 		return set, err
 	}
-	if set.contact, set.counted, err = canonicalContact(r.Type, r.Contact); err != nil {
+	if set.contact, err = canonicalContact(r.Type, r.Contact); err != nil {
 		return set, err
 	}
 	if r.Type == TypeSMS {

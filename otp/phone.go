@@ -34,6 +34,38 @@ var costlyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return patterns
 })
 
+// canonicalPhone returns a phone number without the zero that is dialled within its country,
+// which networks drop, or the rule that the number breaks. Digits beyond the longest mobile
+// numbers of the country are ignored by some networks: with them, one phone would have many
+// numbers.
+func canonicalPhone(number string) (canonical, rule string) {
+	const malformed = "not an E.164 phone number: expected a plus sign, the country code and the number, 7 to 15 digits in total, such as +4915112345678"
+	if !e164.MatchString(number) {
+		return "", malformed
+	}
+	for n := 1; n <= maxCallingCode; n++ {
+		code, national := number[1:1+n], number[1+n:]
+		for longest, codes := range longestMobile {
+			if !strings.Contains(codes, " "+code+" ") {
+				continue
+			}
+			begins := strings.Contains(leadingZero, " "+code+" ")
+			if !begins {
+				national = strings.TrimPrefix(national, "0")
+			}
+			canonical = "+" + code + national
+			if !e164.MatchString(canonical) || !begins && strings.HasPrefix(national, "0") {
+				return "", malformed
+			}
+			if len(national) > longest {
+				return "", fmt.Sprintf("too long: mobile numbers have at most %d digits after +%s", longest, code)
+			}
+			return canonical, ""
+		}
+	}
+	return number, ""
+}
+
 // costly returns how a number is charged if it is in a range that costs more than messages
 // to ordinary numbers, and its calling code.
 func costly(number string) (charged, code string) {
@@ -44,9 +76,7 @@ func costly(number string) (charged, code string) {
 			return charged, code
 		}
 		if pattern := costlyPatterns()[code]; pattern != nil {
-			national := digits[n:]
-			// A network may drop the zero that is dialled within the country.
-			if pattern.MatchString(national) || pattern.MatchString(strings.TrimPrefix(national, "0")) {
+			if pattern.MatchString(digits[n:]) {
 				return "premium-rate or shared-cost", code
 			}
 			return "", code

@@ -1,9 +1,11 @@
 package otp
 
 import (
+	"context"
 	"errors"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -48,6 +50,20 @@ func (s *Service) PrepareVerification(organizationID, id, typed string, by store
 		}
 	}
 	return v, nil
+}
+
+// Of returns which contact a code is for, and how it was sent, whether or not the code is still
+// good: what a policy judges. Both are empty for an id that no code has.
+func (s *Service) Of(ctx context.Context, organizationID, id string) (kind Type, contact string, err error) {
+	err = s.store.Change(ctx, organizationID, change(func(ledger otpledger.Ledger) (refusal, err error) {
+		code, err := ledger.Code(canonicalID(id))
+		if errors.Is(err, ErrUnknown) {
+			return nil, nil
+		}
+		kind, contact = Type(code.Type), code.Contact
+		return nil, err
+	}))
+	return kind, contact, err
 }
 
 // Attempt returns the change that counts a try and compares, atomically. It refuses

@@ -29,6 +29,7 @@ type watched struct {
 	failures           uint64
 	expiry             time.Time
 	events             metrics.Events
+	older              time.Time
 }
 
 func newWatched() *watched {
@@ -36,6 +37,7 @@ func newWatched() *watched {
 	w.Describe("1", "2", "3", func() time.Time { return w.expiry })
 	w.WatchKeys(func() int { return w.skipped }, func() int { return 0 })
 	w.WatchReady(func() bool { return w.ready })
+	w.WatchConfiguration(func() time.Time { return w.older }, func() uint64 { return 0 })
 	w.WatchLogs(func() int { return w.conflicts }, func() uint64 { return w.failures })
 	w.WatchEvents(func() metrics.Events { return w.events })
 	return w
@@ -108,6 +110,7 @@ var events = map[string]struct {
 		scrapes: 84, labels: map[string]string{"operation": "sign_transaction"},
 	},
 	"CountersignCertificateExpires": {once: func(w *watched) { w.expiry = time.Unix(1_000_000, 0) }, scrapes: 2},
+	"CountersignConfigurationOld":   {once: func(w *watched) { w.older = time.Unix(1_000_000, 0) }, scrapes: 44},
 	"CountersignLogMemory":          {once: func(w *watched) { w.failures++ }, scrapes: 4},
 	"CountersignEventsLate":         {once: func(w *watched) { w.events.Oldest = time.Now().Add(-2 * time.Hour) }, scrapes: 24},
 	"CountersignEventsDropped":      {once: func(w *watched) { w.events.Dropped++ }, scrapes: 4},

@@ -30,6 +30,7 @@ func servedMetrics(t *testing.T) string {
 	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
+	seen.WatchConfiguration(func() time.Time { return time.Time{} }, func() uint64 { return 0 })
 	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
 	seen.WatchEvents(func() metrics.Events { return metrics.Events{} })
 	for _, outcome := range remote.Outcomes() {

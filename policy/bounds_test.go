@@ -81,7 +81,7 @@ func TestLoad(t *testing.T) {
 	if err := os.Truncate(large, 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := policy.Load(large, policy.Options{}); err == nil || !strings.Contains(err.Error(), "a policy has at most 524288") {
+	if _, err := policy.Load(large, policy.Options{}); err == nil || !strings.Contains(err.Error(), "longer than 524288 bytes") {
 		t.Errorf("a file of 1 TiB: %v", err)
 	}
 	if _, err := policy.Load(filepath.Join(folder, "absent.yaml"), policy.Options{}); !errors.Is(err, os.ErrNotExist) {

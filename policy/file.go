@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // Schema is the version of the file's form.
@@ -108,11 +108,7 @@ type Options struct {
 // Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
 // the file system.
 func Load(path string, options Options) (*File, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > source.MaxFileBytes {
-		return nil, fmt.Errorf("%s: %d bytes, a policy has at most %d", path, info.Size(), source.MaxFileBytes)
-	}
-	content, err := os.ReadFile(path)
+	content, err := trust.ReadFile(path, source.MaxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +120,9 @@ func Load(path string, options Options) (*File, error) {
 	}
 	return Parse(path, content, options)
 }
+
+// maxTestFile bounds a file with the transaction of a test, in bytes.
+const maxTestFile = 4 << 20
 
 // input is a file with a transaction of a test.
 type input struct {
@@ -141,7 +140,7 @@ func (f *File) loadedFrom(path string, content []byte, options Options) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.inputs, func(loaded input) bool {
-		now, err := os.ReadFile(loaded.path)
+		now, err := trust.ReadFile(loaded.path, maxTestFile)
 		return err != nil || sha256.Sum256(now) != loaded.digest
 	})
 }

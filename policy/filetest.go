@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -232,7 +232,7 @@ func (c *compiler) inspect(test *fileTest, request *access.Authorization) error 
 	intent := activity.SignTransactionIntent{Type: activity.TransactionType(test.kind), UnsignedTransaction: test.transaction}
 	if test.file != "" {
 		path := filepath.Join(c.options.Folder, test.file)
-		content, err := os.ReadFile(path)
+		content, err := trust.ReadFile(path, maxTestFile)
 		if err != nil {
 			return err
 		}

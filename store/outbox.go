@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -32,6 +33,39 @@ type Pending struct {
 	Place          uint64 // in the order in which the store added the events of a class
 }
 
+// Lane names the events whose order counts: those of one activity, or one event that is about
+// none. No lane waits for another.
+type Lane struct {
+	OrganizationID string
+	Name           string // id of the activity, or of the event
+}
+
+// Lane returns the lane of an event.
+func (p *Pending) Lane() Lane { return Lane{p.OrganizationID, cmp.Or(p.Activity, p.ID)} }
+
+// LaneSet returns lanes as a set.
+func LaneSet(lanes []Lane) map[Lane]bool {
+	set := make(map[Lane]bool, len(lanes))
+	for _, lane := range lanes {
+		set[lane] = true
+	}
+	return set
+}
+
+// Backlog is what waits in an outbox.
+type Backlog struct {
+	Events int
+	Oldest time.Time // zero if nothing waits
+}
+
+// Note counts an event.
+func (b *Backlog) Note(at time.Time) {
+	b.Events++
+	if b.Oldest.IsZero() || at.Before(b.Oldest) {
+		b.Oldest = at
+	}
+}
+
 // Check returns an error if an event is too long.
 func (e *Event) Check() error {
 	if len(e.Data) > MaxEventBytes {
@@ -50,8 +84,9 @@ type Outbox interface {
 
 	// Events returns the events that wait, at most most of each organization: those of the
 	// first class, then those of the second, each in the order in which they were added.
-	// Events about one activity are in the order of its changes.
-	Events(ctx context.Context, most int) ([]Pending, error)
+	// Events about one activity are in the order of its changes. Lanes to skip are left out,
+	// so that events that are not taken do not hide those behind them. The backlog counts all.
+	Events(ctx context.Context, most int, skip []Lane) ([]Pending, Backlog, error)
 
 	// RemoveEvents removes events. Those that are gone already are no error.
 	RemoveEvents(ctx context.Context, events []Pending) error

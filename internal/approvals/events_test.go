@@ -17,7 +17,7 @@ import (
 // told returns the events in a store, in order.
 func told(t *testing.T, s *memory.Store) (all []activity.Event) {
 	t.Helper()
-	pending, err := s.Events(t.Context(), 100)
+	pending, _, err := s.Events(t.Context(), 100, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

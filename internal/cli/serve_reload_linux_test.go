@@ -1,29 +1,54 @@
 package cli
 
 import (
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 const onlyFees = "schema: countersign.policy/2\nrules: [{name: gas, allow: fee}]\n"
 
+// held is a place at which reloads wait: they have revoked credentials, and have not read
+// policies yet.
+type held struct{ reached, goOn chan struct{} }
+
+// holdReloads makes reloads wait.
+func holdReloads(l *serve.Live) *held {
+	h := &held{make(chan struct{}), make(chan struct{})}
+	l.Loader.Keystore = func(*cobra.Command, *config.Config) (keystore.Keystore, error) {
+		h.reached <- struct{}{}
+		<-h.goOn
+		return nil, nil
+	}
+	return h
+}
+
 // TestReloadRevokesFirst checks that a credential which the configuration no longer has stops
-// working while the policy is still being read, which takes as long as a named pipe has no
-// writer, and does not come back if that policy is refused.
+// working while the policy is still to be read, and does not come back if that policy is refused.
 func TestReloadRevokesFirst(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
@@ -43,37 +68,178 @@ func TestReloadRevokesFirst(t *testing.T) {
 	if !works(stolen) || !works(own) {
 		t.Fatal("the credentials do not work")
 	}
-	pipe := filepath.Join(s.dir, "policy.yaml")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s.edit(t, lines, "")
 	s.edit(t, "name: Example", "name: Renamed\n    policy: policy.yaml")
+	h := holdReloads(l)
 	for _, text := range []string{"no policy", onlyFees} {
 		reloaded := make(chan error, 1)
 		go func() {
 			_, err := l.Reload(inCommand(t), s.config())
 			reloaded <- err
 		}()
-		testenv.Await(t, "the stolen credential stops working", func() bool { return !works(stolen) })
-		if !works(own) {
-			t.Error("the other credential stopped working")
+		<-h.reached
+		if works(stolen) || !works(own) {
+			t.Error("the stolen credential works, or the other stopped working")
 		}
-		writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // blocks until the policy is read
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := writer.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-		_ = writer.Close()
+		writePrivate(t, filepath.Join(s.dir, "policy.yaml"), text)
+		h.goOn <- struct{}{}
 		if err := <-reloaded; (err == nil) != (text == onlyFees) {
 			t.Errorf("%q: %v", text, err)
 		}
-		if works(stolen) || !works(own) {
-			t.Errorf("%q: the stolen credential works: %v, the other: %v", text, works(stolen), works(own))
+		if works(stolen) || !works(own) || l.OlderSince().IsZero() != (text == onlyFees) {
+			t.Errorf("%q: the stolen credential works: %v, the other: %v, older since %v", text, works(stolen), works(own), l.OlderSince())
 		}
 	}
+}
+
+// TestReloadGivenUp checks that a reload which takes too long, or which the end of the server
+// overtakes, is given up: nothing of it is put in force later, and the next one works.
+func TestReloadGivenUp(t *testing.T) {
+	t.Parallel()
+	s := newServed(t)
+	l := newLive(t, s)
+	before := l.Current.Load()
+	s.edit(t, "name: Example", "name: Renamed")
+	h := holdReloads(l)
+	for _, ends := range []bool{true, false} {
+		command := inCommand(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		command.SetContext(ctx)
+		l.Within = time.Hour
+		if !ends {
+			l.Within = time.Nanosecond
+		}
+		reloaded := make(chan error, 1)
+		go func() {
+			_, err := l.Reload(command, s.config())
+			reloaded <- err
+		}()
+		if ends {
+			<-h.reached
+			cancel()
+		}
+		if err := <-reloaded; ends != errors.Is(err, context.Canceled) || !ends && !strings.Contains(err.Error(), "it took longer than 1ns") {
+			t.Errorf("the server ends: %v: %v", ends, err)
+		}
+		if since := l.OlderSince(); since.IsZero() != ends {
+			t.Errorf("the server ends: %v: older since %v", ends, since)
+		}
+		if ends {
+			h.goOn <- struct{}{}
+		}
+	}
+	if l.Current.Load() != before {
+		t.Error("what was given up is in force")
+	}
+	l.Within, l.Loader.Keystore = 0, nil
+	if _, err := l.Reload(inCommand(t), s.config()); err != nil || !l.OlderSince().IsZero() || l.Current.Load() == before {
+		t.Errorf("the next reload: %v, older since %v", err, l.OlderSince())
+	}
+}
+
+// kinds make what is no regular file.
+var kinds = map[string]func(path string) error{
+	"a named pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	"a directory":  func(path string) error { return os.Mkdir(path, 0o700) },
+	"a device":     func(path string) error { return os.Symlink("/dev/zero", path) },
+	"a socket": func(path string) error {
+		listener, err := net.Listen("unix", path)
+		if err == nil {
+			listener.(*net.UnixListener).SetUnlinkOnClose(false)
+			err = listener.Close()
+		}
+		return err
+	},
+}
+
+// TestNoRegularFile puts what is no regular file in place of each file that a configuration
+// names, and of those that these name. It is refused by name, and nothing waits for it.
+func TestNoRegularFile(t *testing.T) {
+	s := exampleDeployment(t)
+	configured, err := config.Read(s.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := filepath.Join(s.dir, "log.memory")
+	files := append(configured.Files(), configured.PassphraseFile, memory, strings.TrimPrefix(configured.Store, "bolt:"), filepath.Join(s.dir, "fee.json"))
+	writePrivate(t, filepath.Join(s.dir, "fee.json"), `{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"`+enginetest.Unsigned+`"}`)
+	writePrivate(t, filepath.Join(s.dir, "policy.yaml"), onlyFees+"tests: [{as: payments, file: fee.json, expect: deny}]\n")
+	if _, err := (deployment.Loader{Path: s.config()}).Load(inCommand(t)); err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for _, path := range files {
+		if tried[path] || path == configured.Descriptors.Folder {
+			continue
+		}
+		tried[path] = true
+		for kind, make := range kinds {
+			aside := path + ".aside"
+			if err := os.Rename(path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err := make(path); err != nil {
+				t.Fatal(kind, path, err)
+			}
+			_, err := deployment.Loader{Path: s.config()}.Load(inCommand(t))
+			if err == nil && path == memory {
+				_, err = logmemory.Read(path)
+			}
+			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)) {
+				t.Errorf("%s is %s: %v", filepath.Base(path), kind, err)
+			}
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(aside, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(tried) < 20 {
+		t.Errorf("%d files: %v", len(tried), tried)
+	}
+}
+
+// TestReloadOfPipe: a named pipe in place of a policy fails a reload, which /readyz and the
+// metrics tell, and the next reload works.
+func TestReloadOfPipe(t *testing.T) {
+	t.Parallel()
+	s := newServed(t)
+	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
+	path := filepath.Join(s.dir, "policy.yaml")
+	writePrivate(t, path, onlyFees)
+	address := testenv.FreeAddress(t)
+	n := s.start(t, "--admin", address)
+	admin := "http://" + address
+	told := func(older bool) {
+		t.Helper()
+		_, ready := get(t, admin+"/readyz")
+		_, metrics := get(t, admin+"/metrics")
+		if strings.Contains(ready, "configurationOlderSince") != older || strings.Contains(metrics, "countersign_configuration_older_since_seconds 0\n") == older || !strings.Contains(ready, `"ready"`) {
+			t.Errorf("%s\n%s", ready, regexp.MustCompile("(?m)^countersign_(conf|reload).*").FindAllString(metrics, -1))
+		}
+	}
+	told(false)
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600), n.command.Process.Signal(syscall.SIGHUP)); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Await(t, "the reload fails", func() bool { return strings.Contains(n.log.String(), "it is a named pipe: name a regular file") })
+	testenv.Await(t, "the failure is counted", func() bool {
+		_, metrics := get(t, admin+"/metrics")
+		return strings.Contains(metrics, "countersign_reload_failures_total 1\n")
+	})
+	told(true)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	writePrivate(t, path, onlyFees+"# good again\n")
+	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Await(t, "the next reload works", func() bool { return strings.Contains(n.log.String(), `"msg":"reloaded"`) })
+	told(false)
 }
 
 // credentialIn returns the id of the API key in a file.
@@ -94,39 +260,6 @@ func credentialIn(t *testing.T, path string) stamp.ID {
 		t.Fatal(err)
 	}
 	return stamp.APIKeyID(raw)
-}
-
-// TestStopDuringReload checks that a server which is told to stop does not wait for a policy
-// that a reload is reading, which takes as long as a named pipe has no text.
-func TestStopDuringReload(t *testing.T) {
-	t.Parallel()
-	s := newServed(t)
-	s.edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
-	path := filepath.Join(s.dir, "policy.yaml")
-	writePrivate(t, path, onlyFees)
-	n := s.start(t, "--admin", "none")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	var writer *os.File
-	testenv.Await(t, "the reload reads the policy", func() (reads bool) {
-		var err error
-		writer, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // refused while there is no reader
-		return err == nil
-	})
-	defer writer.Close()
-	if status := n.end(t, syscall.SIGTERM); status != console.ExitSuccess {
-		t.Errorf("exit status %d: %s", status, n.log)
-	}
-	if strings.Contains(n.log.String(), "reload") {
-		t.Errorf("the log tells of the reload: %s", n.log)
-	}
 }
 
 // TestReloadCompilesWhatChanged checks that a reload takes over the policies that are as they

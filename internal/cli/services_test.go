@@ -113,7 +113,7 @@ func (d *toyDeployment) refused(want string, status int, args ...string) {
 func TestServices(t *testing.T) {
 	d := newToyDeployment(t)
 	d.keys.Generate("hot", remote.Secp256k1)
-	added := d.must("keys", "add", "--config", d.config, "--uri", "toy:hot", "--name", "hot one")
+	added := d.must("keys", "add", "--config", d.config, "--uri", "toy:hot", "--name", "hot one", "--public-key", d.keys.Public("hot").Signing.String())
 	var line struct{ PrivateKeyID, PublicKey string }
 	if err := json.Unmarshal([]byte(added), &line); err != nil || line.PublicKey != d.keys.Public("hot").String() || strings.Contains(added, "P2TR") {
 		t.Fatalf("%v: %s", err, added)
@@ -136,6 +136,7 @@ func TestServices(t *testing.T) {
 	if err := json.Unmarshal([]byte(d.must("serve", "--config", d.config, "--check")), &report); err != nil || len(report.NotAsked) != 2 {
 		t.Errorf("%v: serve --check: %v", err, report)
 	}
+	d.refused("kms[0] has this name", console.ExitFailure, "keys", "add", "--config", d.config, "--uri", "toy:sol", "--name", "hot one")
 	d.refused("1 of 1 keys could not sign", console.ExitFailure, "keys", "check", "--config", d.config, "00000000-0000-4000-8000-000000000000")
 	d.refused("its name is in the section kms", console.ExitUsage, "keys", "rename", "--config", d.config, line.PrivateKeyID, "other")
 	d.refused("remove its line from the section kms", console.ExitUsage, "keys", "delete", "--config", d.config, line.PrivateKeyID, "--yes")
@@ -155,7 +156,7 @@ func TestServices(t *testing.T) {
 func TestServicesOnly(t *testing.T) {
 	d := newToyDeployment(t)
 	d.keys.Generate("hot", remote.Secp256k1)
-	d.must("keys", "add", "--config", d.config, "--uri", "toy:hot")
+	d.must("keys", "add", "--config", d.config, "--uri", "toy:hot", "--public-key", d.keys.Public("hot").Signing.String())
 	text, err := os.ReadFile(d.config)
 	if err != nil {
 		t.Fatal(err)
@@ -192,6 +193,9 @@ func TestServicesRefuse(t *testing.T) {
 	d.refused("invisible or control character", console.ExitUsage, "keys", "add", "--config", d.config, "--uri", "toy:hot", "--name", "a\u202eb")
 	d.refused("name one of the organizations", console.ExitUsage, "keys", "add", "--config", d.config, "--uri", "toy:hot", "--org", "x")
 	d.refused("'countersign keys add --config FILE --uri toy:hot'", console.ExitUsage, "keys", "list", "--keystore", "toy:hot")
+	d.refused("--public-key is not the key at toy:hot, which is "+d.keys.Public("hot").Signing.String(), console.ExitFailure,
+		"keys", "add", "--config", d.config, "--uri", "toy:hot", "--public-key", "02"+strings.Repeat("11", 32))
+	d.refused("there is no terminal to ask on: pass --public-key", console.ExitUsage, "keys", "add", "--config", d.config, "--uri", "toy:hot")
 	d.refused("--count does not go with --uri", console.ExitUsage, "keys", "generate", "--config", d.config, "--uri", "toy:new", "--curve", "ed25519", "--count", "2")
 	d.keys.SetFault(keystoretest.Denied)
 	d.refused("the right toy:Sign is missing", console.ExitFailure, "keys", "add", "--config", d.config, "--uri", "toy:hot")
@@ -199,8 +203,8 @@ func TestServicesRefuse(t *testing.T) {
 	if after, err := os.ReadFile(d.config); err != nil || string(after) != string(before) {
 		t.Errorf("%v: the configuration was changed:\n%s", err, after)
 	}
-	d.must("keys", "add", "--config", d.config, "--uri", "toy:hot")
-	d.refused("the organization has this publicKey", console.ExitFailure, "keys", "add", "--config", d.config, "--uri", "toy:hot")
+	d.must("keys", "add", "--config", d.config, "--uri", "toy:hot", "--public-key", d.keys.Public("hot").Signing.String())
+	d.refused("the organization has this publicKey", console.ExitFailure, "keys", "add", "--config", d.config, "--uri", "toy:hot", "--public-key", d.keys.Public("hot").Signing.String())
 	if _, stderr, status := callIn("keys", "list", "--config", d.config); status != console.ExitFailure || !strings.Contains(stderr, "this program has no key services: countersign-kms has awskms") {
 		t.Errorf("a program without services: status %d: %s", status, stderr)
 	}

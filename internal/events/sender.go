@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,7 +24,7 @@ const (
 
 	timeout    = 15 * time.Second // of an attempt
 	atOnce     = 16               // attempts under way
-	patience   = 16               // failures in a row after which the endpoint counts as away
+	patience   = 16               // unanswered attempts in a row after which the endpoint counts as away
 	firstPause = time.Second      // after a failure; doubled by each further one
 	longPause  = 5 * time.Minute
 	leaseTTL   = time.Minute
@@ -50,18 +50,25 @@ type Sender struct {
 	client http.Client
 	holder uint64
 
-	trimmed time.Time
+	trimmed  time.Time
+	attempts sync.WaitGroup
+	freed    chan struct{} // an attempt has ended
 
 	holding sync.Mutex
 	held    time.Time // when the lease on the outbox was last extended
 
-	mu     sync.Mutex
-	stats  Stats
-	inRow  int             // failures since the last success
-	pause  time.Duration   // before the next attempt; 0 unless the endpoint is away
-	late   map[string]late // by lane: see laneOf
-	warned time.Time
-	untold int // failures since
+	mu         sync.Mutex
+	stats      Stats
+	unanswered int           // attempts in a row
+	pause      time.Duration // between probes; 0 unless the endpoint is away
+	probeAt    time.Time
+	probing    bool
+	late       map[store.Lane]late
+	busy       map[store.Lane]bool
+	standing   map[string]*standing // by organization; those of which nothing is known are left out
+	failing    int                  // attempts under way for organizations whose last one had failed
+	warned     time.Time
+	untold     int // failures since
 }
 
 // Stats says what became of events since the start, and what waits on the node that delivers.
@@ -87,7 +94,10 @@ func New(config Config) (*Sender, error) {
 	}
 	var holder [8]byte
 	_, _ = rand.Read(holder[:]) // never fails
-	s := &Sender{config: config, holder: binary.BigEndian.Uint64(holder[:])}
+	s := &Sender{
+		config: config, holder: binary.BigEndian.Uint64(holder[:]), freed: make(chan struct{}, 1),
+		late: map[store.Lane]late{}, busy: map[store.Lane]bool{}, standing: map[string]*standing{},
+	}
 	if config.Client != nil {
 		s.client = *config.Client
 	}
@@ -115,51 +125,54 @@ func (s *Sender) count(change func(*Stats)) {
 func (s *Sender) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := poll
-		delivered, err := s.round(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
+		held, err := s.round(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("the outbox of events cannot be used", "cause", err)
-			wait = standby
-		case s.held.IsZero():
-			wait = standby
-		case delivered:
-			wait = 0
 		}
-		s.sleep(ctx, wait)
+		if err != nil || !held {
+			wait = standby
+		}
+		s.await(ctx, wait)
 	}
+	s.attempts.Wait()
 }
 
-// round delivers what is in the outbox and due, if this node is to. It reports whether it
-// delivered anything.
-func (s *Sender) round(ctx context.Context) (delivered bool, err error) {
-	if held, err := s.hold(ctx); err != nil || !held {
-		return false, err
+// round reads what is in the outbox and due, if this node is to deliver, and begins to. It
+// returns when all is begun, or after a while: what came meanwhile has its turn.
+func (s *Sender) round(ctx context.Context) (held bool, err error) {
+	if held, err = s.hold(ctx); err != nil || !held {
+		return held, err
 	}
 	if err := s.trim(ctx); err != nil {
-		return false, err
+		return held, err
 	}
-	events, err := s.config.Outbox.Events(ctx, perRound)
+	skip := s.passed()
+	events, waiting, err := s.config.Outbox.Events(ctx, perRound, skip)
 	if err != nil {
-		return false, err
+		return held, err
 	}
-	s.note(events)
-	d := &delivery{sender: s}
-	d.lanes, d.probe = s.due(lanesOf(fair(events)))
-	delivered, err = d.run(ctx)
-	s.rest(ctx)
-	return delivered, err
+	s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = waiting.Events, waiting.Oldest })
+	lanes := s.lanesOf(events)
+	s.forget(skip, lanes)
+	for until := s.config.Now().Add(poll); s.config.Now().Before(until); {
+		if lanes = s.begin(ctx, lanes); len(lanes) == 0 || !s.await(ctx, poll) {
+			break
+		}
+	}
+	return held, nil
 }
 
-// fair sorts events so that organizations take turns. Those of one stay in their order.
-func fair(events []store.Pending) []store.Pending {
-	turn := make(map[uint64]int, len(events))
-	of := map[string]int{}
-	for i := range events {
-		turn[events[i].Place] = of[events[i].OrganizationID]
-		of[events[i].OrganizationID]++
+// await waits until an attempt has ended, and reports whether one has within a time.
+func (s *Sender) await(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-s.freed:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
 	}
-	slices.SortStableFunc(events, func(a, b store.Pending) int { return turn[a.Place] - turn[b.Place] })
-	return events
+	return false
 }
 
 // hold takes the lease on the outbox, or extends it in time.
@@ -195,15 +208,8 @@ func (s *Sender) trim(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sender) note(events []store.Pending) {
-	var oldest time.Time
-	for i := range events {
-		if oldest.IsZero() || events[i].At.Before(oldest) {
-			oldest = events[i].At
-		}
-	}
-	s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = len(events), oldest })
-}
+// errAnswered is the cause of a failure if the endpoint answered.
+var errAnswered = errors.New("the endpoint answered")
 
 // post makes one attempt. The event's id stays, the time and the signatures are the attempt's.
 func (s *Sender) post(ctx context.Context, event *store.Pending) error {
@@ -221,12 +227,12 @@ func (s *Sender) post(ctx context.Context, event *store.Pending) error {
 	request.Header.Set("webhook-signature", s.config.Secrets.Sign(event.ID, now, event.Data))
 	answer, err := s.client.Do(request)
 	if err != nil {
-		return err
+		return webhook.Unnamed(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return fmt.Errorf("the endpoint answered %d", answer.StatusCode)
+		return fmt.Errorf("%w %d", errAnswered, answer.StatusCode)
 	}
 	return nil
 }

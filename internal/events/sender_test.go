@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type receiver struct {
 	tried  []time.Time
 	answer func(id string, try int) (status int, err error)
 	takes  time.Duration
+	before func(id string) (status int, err error) // is asked outside of the lock
+	status int                                     // with which an event is taken; 200 if it is 0
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -37,17 +40,22 @@ func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	time.Sleep(r.takes)
+	id := request.Header.Get("webhook-id")
+	status, want := http.StatusOK, cmp.Or(r.status, http.StatusOK)
+	if r.before != nil {
+		if status, err = r.before(id); err != nil {
+			return nil, err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	id := request.Header.Get("webhook-id")
 	r.tried = append(r.tried, time.Now())
-	status := http.StatusOK
 	if r.answer != nil {
 		if status, err = r.answer(id, len(r.tried)); err != nil {
 			return nil, err
 		}
 	}
-	if status == http.StatusOK && string(body) == "data of "+id {
+	if status == want && string(body) == "data of "+id {
 		r.taken = append(r.taken, id)
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{"Location": {"https://elsewhere.example"}}, Body: io.NopCloser(strings.NewReader("ok")), Request: request}, nil
@@ -109,7 +117,7 @@ func TestDelivers(t *testing.T) {
 		if stats := sender.Stats(); stats.Delivered != 5 || stats.Failed != 0 || stats.Waiting != 0 || !stats.Oldest.IsZero() {
 			t.Errorf("%+v", stats)
 		}
-		if left, err := s.Events(t.Context(), 10); err != nil || len(left) > 0 {
+		if left, _, err := s.Events(t.Context(), 10, nil); err != nil || len(left) > 0 {
 			t.Errorf("%d are left, %v", len(left), err)
 		}
 	})
@@ -232,6 +240,97 @@ func TestRefusedEvent(t *testing.T) {
 		stop()
 		if len(to.taken) != 5 || slices.Contains(to.taken, "behind it") {
 			t.Errorf("%q", to.taken)
+		}
+	})
+}
+
+// poisons are the ways in which an endpoint does not take an event because of what it says.
+var poisons = map[string]func() (int, error){
+	"refused":      func() (int, error) { return http.StatusInternalServerError, nil },
+	"cut off":      func() (int, error) { return 0, errors.New("connection reset") },
+	"not answered": func() (int, error) { time.Sleep(timeout); return 0, context.DeadlineExceeded },
+}
+
+// TestPoison: however many events of some organizations the endpoint does not take, those of
+// another are taken within seconds, and their own good ones before long.
+func TestPoison(t *testing.T) {
+	for name, poison := range poisons {
+		for _, poisoned := range []int{1, 3} { // organizations
+			t.Run(fmt.Sprint(name, " of ", poisoned), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { poisonedBy(t, poison, poisoned, store.MaxEvents/poisoned) })
+			})
+		}
+	}
+}
+
+func poisonedBy(t *testing.T, poison func() (int, error), organizations, each int) {
+	s := memory.New(1 << 30)
+	for n := range organizations * each {
+		add(t, s, fmt.Sprint("bad ", n%organizations), fmt.Sprint(n), false, fmt.Sprint("poison ", n))
+	}
+	to := &receiver{takes: 10 * time.Millisecond}
+	late := map[string]time.Duration{}
+	to.before = func(id string) (int, error) {
+		if strings.HasPrefix(id, "poison") {
+			return poison()
+		}
+		return http.StatusOK, nil
+	}
+	sender, stop := sending(t, s, to)
+	for n := range 20 {
+		time.Sleep(31 * time.Second)
+		id := fmt.Sprint("good ", n)
+		added := time.Now()
+		add(t, s, "good", id, false, id)
+		for late[id] == 0 {
+			time.Sleep(100 * time.Millisecond)
+			to.mu.Lock()
+			if slices.Contains(to.taken, id) || time.Since(added) > time.Hour {
+				late[id] = time.Since(added)
+			}
+			to.mu.Unlock()
+		}
+		if late[id] > 5*time.Second {
+			t.Errorf("%s came %v late", id, late[id])
+		}
+	}
+	synctest.Wait()
+	if stats := sender.Stats(); stats.Waiting != organizations*each || stats.Delivered != 20 {
+		t.Errorf("%+v", stats)
+	}
+	stop()
+}
+
+// TestOwnPoison: 220 events that the endpoint refuses hold up neither those of the same
+// organization behind them, nor later ones.
+func TestOwnPoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(0)
+		to := &receiver{answer: func(id string, _ int) (int, error) {
+			if strings.HasPrefix(id, "000999") {
+				return http.StatusInternalServerError, nil
+			}
+			return http.StatusNoContent, nil
+		}}
+		to.status = http.StatusNoContent
+		for n := range 220 {
+			add(t, s, "one", fmt.Sprint("a", n), false, fmt.Sprint("000999 ", n))
+		}
+		for n := range 5 {
+			add(t, s, "one", fmt.Sprint("b", n), false, fmt.Sprint("000123 ", n))
+		}
+		_, stop := sending(t, s, to)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(to.taken) != 5 {
+			t.Errorf("after a minute: %q", to.taken)
+		}
+		time.Sleep(time.Hour)
+		add(t, s, "one", "c", false, "000124")
+		time.Sleep(5 * time.Second)
+		stop()
+		if len(to.taken) != 6 {
+			t.Errorf("after an hour: %q", to.taken)
 		}
 	})
 }
@@ -362,7 +461,7 @@ func TestOthers(t *testing.T) {
 		others.Tell(ctx, activity.EventReloaded, activity.EventData{})
 		cancel()
 		running.Wait()
-		events, err := s.Events(t.Context(), 100)
+		events, _, err := s.Events(t.Context(), 100, nil)
 		if err != nil || len(events) != 11 {
 			t.Fatalf("%d events, %v", len(events), err)
 		}
@@ -393,7 +492,7 @@ func TestReloads(t *testing.T) {
 		running.Go(func() { others.Run(ctx) })
 		told := func(want int, last string) {
 			t.Helper()
-			events, err := s.Events(t.Context(), 100)
+			events, _, err := s.Events(t.Context(), 100, nil)
 			if err != nil || len(events) != want || !strings.Contains(string(events[want-1].Data), last) {
 				t.Fatalf("%v, %v", events, err)
 			}
@@ -451,7 +550,7 @@ func TestRing(t *testing.T) {
 		if len(ids) != ringSize || ids[0] != "3" || ids[ringSize-1] != fmt.Sprint(ringSize+2) {
 			t.Errorf("%d events from %s to %s", len(ids), ids[0], ids[len(ids)-1])
 		}
-		if kept, err := inner.Events(t.Context(), store.MaxEvents); err != nil || len(kept) > 0 != keep {
+		if kept, _, err := inner.Events(t.Context(), store.MaxEvents, nil); err != nil || len(kept) > 0 != keep {
 			t.Errorf("keep %v: %d in the outbox, %v", keep, len(kept), err)
 		}
 	}

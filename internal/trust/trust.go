@@ -3,11 +3,61 @@
 package trust
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
+
+// Open opens a file to be read, without waiting for it. It must be a regular file: opening a
+// named pipe takes until someone writes to it, and a device need not end.
+func Open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it %w: name a regular file", kindOf(info.Mode()))}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func kindOf(mode fs.FileMode) error {
+	switch {
+	case mode.IsDir():
+		return syscall.EISDIR
+	case mode&fs.ModeNamedPipe != 0:
+		return errors.New("is a named pipe")
+	}
+	return errors.New("is a device")
+}
+
+// ReadFile reads a file as Open opens it, of at most limit bytes.
+func ReadFile(path string, limit int) ([]byte, error) {
+	file, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return ReadAll(file, path, limit)
+}
+
+// ReadAll reads the whole input, which is called by its name, of at most limit bytes.
+func ReadAll(in io.Reader, name string, limit int) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	if err == nil && len(content) > limit {
+		err = fmt.Errorf("%s: longer than %d bytes", name, limit)
+	}
+	return content, err
+}
 
 // Secret checks a regular file that holds a secret, or what only this process may write, such as its
 // store: no one else may be able to reach it. It must belong to the user of this process or to root,

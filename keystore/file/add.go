@@ -150,7 +150,9 @@ func (b *batch) prepare(k *newKey, key keystore.NewKey) {
 // commit returns an error that applies to all keys without an error of their own.
 func (b *batch) commit(ctx context.Context) error {
 	return b.asWriter(ctx, func() error {
-		b.sift()
+		if err := b.sift(); err != nil {
+			return err
+		}
 		inParallel(len(b.keys), writers, func(i int) { b.write(&b.keys[i]) })
 		if err := b.publish(); err != nil {
 			return err
@@ -160,9 +162,12 @@ func (b *batch) commit(ctx context.Context) error {
 	})
 }
 
-// sift sets apart the keys that are in the keystore or earlier in the batch.
-func (b *batch) sift() {
+// sift sets apart the keys that are in the keystore or earlier in the batch, and those that
+// are refused.
+func (b *batch) sift() error {
 	inBatch := map[keystore.Locator]*newKey{}
+	var names named
+	var before, after []keystore.KeyInfo
 	for i := range b.keys {
 		k := &b.keys[i]
 		if k.err != nil {
@@ -177,12 +182,28 @@ func (b *batch) sift() {
 				k.twin = first
 			}
 		}
-		if k.twin == nil {
-			for _, locator := range locators(k.info) {
-				inBatch[locator] = k
+		if k.twin != nil {
+			continue
+		}
+		if k.info.Name != "" {
+			if names == nil {
+				before, _, names = b.all(b.organizationID)
+				after = slices.Clone(before)
 			}
+			if err := names.take(k.info); err != nil {
+				k.fail(keystore.KeyInfo{}, err)
+				continue
+			}
+			after = append(after, k.info)
+		}
+		for _, locator := range locators(k.info) {
+			inBatch[locator] = k
 		}
 	}
+	if len(after) == len(before) || b.options.Judge == nil {
+		return nil
+	}
+	return b.options.Judge(b.organizationID, before, after)
 }
 
 // existing returns the organization's key that prevents adding a key, with

@@ -156,6 +156,11 @@ func (c *contents) altered(file loaded, id string, by alteration) ([]byte, error
 		if err := m.check(); err != nil {
 			return nil, err
 		}
+		info := file.key.Info()
+		info.Name = m.Name
+		if err := c.judge(file.organizationID, []Account{{KeyInfo: info, Disabled: m.Disabled}}); err != nil {
+			return nil, err
+		}
 		return c.sealer.seal(m, file.key)
 	}
 	w := file.wallet
@@ -171,6 +176,9 @@ func (c *contents) altered(file loaded, id string, by alteration) ([]byte, error
 		if w.Accounts[i].ID == id {
 			by.account(&w.Accounts[i])
 		}
+	}
+	if err := c.judge(file.organizationID, w.Accounts); err != nil {
+		return nil, err
 	}
 	return c.sealer.sealWallet(file.organizationID, w)
 }

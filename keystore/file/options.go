@@ -52,6 +52,11 @@ type Options struct {
 	// limit. 0 means DefaultLockWait.
 	LockWait time.Duration
 
+	// Judge, if set, is asked before keys of an organization with names are added, restored,
+	// renamed, disabled, enabled or deleted, with the enabled keys before and after that. Its
+	// error refuses the change. The lock is held: Judge must not call the Store.
+	Judge func(organizationID string, before, after []keystore.KeyInfo) error
+
 	// OnDisabled, if set, is called on each look-up of a disabled key. Otherwise the
 	// look-up is logged.
 	OnDisabled func(keystore.KeyInfo)

@@ -123,10 +123,13 @@ func (c *contents) restore(ctx context.Context, organizationID, id, from string)
 	if file.organizationID != organizationID || file.id != id {
 		return fmt.Errorf("%w: the copy of %s is of another organization, or renamed", keystore.ErrKeyNotFound, id)
 	}
-	for _, info := range file.infos() {
-		if existing, shares := c.sharing(organizationID, info); shares {
+	for _, key := range file.keys() {
+		if existing, shares := c.sharing(organizationID, key.KeyInfo); shares {
 			return fmt.Errorf("%w: it holds the same key as %s", keystore.ErrKeyExists, existing.ID)
 		}
+	}
+	if err := c.judge(organizationID, file.keys()); err != nil {
+		return err
 	}
 	if err := replaceFile(c.keysRoot, name, content); err != nil {
 		return c.fileError(err, keysName, name)
@@ -140,15 +143,12 @@ func (c *contents) restore(ctx context.Context, organizationID, id, from string)
 	return nil
 }
 
-// infos returns the keys of a file.
-func (c content) infos() (infos []keystore.KeyInfo) {
+// keys returns the keys of a file.
+func (c content) keys() []Account {
 	if c.wallet == nil {
-		return []keystore.KeyInfo{c.key.Info()}
+		return []Account{{KeyInfo: c.key.Info(), Disabled: c.disabled}}
 	}
-	for _, account := range c.wallet.Accounts {
-		infos = append(infos, account.KeyInfo)
-	}
-	return infos
+	return c.wallet.Accounts
 }
 
 // findCopy reads the archived copy of a key file or, if from is not empty, the one in a

@@ -184,6 +184,9 @@ func (w *openWallet) errFull() error {
 // writeWallet writes a wallet to disk and then inserts its new accounts. It takes
 // ownership of the wallet if it returns no error. The caller holds s.mu and the lock.
 func (c *contents) writeWallet(organizationID string, w *openWallet) error {
+	if err := c.judge(organizationID, w.Accounts); err != nil {
+		return err
+	}
 	sealed, err := c.sealer.sealWallet(organizationID, w)
 	if err != nil {
 		return err

@@ -141,8 +141,8 @@ func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	}
 	switch len(objects) {
 	case 1:
-	case 0: // another process destroyed or renamed it, unless the login has ended again, which hides it
-		if err := k.store.connection.mustBeLoggedIn(lent.handle); err != nil {
+	case 0: // another process destroyed or renamed it, unless the token is away, or the login has ended, which hides it
+		if err := k.store.connection.present(lent.handle); err != nil {
 			return 0, err
 		}
 		k.store.forget(k)

@@ -40,7 +40,7 @@ func readPIN(uri URI, options Options) (pin keystore.Secret, source string, err 
 
 // readPINFile reads a file whose only line is a PIN.
 func readPINFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := trust.Open(path)
 	if err != nil {
 		if pathError, ok := errors.AsType[*os.PathError](err); ok {
 			err = pathError.Err
@@ -51,9 +51,6 @@ func readPINFile(path string) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if info.IsDir() {
-		return nil, errors.New("it is a directory")
 	}
 	if err := trust.Secret(info, path); err != nil {
 		return nil, err

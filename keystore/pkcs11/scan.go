@@ -53,7 +53,7 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 	if s.connection.logins.Load() != logins { // the login ended meanwhile, which hides private keys
 		return inventory{}, pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
-	return scan.found, s.connection.mustBeLoggedIn(in)
+	return scan.found, s.connection.present(in) // one that is away has no objects either
 }
 
 // isUnknownType reports whether the module does not know the key type searched for.

@@ -79,9 +79,13 @@ func (i *issuing) Hazards() []chains.Hazard { return nil }
 
 func (i *issuing) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return []chains.Effect{{
-		Kind: chains.KindOTP, By: chains.BySigner, Function: "send",
-		Args: []chains.Arg{{Name: "contact", Value: i.intent.Contact}, {Name: "type", Value: i.intent.OTPType}},
+		Kind: chains.KindOTP, By: chains.BySigner, Function: "send", Args: argsOf(i.issue.Contact(), i.intent.OTPType),
 	}}, nil, nil
+}
+
+// argsOf returns what a policy can test of a code.
+func argsOf(contact, kind string) []chains.Arg {
+	return []chains.Arg{{Name: "contact", Value: contact}, {Name: "type", Value: kind}}
 }
 
 func (i *issuing) Begin(now time.Time) store.Change { return refusing(i.issue.Reserve(now)) }
@@ -118,10 +122,11 @@ func (r *redemption) ActivityType() activity.Type {
 
 // verifying is the work of redeeming a one-time password.
 type verifying struct {
-	verification *otp.Verification
-	redeem       redemption
-	service      *Service
-	now          func() time.Time
+	verification   *otp.Verification
+	organizationID string
+	redeem         redemption
+	service        *Service
+	now            func() time.Time
 }
 
 func (s *Service) prepareVerification(_ context.Context, request operation.Request) (operation.Task, error) {
@@ -133,7 +138,7 @@ func (s *Service) prepareVerification(_ context.Context, request operation.Reque
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &verifying{verification: verification, redeem: redeem, service: s, now: request.Now}, nil
+	return &verifying{verification: verification, organizationID: request.Organization.ID, redeem: redeem, service: s, now: request.Now}, nil
 }
 
 // redemption reads an intent and decrypts it.
@@ -155,8 +160,12 @@ func (v *verifying) Summary() *chains.Summary { return nil }
 
 func (v *verifying) Hazards() []chains.Hazard { return nil }
 
-func (v *verifying) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
-	return []chains.Effect{{Kind: chains.KindOTP, By: chains.BySigner, Function: "redeem"}}, nil, nil
+func (v *verifying) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	kind, contact, err := v.service.codes.Of(ctx, v.organizationID, v.redeem.OTPID)
+	if err != nil {
+		return nil, nil, refuse(err)
+	}
+	return []chains.Effect{{Kind: chains.KindOTP, By: chains.BySigner, Function: "redeem", Args: argsOf(contact, string(kind))}}, nil, nil
 }
 
 func (v *verifying) Begin(now time.Time) store.Change { return refusing(v.verification.Attempt(now)) }

@@ -169,7 +169,7 @@ func (s *Sender) post(ctx context.Context, id string, body []byte) (retry bool, 
 	request.Header.Set(SignatureHeader, sign(s.config.Secret, strconv.FormatInt(s.now().Unix(), 10), body))
 	answer, err := s.client.Do(request)
 	if err != nil {
-		return ctx.Err() == nil, fmt.Errorf("webhook: %s cannot be reached: %w", s.host, unwrapURL(err))
+		return ctx.Err() == nil, fmt.Errorf("webhook: %s cannot be reached: %w", s.host, Unnamed(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
@@ -180,8 +180,8 @@ func (s *Sender) post(ctx context.Context, id string, body []byte) (retry bool, 
 	return retry, fmt.Errorf("webhook: %s answered with status %d", s.host, answer.StatusCode)
 }
 
-// unwrapURL strips the URL from an error, since it may contain a password.
-func unwrapURL(err error) error {
+// Unnamed strips the URL from an error of package net/http, since it may contain a password.
+func Unnamed(err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		return inner.Err

@@ -184,7 +184,7 @@ func readLists(t *testing.T, s *bolt.Store) error {
 	}
 	if err == nil {
 		var events []store.Pending
-		if events, err = s.Events(t.Context(), store.MaxEvents); err == nil && len(events) != records {
+		if events, _, err = s.Events(t.Context(), store.MaxEvents, nil); err == nil && len(events) != records {
 			err = errWrong
 		}
 	}

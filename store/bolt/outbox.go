@@ -33,7 +33,7 @@ func (t *transaction) addEvent(organizationID, activityID string, class byte, ev
 	return t.put(bucketOutbox, key, value)
 }
 
-// pending decodes an entry of the outbox.
+// pending decodes an entry of the outbox. The data is the file's, for as long as the transaction.
 func pending(key, value []byte) (event store.Pending, err error) {
 	var rest []byte
 	if event.OrganizationID, rest, err = cutText(key); err == nil && (len(rest) != outboxRest || len(value) < 8) {
@@ -47,7 +47,7 @@ func pending(key, value []byte) (event store.Pending, err error) {
 	if event.ID, rest, err = cutText(value[8:]); err == nil {
 		event.Activity, rest, err = cutText(rest)
 	}
-	event.Data = slices.Clone(rest)
+	event.Data = rest
 	return event, unavailable(err)
 }
 
@@ -67,35 +67,29 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	if err := s.usable(ctx); err != nil {
-		return nil, err
+		return nil, waiting, err
 	}
+	skipped := store.LaneSet(skip)
 	err = s.view(func(tx *transaction) error {
-		events = nil
-		for from := []byte{}; ; {
-			w := tx.walk(bucketOutbox, nil, from, false)
-			if w.key == nil {
-				return nil
-			}
-			organizationID, _, err := cutText(w.key)
+		events, waiting = nil, store.Backlog{}
+		of := map[string]int{}
+		for w := tx.walk(bucketOutbox, nil, nil, false); w.key != nil; w.next() {
+			event, err := pending(w.key, w.value())
 			if err != nil {
-				return unavailable(err)
+				return err
 			}
-			prefix := within(organizationID, nil)
-			w.prefix = prefix
-			for n := 0; w.key != nil && n < most; n++ {
-				event, err := pending(w.key, w.value())
-				if err != nil {
-					return err
-				}
+			waiting.Note(event.At)
+			if of[event.OrganizationID] < most && !skipped[event.Lane()] {
+				of[event.OrganizationID]++
+				event.Data = slices.Clone(event.Data)
 				events = append(events, event)
-				w.next()
 			}
-			from = append(slices.Clone(prefix), 0xff)
 		}
+		return nil
 	})
-	return events, err
+	return events, waiting, err
 }
 
 // RemoveEvents implements store.Outbox.

@@ -59,15 +59,22 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	if err := s.lock(ctx); err != nil {
-		return nil, err
+		return nil, waiting, err
 	}
 	defer s.mu.Unlock()
+	skipped := store.LaneSet(skip)
 	for _, all := range s.events {
-		events = append(events, all[:min(most, len(all))]...)
+		left := most
+		for i := range all {
+			waiting.Note(all[i].At)
+			if left > 0 && !skipped[all[i].Lane()] {
+				events, left = append(events, all[i]), left-1
+			}
+		}
 	}
-	return events, nil
+	return events, waiting, nil
 }
 
 // RemoveEvents implements store.Outbox.

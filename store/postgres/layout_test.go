@@ -52,7 +52,7 @@ func TestLayout1(t *testing.T) {
 	if err := s.Complete(t.Context(), *begun.Lease, done, nil); err != nil {
 		t.Fatal(err)
 	}
-	if events, err := s.Events(t.Context(), 10); err != nil || len(events) != 1 || events[0].Activity != "old 01" {
+	if events, _, err := s.Events(t.Context(), 10, nil); err != nil || len(events) != 1 || events[0].Activity != "old 01" {
 		t.Errorf("%+v, %v", events, err)
 	}
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -87,4 +88,23 @@ func newCertificate(t *testing.T) (certificate, key []byte) {
 		t.Fatal(err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// TestNoSchema: a role whose search_path names no schema of the database is told so, with the
+// cure, whether the store is to be created or not.
+func TestNoSchema(t *testing.T) {
+	server := testenv.Postgres(t)
+	for _, statement := range []string{"CREATE ROLE lost LOGIN SUPERUSER", "ALTER ROLE lost SET search_path = countersign_lost"} {
+		execute(t, server.DSN, statement)
+	}
+	for name, open := range map[string]func(context.Context, string) (*postgres.Store, error){"open": postgres.Open, "existing": postgres.OpenExisting} {
+		s, err := open(t.Context(), server.DSN+" user=lost")
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "the search_path countersign_lost of role lost names no schema that database postgres has") ||
+			!strings.Contains(err.Error(), "CREATE SCHEMA") || strings.Contains(err.Error(), "22004") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -52,17 +52,29 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, err error) {
+func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+	organizations, names := make([]string, len(skip)), make([]string, len(skip))
+	for i := range skip {
+		organizations[i], names[i] = skip[i].OrganizationID, skip[i].Name
+	}
 	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		events = nil
+		events, waiting = nil, store.Backlog{}
+		var oldest *int64
+		err := q.QueryRow(ctx, `SELECT count(*), min(at) FROM countersign_outbox`).Scan(&waiting.Events, &oldest)
+		if err != nil || oldest == nil {
+			return err
+		}
+		waiting.Oldest = time.UnixMilli(*oldest).UTC()
 		rows, _ := q.Query(ctx, `
 			SELECT organization_id, class, place, id, activity, at, data
-			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank FROM countersign_outbox) AS ranked
-			WHERE rank <= $1 ORDER BY organization_id, class, place`, most) // ForEachRow has the error
+			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank FROM countersign_outbox AS held
+				WHERE NOT EXISTS (SELECT FROM unnest($2::text[], $3::text[]) AS skipped (organization_id, name)
+					WHERE skipped.organization_id = held.organization_id AND skipped.name = CASE held.activity WHEN '' THEN held.id ELSE held.activity END)) AS ranked
+			WHERE rank <= $1 ORDER BY organization_id, class, place`, most, organizations, names) // ForEachRow has the error
 		var event store.Pending
 		var class, at, place int64
 		var data []byte
-		_, err := pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at, &data}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at, &data}, func() error {
 			event.Second, event.Place, event.At = class == secondClass, uint64(place), time.UnixMilli(at).UTC()
 			event.Data = append([]byte{}, data...)
 			events = append(events, event)
@@ -70,7 +82,7 @@ func (s *Store) Events(ctx context.Context, most int) (events []store.Pending, e
 		})
 		return err
 	})
-	return events, err
+	return events, waiting, err
 }
 
 // RemoveEvents implements store.Outbox.

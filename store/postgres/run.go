@@ -104,6 +104,7 @@ const (
 	readOnlyTransaction   = "25006"
 	transactionAborted    = "25P02"
 	unknownStatement      = "26000"
+	noSchema              = "3F000"
 	insufficientPrivilege = "42501"
 	duplicateStatement    = "42P05"
 	duplicateTable        = "42P07"

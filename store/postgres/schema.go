@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		return upgrade(ctx, q, version)
 	})
+	if codeOf(err) == noSchema {
+		_, _, missing := s.missing(ctx) // not before: what it reads would be stale under the lock
+		return cmp.Or(missing, err)
+	}
 	if codeOf(err) == insufficientPrivilege {
 		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables (docs/operations.md#managed-databases)", err)
 	}
@@ -157,10 +162,15 @@ func (s *Store) missing(ctx context.Context) (schema string, missing []string, e
 // missingTables returns the name of the schema, and which tables it does not have. The
 // table of the version counts as missing if it is empty.
 func missingTables(ctx context.Context, q querier) (schema string, missing []string, err error) {
+	var without string // a schema: how it is looked for
 	err = q.QueryRow(ctx, `
-		SELECT coalesce(format('schema %I', current_schema()), 'the search_path') || format(' of database %I', current_database()),
+		SELECT CASE WHEN current_schema() IS NULL THEN format('the search_path %s of role %s names no schema that database %s has', current_setting('search_path'), current_user, current_database()) ELSE '' END,
+			format('schema %s of database %s', quote_ident(current_schema()), quote_ident(current_database())),
 			array(SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS wanted (name, n)
-				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&schema, &missing)
+				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&without, &schema, &missing)
+	if err == nil && without != "" {
+		err = fmt.Errorf("%w: %s, or the role may not use it: create it with 'CREATE SCHEMA', or name another database (docs/operations.md#managed-databases)", store.ErrUnavailable, without)
+	}
 	if err != nil || slices.Contains(missing, tables[0]) {
 		return schema, missing, err
 	}

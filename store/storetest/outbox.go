@@ -19,6 +19,7 @@ func runOutbox(t *testing.T, h Harness) {
 	t.Run("an event comes with its activity, or not at all", func(t *testing.T) { eventsWithActivities(open(t, h)) })
 	t.Run("many at once", func(t *testing.T) { eventsAtOnce(open(t, h)) })
 	t.Run("the second class comes last", func(t *testing.T) { eventsOfSecondClass(open(t, h)) })
+	t.Run("lanes are skipped", func(t *testing.T) { lanesSkipped(open(t, h)) })
 	t.Run("the oldest go", func(t *testing.T) { eventsTrimmed(open(t, h)) })
 	t.Run("an event that is too long", func(t *testing.T) { eventTooLong(open(t, h)) })
 	if can.Waiter != nil {
@@ -50,7 +51,7 @@ func (b *bench) events(most int) (ids []string) {
 
 func (b *bench) pending(most int) []store.Pending {
 	b.t.Helper()
-	events, err := b.outbox.Events(b.t.Context(), most)
+	events, _, err := b.outbox.Events(b.t.Context(), most, nil)
 	b.noError(err)
 	return events
 }
@@ -114,6 +115,41 @@ func eventsOfSecondClass(b *bench) {
 		ids = append(ids, event.ID)
 	}
 	b.same([]string{"event of a", "second 1", "second 2", "second 3"}, ids)
+}
+
+// lanesSkipped looks past the lanes that are not wanted: what is behind them is found, however
+// many they are, and all that waits is counted.
+func lanesSkipped(b *bench) {
+	const poisoned = 40
+	var poison []store.Event
+	for n := range poisoned {
+		poison = append(poison, store.Event{ID: fmt.Sprint("poison ", n), At: epoch.Add(time.Duration(n) * time.Second), Data: []byte{1}})
+	}
+	for _, body := range []string{"a", "b"} {
+		b.noError(b.Complete(b.t.Context(), b.lease(body), b.told(body), nil))
+	}
+	b.noError(b.outbox.AddEvents(b.t.Context(), organization, poison))
+	b.noError(b.outbox.AddEvents(b.t.Context(), organization, []store.Event{{ID: "behind", At: epoch.Add(time.Hour), Data: []byte{2}}}))
+	b.noError(b.outbox.AddEvents(b.t.Context(), "another", poison[:1]))
+	of := func(organization string, skip ...store.Lane) (ids []string) {
+		events, waiting, err := b.outbox.Events(b.t.Context(), 2, skip)
+		b.noError(err)
+		b.same(store.Backlog{Events: poisoned + 4, Oldest: epoch.UTC()}, waiting)
+		for _, event := range events {
+			if event.OrganizationID == organization {
+				ids = append(ids, event.ID)
+			}
+		}
+		return ids
+	}
+	b.same([]string{"event of a", "event of b"}, of(organization))
+	skip := []store.Lane{{OrganizationID: organization, Name: b.activity("a").ID}, {OrganizationID: "another", Name: b.activity("b").ID}}
+	b.same([]string{"event of b", "poison 0"}, of(organization, skip...))
+	for n := range poison {
+		skip = append(skip, store.Lane{OrganizationID: organization, Name: poison[n].ID})
+	}
+	b.same([]string{"event of b", "behind"}, of(organization, skip...))
+	b.same([]string{"poison 0"}, of("another", skip...))
 }
 
 func eventsTrimmed(b *bench) {

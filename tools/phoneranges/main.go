@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,10 +29,16 @@ type territory struct {
 	SharedCost string `xml:"sharedCost>nationalNumberPattern"`
 	Mobile     string `xml:"mobile>nationalNumberPattern"`
 	Fixed      string `xml:"fixedLine>nationalNumberPattern"`
+	Lengths    struct {
+		National string `xml:"national,attr"`
+	} `xml:"mobile>possibleLengths"`
 }
 
 // country is the patterns of the territories that share a calling code.
-type country struct{ costly, ordinary []string }
+type country struct {
+	costly, ordinary []string
+	longest          int // mobile number, in digits after the calling code
+}
 
 func main() {
 	version := flag.String("version", "", "commit of the metadata")
@@ -73,9 +80,15 @@ func read(from io.Reader) (map[string]*country, error) {
 		}
 		add(&c.costly, t.Premium, t.SharedCost)
 		add(&c.ordinary, t.Mobile, t.Fixed)
+		for _, digits := range number.FindAllString(t.Lengths.National, -1) {
+			length, _ := strconv.Atoi(digits) // digits
+			c.longest = max(c.longest, length)
+		}
 	}
 	return countries, nil
 }
+
+var number = regexp.MustCompile(`[0-9]+`)
 
 var space = regexp.MustCompile(`\s`)
 
@@ -109,7 +122,51 @@ var costlyRanges = map[string]string{
 		}
 	}
 	out.WriteString("}\n")
+	if err := generateForms(&out, countries); err != nil {
+		return nil, err
+	}
 	return format.Source([]byte(out.String()))
+}
+
+// generateForms writes how long numbers are, and where they begin with zero.
+func generateForms(out *strings.Builder, countries map[string]*country) error {
+	byLength, zeros := map[int][]string{}, []string{}
+	for _, code := range slices.Sorted(maps.Keys(countries)) {
+		c := countries[code]
+		if c.longest > 0 {
+			byLength[c.longest] = append(byLength[c.longest], code)
+		}
+		zero, err := c.beginsWithZero()
+		if err != nil {
+			return fmt.Errorf("%s: %w", code, err)
+		}
+		if zero {
+			zeros = append(zeros, code)
+		}
+	}
+	out.WriteString("\n// longestMobile are the calling codes by how many digits the longest mobile numbers have after\n// them.\nvar longestMobile = map[int]string{\n")
+	for _, length := range slices.Sorted(maps.Keys(byLength)) {
+		fmt.Fprintf(out, "\t%d: %q,\n", length, " "+strings.Join(byLength[length], " ")+" ")
+	}
+	fmt.Fprintf(out, "}\n\n// leadingZero are the calling codes after which numbers can begin with zero.\nconst leadingZero = %q\n", " "+strings.Join(zeros, " ")+" ")
+	return nil
+}
+
+// beginsWithZero reports whether an ordinary number can begin with zero.
+func (c *country) beginsWithZero() (bool, error) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, ordinary := range c.ordinary {
+		parsed, err := syntax.Parse(ordinary, syntax.Perl)
+		if err != nil {
+			return false, err
+		}
+		for range samples {
+			if strings.HasPrefix(draw(parsed, random), "0") {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // samples is how many ordinary numbers are drawn of each pattern.

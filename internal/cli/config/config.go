@@ -31,8 +31,10 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/otp"
@@ -62,7 +64,19 @@ type Config struct {
 	Wallets        []Wallet                    `yaml:"wallets"`
 	RPC            *RPC                        `yaml:"rpc"`
 
-	source written
+	source   written
+	modified time.Time // of the file when it was read
+}
+
+// NewerFile returns when the file was modified, if that was after it was read; otherwise, and if
+// there is none, nil.
+func (c *Config) NewerFile() *time.Time {
+	info, err := os.Stat(c.Path)
+	if err != nil || info.ModTime().Equal(c.modified) {
+		return nil
+	}
+	at := info.ModTime()
+	return &at
 }
 
 // Limits bound what clients may use together. Zero selects the defaults of package httpapi.

@@ -177,7 +177,7 @@ func replaceWith(path string, before, text []byte, want *Config) error {
 		return fmt.Errorf("%s: the changed file cannot be read, and was not put in place: %w", path, err)
 	}
 	got.Path = want.Path
-	got.source, want.source = written{}, written{} // whose lines are what changes
+	got.source, want.source, got.modified = written{}, written{}, want.modified // whose lines are what changes
 	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms yourself", path)
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -17,23 +16,24 @@ const MaxSize = 4 << 20
 // Read reads a configuration. Errors name the file, the line and the column, and show the
 // line with a caret, but for values that may be a password: see [Config.At].
 func Read(path string) (*Config, error) {
-	file, err := os.Open(path)
+	file, err := trust.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
+	text, err := trust.ReadAll(file, path, MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > MaxSize {
-		return nil, fmt.Errorf("%s: longer than %d bytes", path, MaxSize)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
 	}
-	config := &Config{Path: path}
+	config := &Config{Path: path, modified: info.ModTime()}
 	if problems := config.decode(text); problems.Failed() {
 		return nil, config.source.failure(path, problems)
 	}
-	if err := config.checkMode(file); err != nil {
+	if err := config.checkMode(file, info); err != nil {
 		return nil, err
 	}
 	config.resolve()
@@ -57,15 +57,11 @@ func (c *Config) decode(text []byte) *source.Report {
 
 // checkMode refuses a file that other users can write, and one with a database password that
 // other users can read.
-func (c *Config) checkMode(file *os.File) error {
+func (c *Config) checkMode(file *os.File, info os.FileInfo) error {
 	if err := trust.Authority(file); err != nil {
 		return fmt.Errorf("%s: it decides who may sign, and %w", c.Path, err)
 	}
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if c.hasPassword() && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if c.hasPassword() && info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s: it contains the password of the store, and other users can read it (mode %04o): run 'chmod 600 %s'",
 			c.Path, info.Mode().Perm(), c.Path)
 	}

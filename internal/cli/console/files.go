@@ -17,6 +17,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -36,18 +37,15 @@ func ReadStandardInput(cmd *cobra.Command, what string, limit int) ([]byte, erro
 	return content, nil
 }
 
-// ReadFile reads a file that is not longer than limit bytes.
+// ReadFile reads a file that is not longer than limit bytes: a regular one, or one that is
+// open already, such as /dev/stdin.
 func ReadFile(path string, limit int) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
-	if err == nil && len(content) > limit {
-		err = fmt.Errorf("%s: longer than %d bytes", path, limit)
-	}
-	return content, err
+	return trust.ReadAll(file, path, limit)
 }
 
 // ReadText is ReadFile for a text, which must be in UTF-8: a byte-order mark, which no editor

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ const maxSecretFile = 64 << 10
 // ReadSecretFile reads the secret in a file that only its owner can read, without a line
 // ending at its end. The caller wipes it.
 func ReadSecretFile(ctx context.Context, path string) ([]byte, error) {
-	file, err := openSecret(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func ReadSecretFile(ctx context.Context, path string) ([]byte, error) {
 // configuration names, of at most limit bytes, and checks it. From here on the process
 // leaves no core dump. The caller wipes the secret.
 func ReadFlagSecret(ctx context.Context, flag, path string, limit int, check func([]byte) error) ([]byte, error) {
-	file, err := openSecret(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
@@ -56,10 +55,10 @@ func ReadFlagSecret(ctx context.Context, flag, path string, limit int, check fun
 	return secret, nil
 }
 
-// openSecret opens a file with a secret. A path such as /dev/fd/3 names a file that is
+// open opens a file as trust.Open does. A path such as /dev/fd/3 names a file that is
 // open already, and is duplicated: the system refuses to open it again for a process that
 // has been hardened, which happens before any secret is read.
-func openSecret(path string) (*os.File, error) {
+func open(path string) (*os.File, error) {
 	if digits, ok := strings.CutPrefix(path, "/dev/fd/"); ok {
 		if number, err := strconv.Atoi(digits); err == nil && strconv.Itoa(number) == digits {
 			return duplicate(number, path)
@@ -68,7 +67,7 @@ func openSecret(path string) (*os.File, error) {
 	if path == "/dev/stdin" {
 		return duplicate(0, path)
 	}
-	return os.Open(path)
+	return trust.Open(path)
 }
 
 // readSecretFrom reads a file of at most limit bytes, without a line ending at its end.
@@ -76,9 +75,6 @@ func readSecretFrom(ctx context.Context, file *os.File, limit int) ([]byte, erro
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if info.IsDir() {
-		return nil, errors.New("it is a directory")
 	}
 	if !isCredential(file.Name()) {
 		if err := trust.Secret(info, file.Name()); err != nil {

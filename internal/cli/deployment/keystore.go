@@ -30,6 +30,7 @@ type KeystoreFlags struct {
 	recovery         []string // recipients of a new keystore
 	postQuantum      bool     // for a new keystore
 	LeaveOutBadFiles bool
+	WarnOnly         bool // of changes of keys that the policy does not suit
 	RetryPIN         bool
 	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
 	ConfigFile       string

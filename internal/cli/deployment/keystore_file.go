@@ -80,7 +80,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 	}
 	defer keystore.Wipe(passphrase)
 	if !present {
-		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum, WorkFactor: NewKeystoreWork})
+		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum, WorkFactor: NewKeystoreWork, Judge: f.judge(cmd.Context(), cmd.ErrOrStderr())})
 		if err == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Created a keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
 			return store, nil
@@ -96,6 +96,7 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 	bar := console.NewOpeningProgress(stderr)
 	store, err := file.Open(ctx, dir, passphrase, file.Options{
 		SkipInvalid: f.LeaveOutBadFiles, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Read, WorkFactor: NewKeystoreWork,
+		Judge: f.judge(ctx, stderr),
 	})
 	bar.Finish()
 	if errors.Is(err, context.Canceled) {

@@ -200,6 +200,11 @@ func (l Loader) openKeys(cmd *cobra.Command, loaded *Loaded) (err error) {
 	if loaded.Policies, err = readPolicies(cmd.Context(), loaded.Configured, loaded.Keys, l.Running); err == nil {
 		loaded.Wallets, err = Wallets(loaded.Configured, loaded.Keys)
 	}
+	if err == nil {
+		var warnings []string
+		warnings, err = doubles(cmd.Context(), loaded.Configured, loaded.Keys)
+		loaded.Warnings = append(loaded.Warnings, warnings...)
+	}
 	opened := loaded.Keys != nil && (l.Running == nil || loaded.Keys != l.Running.Keys)
 	if opened && (l.Keystore == nil || err != nil) {
 		err = errors.Join(err, loaded.Keys.Close())

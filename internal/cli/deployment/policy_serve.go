@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
@@ -57,6 +59,28 @@ func readPolicies(ctx context.Context, configured *config.Config, keys keystore.
 		files[organization.ID] = file
 	}
 	return files, nil
+}
+
+// doubles warns of names that several keys of an organization with a policy have.
+func doubles(ctx context.Context, configured *config.Config, keys keystore.Keystore) (warnings []string, err error) {
+	if keys == nil {
+		return nil, nil
+	}
+	for organization := range WithPolicy(configured) {
+		named := map[string]int{}
+		for info, err := range keys.Keys(ctx, organization.ID) {
+			if err != nil {
+				return nil, err
+			}
+			named[info.Name]++
+		}
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			if named[name] > 1 && name != "" {
+				warnings = append(warnings, fmt.Sprintf("organization %s: %d keys are called %s: no rule can name them, and 'countersign keys rename' tells them apart", organization.ID, named[name], name))
+			}
+		}
+	}
+	return warnings, nil
 }
 
 // LoadPolicy reads the policy of one organization, and checks the names of users and

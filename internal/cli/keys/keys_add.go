@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
@@ -21,6 +24,8 @@ type serviceKey struct {
 	organization string
 	uri          string
 	name         string
+	publicKey    string // that was compared; empty: ask
+	created      bool   // by this command: there is nothing to compare
 	network      *show.NetworkFlag
 	field        *fieldFlag
 }
@@ -39,8 +44,9 @@ with all its addresses, and add a line to the section kms of the configuration:
   - {uri: 'awskms:alias/hot?region=eu-central-1', publicKey: '02…', name: 'hot'}
 
 From then on the public key is what the key is: if the service has another one at the
-URI, the key is refused. So compare what is printed with what the service's console or
-its owner shows. Servers that use the configuration find the key at once.
+URI, the key is refused. So the command asks first: compare the public key with the one
+that the service's console or its owner shows. A script passes --public-key with the one
+that was compared. Servers that use the configuration find the key at once.
 
 The released countersign has no key services. countersign-kms has awskms:,
 vaulttransit:, gcpkms: and azurekms:.`),
@@ -58,6 +64,7 @@ vaulttransit:, gcpkms: and azurekms:.`),
 	flags.StringVar(&add.organization, "org", "", "`ID` of the organization that owns the key; default: the only one of the configuration")
 	flags.StringVar(&add.uri, "uri", "", "`KEY` in a key service: awskms:…, vaulttransit:…, gcpkms:… or azurekms:…")
 	flags.StringVar(&add.name, "name", "", "`NAME` of the key: free text for people")
+	flags.StringVar(&add.publicKey, "public-key", "", "add without asking, if the service has this `KEY`, in hex, which was compared before")
 	network.Register(command)
 	field.register(command)
 	return command
@@ -74,11 +81,17 @@ func (s *serviceKey) check() (organizationID string, err error) {
 	if err := keystore.CheckName("--name", s.name); err != nil {
 		return "", console.Usagef("%v", err)
 	}
-	_, organization, err := deployment.ReadConfig(s.configFile, s.organization)
+	configured, organization, err := deployment.ReadConfig(s.configFile, s.organization)
 	if err != nil {
 		return "", err
 	}
-	return organization.ID, nil
+	pins, err := configured.Pins()
+	if i := slices.IndexFunc(pins, func(pin remote.Pin) bool {
+		return s.name != "" && pin.Name == s.name && pin.OrganizationID == organization.ID
+	}); i >= 0 {
+		return "", fmt.Errorf("--name %s: kms[%d] has this name: choose another, since policies name keys by it", s.name, i)
+	}
+	return organization.ID, err
 }
 
 // run fetches the public key of a URI, prints it, and adds it.
@@ -93,11 +106,28 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	}
 	info := keystore.KeyInfo{ID: remote.IDOf(public), Name: s.name, PublicKey: public}
 	line := deployment.Spendable(noSchnorr{}, s.network.Line(info))
+	if err := s.confirm(cmd.Context(), uri, public); err != nil {
+		return err
+	}
 	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: organizationID}
 	if err := config.AddKMS(s.configFile, key); err != nil {
 		return err
 	}
 	return s.field.print(cmd.OutOrStdout(), line)
+}
+
+// confirm asks whether the public key is the right one, unless --public-key names it.
+func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.PublicKey) error {
+	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
+		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's console or its owner shows", uri, public)
+	}
+	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared", func(tty *terminal.Terminal) error {
+		agreed, err := tty.Confirm(ctx, fmt.Sprintf("The public key at %s is %s. Does the service's console or its owner show the same?", uri, public))
+		if err == nil && !agreed {
+			err = errors.New("not added: the answer was not yes")
+		}
+		return err
+	})
 }
 
 // noSchnorr stands for a keystore whose keys make no BIP-340 signatures.
@@ -149,6 +179,7 @@ func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
 	if err != nil {
 		return err
 	}
+	s.created = true
 	if err := s.run(cmd, created); err != nil {
 		return fmt.Errorf("the service has created the key %s, but it was not added: 'countersign keys add --uri' adds it: %w", created, err)
 	}

@@ -88,6 +88,9 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 		if c.count > 1 && name != "" {
 			name = fmt.Sprintf("%s-%d", name, number)
 		}
+		if err := c.at.Judge(cmd.Context(), keys, cmd.ErrOrStderr(), "", name); err != nil {
+			return err
+		}
 		info, err := keys.Generate(cmd.Context(), c.at.Organization, name, curve)
 		if err != nil {
 			return err

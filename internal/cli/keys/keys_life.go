@@ -131,6 +131,7 @@ func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal
 		return printKeyOrWallet(cmd, keys, flags.Organization, network, args[0])
 	}
 	flags.Register(command)
+	flags.WarnOnly = command.Name() == "disable"
 	network.Register(command)
 	return command
 }
@@ -206,6 +207,9 @@ func (c *deleteCommand) run(cmd *cobra.Command, id string) (err error) {
 		question = fmt.Sprintf("Delete %q for good? Without a backup, what it holds is lost.", id)
 	}
 	if err := confirmKeys(cmd.Context(), c.yes, question, "not deleted"); err != nil {
+		return err
+	}
+	if err := c.at.Judge(cmd.Context(), keys, cmd.ErrOrStderr(), id, ""); err != nil {
 		return err
 	}
 	if c.noCopy {

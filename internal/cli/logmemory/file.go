@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // maxFile bounds the file: some 50,000 organizations.
@@ -14,7 +16,7 @@ const maxFile = 16 << 20
 
 // Read reads a memory. Without a file nothing is remembered.
 func Read(path string) (Memory, error) {
-	content, err := readFile(path)
+	content, err := trust.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Memory{}, nil
 	}
@@ -26,17 +28,6 @@ func Read(path string) (Memory, error) {
 		return nil, fmt.Errorf("log.memory: %s is damaged (%w): move it away, and this node no longer knows how far its logs had come", path, err)
 	}
 	return m, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: expected a file of at most %d bytes", path, maxFile)
-	}
-	return os.ReadFile(path)
 }
 
 // write replaces a file atomically and durably: after a crash it has the old or the new
@@ -98,7 +89,7 @@ func Unconfirmed(path, organization string) bool {
 
 // Confirmed reports whether exactly this conflict was confirmed.
 func Confirmed(path, organization string, conflict *Conflict) bool {
-	content, err := readFile(confirmationPath(path, organization))
+	content, err := trust.ReadFile(confirmationPath(path, organization), maxFile)
 	return err == nil && string(content) == Digest(organization, conflict)+"\n"
 }
 

@@ -188,7 +188,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(engine, c.Options(loaded.Configured, observer))))
 	api.TLSConfig = bound.tls
 	bound.rpc.prepare(c, engine, loaded.Configured, observer, &state)
-	admin := httpapi.NewServer(c.UnlessDraining(c.withConflicts(engine, &state, happened.withEvents(c.withProfiles(httpapi.Admin(engine, observer.Handler()))))))
+	admin := httpapi.NewServer(c.UnlessDraining(c.withState(engine, &state, happened.withEvents(c.withProfiles(httpapi.Admin(engine, observer.Handler()))))))
 	return c.serve(cmd, bound, api, admin, reloads, &state, happened)
 }
 
@@ -303,6 +303,7 @@ func (c *Command) describe(ctx context.Context, observer *metrics.Metrics, engin
 		defer cancel()
 		return engine.Ready(ctx) == nil && !c.allConflict(state)
 	})
+	observer.WatchConfiguration(state.OlderSince, state.failures.Load)
 	observer.WatchLogs(func() int { return len(c.memory.Conflicts()) }, c.memory.Failures)
 }
 
@@ -338,6 +339,7 @@ func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.S
 	}{bound.api.Addr().String()}); err != nil {
 		return err
 	}
+	go state.watchFile(cmd.Context())
 	go c.followReloads(cmd, reloads, state, happened)
 	defer state.settle()
 	select {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
@@ -54,22 +55,29 @@ func (c *Command) allConflict(state *Live) bool {
 	return all
 }
 
-// withConflicts answers /readyz while logs conflict: 503 if those of all organizations do,
-// otherwise with their list if the rest can be served.
-func (c *Command) withConflicts(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
+// withState answers /readyz while logs conflict: 503 if those of all organizations do,
+// otherwise with their list if the rest can be served. It also says since when what is in force
+// is older than the configuration's file.
+func (c *Command) withState(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		organizations, all := c.conflicts(state)
+		since := state.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		if len(organizations) == 0 || r.URL.Path != "/readyz" || engine.Ready(ctx) != nil {
+		if r.URL.Path != "/readyz" || len(organizations) == 0 && since.IsZero() || engine.Ready(ctx) != nil {
 			admin.ServeHTTP(w, r)
 			return
 		}
 		answer := struct {
-			Status    string   `json:"status"`
-			Cause     string   `json:"cause,omitempty"`
-			Conflicts []string `json:"conflicts"`
-		}{"ready", "", organizations}
+			Status    string     `json:"status"`
+			Cause     string     `json:"cause,omitempty"`
+			Conflicts []string   `json:"conflicts,omitempty"`
+			Older     *time.Time `json:"configurationOlderSince,omitempty"`
+		}{Status: "ready", Conflicts: organizations}
+		if !since.IsZero() {
+			since = since.UTC().Truncate(time.Second)
+			answer.Older = &since
+		}
 		w.Header().Set("Content-Type", "application/json")
 		if all {
 			answer.Status, answer.Cause = "unavailable", "the store lacks what was answered before: countersign log accept"

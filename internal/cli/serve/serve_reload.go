@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -29,10 +31,48 @@ type Live struct {
 	engine   *countersign.Engine
 	keys     keystore.Keystore // of the engine
 
+	Within time.Duration // bounds a reload; 0 selects ReloadTimeout
+
+	failures atomic.Uint64             // of reloads
+	failed   atomic.Pointer[time.Time] // when the first reload failed since one succeeded; may be nil
+	newer    atomic.Pointer[time.Time] // when the file was modified that is not in force yet; may be nil
+
 	// InForce is what the engine asks: the directory, the descriptors and the names.
 	InForce live.Current
 
 	settling sync.Mutex // held from before a reload is put in force until that is recorded
+}
+
+// ReloadTimeout is how long a reload may take. Policies of thousands of organizations take minutes.
+const ReloadTimeout = 10 * time.Minute
+
+// OlderSince returns since when what is in force is older than the configuration's file, or than
+// what a reload could not put in force; zero if it is not.
+func (l *Live) OlderSince() time.Time {
+	for _, since := range []*time.Time{l.failed.Load(), l.newer.Load()} {
+		if since != nil {
+			return *since
+		}
+	}
+	return time.Time{}
+}
+
+// lookEvery is how often the configuration's file is looked at.
+const lookEvery = 10 * time.Second
+
+// watchFile looks whether the configuration's file is newer than what is in force, until the
+// context ends. A volume that does not answer holds up nothing else.
+func (l *Live) watchFile(ctx context.Context) {
+	for ; ctx.Err() == nil; sleep(ctx, lookEvery) {
+		l.newer.Store(l.Current.Load().Configured.NewerFile())
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
 // settle waits until a reload that has been put in force is recorded.
@@ -56,14 +96,56 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 }
 
 // reload is Reload. It calls record once the new state is in force. A server that ends waits for
-// that, and not for what is still being read.
+// that, and not for what is still being read. What takes too long to read is given up: nothing of
+// it is put in force later.
 func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart []string)) error {
+	within := cmp.Or(l.Within, ReloadTimeout)
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), within, fmt.Errorf("it took longer than %v: is a file on a volume that does not answer?", within))
+	defer cancel()
+	bounded := new(cobra.Command)
+	bounded.SetContext(ctx)
+	bounded.SetErr(cmd.ErrOrStderr())
+	err := l.within(bounded, path, record)
+	switch now := time.Now(); {
+	case err == nil:
+		l.failed.Store(nil)
+		l.newer.Store(nil)
+	case cmd.Context().Err() == nil:
+		l.failures.Add(1)
+		l.failed.CompareAndSwap(nil, &now)
+	}
+	return err
+}
+
+// within reloads until the context of a command ends. What was put in force by then counts.
+func (l *Live) within(cmd *cobra.Command, path string, record func(needRestart []string)) error {
+	done := make(chan error, 1)
+	var put atomic.Bool
+	go func() { done <- l.replace(cmd, path, func(members []string) { put.Store(true); record(members) }) }()
+	select {
+	case err := <-done:
+		return err
+	case <-cmd.Context().Done():
+		if l.settle(); put.Load() {
+			return <-done
+		}
+		return context.Cause(cmd.Context())
+	}
+}
+
+// replace reads the configuration and puts it in force, unless the context of the command has
+// ended.
+func (l *Live) replace(cmd *cobra.Command, path string, record func(needRestart []string)) error {
 	old := l.Current.Load()
 	loader := l.Loader
 	loader.Path, loader.Running = path, old
 	loader.Checked = func(next *deployment.Loaded) error {
-		l.revoke(old, next)
-		return nil
+		l.settling.Lock()
+		defer l.settling.Unlock()
+		if cmd.Context().Err() == nil {
+			l.revoke(old, next)
+		}
+		return context.Cause(cmd.Context())
 	}
 	next, err := loader.Load(cmd)
 	if err != nil {
@@ -72,7 +154,7 @@ func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart [
 	next.Discard() // the engine keeps what it was opened with
 	l.settling.Lock()
 	defer l.settling.Unlock()
-	if err := cmd.Context().Err(); err != nil {
+	if err := context.Cause(cmd.Context()); err != nil {
 		return err
 	}
 	next.Keys = old.Keys

@@ -134,7 +134,7 @@ func (s *Service) client(host string) (*azkeys.Client, error) {
 	if s.options.Transport == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = remote.DefaultConcurrency
-		s.options.Transport = &http.Client{Transport: transport}
+		s.options.Transport = &http.Client{Transport: remote.Bounded(transport)}
 	}
 	options := &azkeys.ClientOptions{DisableChallengeResourceVerification: s.options.AnyDomain}
 	options.Transport = s.options.Transport

@@ -133,6 +133,7 @@ func (s *Service) connect() (*api.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the environment of Vault: %w", keystore.ErrDenied, err)
 	}
+	config.HttpClient.Transport = remote.Bounded(config.HttpClient.Transport)
 	if client.Token() == "" {
 		client.SetToken(savedToken())
 	}

@@ -2,10 +2,13 @@ package vaulttransit_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/countersign-dev/countersign/keystore"
@@ -170,5 +173,39 @@ func TestToken(t *testing.T) {
 	}
 	if v.Renewed() != 1 {
 		t.Errorf("renewed %d times: the new lifetime is an hour", v.Renewed())
+	}
+}
+
+// TestBoundedAnswers: a redirect is not followed, so that no token goes elsewhere, and an answer
+// without end is read to a bound. Both are outages.
+func TestBoundedAnswers(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"endless": func(w http.ResponseWriter, _ *http.Request) {
+			for _, err := w.Write([]byte(`{"data":{"a":"`)); err == nil; {
+				_, err = w.Write(make([]byte, 64<<10))
+			}
+		},
+	} {
+		server := httptest.NewServer(answer)
+		t.Setenv("VAULT_ADDR", server.URL)
+		t.Setenv("VAULT_TOKEN", "hvs.secret")
+		key, err := vaulttransit.New().Open(t.Context(), "vaulttransit:sol?version=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrUnavailable) || strings.Contains(err.Error(), "hvs.") {
+			t.Errorf("%s: %v", name, err)
+		}
+		server.CloseClientConnections()
+		server.Close()
+	}
+	if elsewhere.Load() != 0 {
+		t.Error("the redirect was followed")
 	}
 }

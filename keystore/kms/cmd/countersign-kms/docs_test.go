@@ -37,7 +37,7 @@ func TestFromAnAWSKey(t *testing.T) {
 	build(t, folder)
 	shell := exec.CommandContext(t.Context(), "sh", "-eu", "-c", block[1])
 	shell.Dir = folder
-	shell.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	shell.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "PUBLIC_KEY="+aws.Keys.Public("hot-key").Signing.String())
 	for name, value := range aws.Environment() {
 		shell.Env = append(shell.Env, name+"="+value)
 	}

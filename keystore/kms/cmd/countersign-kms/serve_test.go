@@ -78,7 +78,8 @@ func serveAWS(t *testing.T) *served {
 	}
 	s.run("init", "d")
 	for _, name := range []string{"hot", "other"} {
-		s.run("keys", "add", "--config", "d/countersign.yaml", "--uri", "awskms:alias/"+name+"?region=eu-central-1", "--name", name)
+		s.run("keys", "add", "--config", "d/countersign.yaml", "--uri", "awskms:alias/"+name+"?region=eu-central-1", "--name", name,
+			"--public-key", s.aws.Keys.Public(name).Signing.String())
 	}
 	path := filepath.Join(s.folder, "d", "countersign.yaml")
 	text, err := os.ReadFile(path)

@@ -1,0 +1,67 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// ErrName says that another key of the organization has the name that a key is to get.
+var ErrName = errors.New("another key has this name")
+
+// named are the ids of an organization's keys by their names, which new keys must not have:
+// policies name keys by them. Names of earlier versions may not be unique.
+type named map[string]string
+
+// take gives a key its name. Accounts of wallets without a name are called by their path alone.
+func (n named) take(info keystore.KeyInfo) error {
+	if holder := n[info.Name]; info.Name != "" && !strings.HasPrefix(info.Name, "m/") && holder != "" && holder != info.ID {
+		return fmt.Errorf("%w: %q is the name of key %s: choose another, since policies name keys by it", ErrName, info.Name, holder)
+	}
+	n[info.Name] = info.ID
+	return nil
+}
+
+// all returns the keys of an organization that are found, those that are disabled, and the
+// names of both. The caller holds the lock.
+func (c *contents) all(organizationID string) (enabled, disabled []keystore.KeyInfo, names named) {
+	for info := range c.index.Keys(context.Background(), organizationID) {
+		enabled = append(enabled, info)
+	}
+	disabled, names = c.parked.list(organizationID), named{}
+	for _, info := range slices.Concat(enabled, disabled) {
+		names[info.Name] = info.ID
+	}
+	return enabled, disabled, names
+}
+
+// judge refuses new names that other keys have, and asks Options.Judge. changed are the keys
+// that are added or changed, as they will be. The caller holds the lock.
+func (c *contents) judge(organizationID string, changed []Account) error {
+	enabled, disabled, names := c.all(organizationID)
+	before := map[string]string{}
+	for _, info := range slices.Concat(enabled, disabled) {
+		before[info.ID] = info.Name
+	}
+	next := slices.DeleteFunc(slices.Clone(enabled), func(info keystore.KeyInfo) bool {
+		return slices.ContainsFunc(changed, func(key Account) bool { return key.ID == info.ID })
+	})
+	for i := range changed {
+		if name, known := before[changed[i].ID]; !known || name != changed[i].Name {
+			if err := names.take(changed[i].KeyInfo); err != nil {
+				return err
+			}
+		}
+		if !changed[i].Disabled {
+			next = append(next, changed[i].KeyInfo)
+		}
+	}
+	if c.options.Judge == nil {
+		return nil
+	}
+	return c.options.Judge(organizationID, enabled, next)
+}
