@@ -96,7 +96,11 @@ func (h *Handler) result(ctx context.Context, who identity, r *request) (any, er
 	if err != nil {
 		return nil, &fault{codeRefused, "the user of this caller is not in the directory", &data{Reason: activity.ReasonNotAuthorized}}
 	}
-	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme), organizationID: who.organizationID, text: r.params}
+	granted, err := h.options.Users().Granted(who.organizationID, who.userID, who.scheme)
+	if err != nil {
+		return nil, &fault{codeRefused, errUnknown.Error(), &data{Reason: activity.ReasonNotAuthorized}}
+	}
+	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme, granted...), organizationID: who.organizationID, text: r.params}
 	if r.params != nil {
 		err := strictjson.ReadValue(r.params, "params", func(r *strictjson.Reader) error {
 			return r.Array(func(r *strictjson.Reader) error {

@@ -102,15 +102,21 @@ func newSecured(t testing.TB, roots *x509.CertPool, users ...rpcapi.User) *secur
 	t.Helper()
 	s := &secured{t: t, Fixture: enginetest.New(t, func(c *countersign.Config) { c.Store = memory.New(0) })}
 	s.set(roots, users...)
-	server := httptest.NewUnstartedServer(rpcapi.New(s.Engine, rpcapi.Options{
+	s.start(rpcapi.New(s.Engine, rpcapi.Options{
 		Users: s.users.Load, Directory: s.Config.Directory.(access.Users), Keystore: s.Signing, Host: func(string) bool { return true },
 	}))
+	return s
+}
+
+// start starts a server that asks clients for certificates.
+func (s *secured) start(handler http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true}
 	server.StartTLS()
-	t.Cleanup(server.Close)
+	s.t.Cleanup(server.Close)
 	s.url, s.roots = server.URL, x509.NewCertPool()
 	s.roots.AddCert(server.Certificate())
-	return s
+	return server
 }
 
 // set replaces the users.

@@ -30,6 +30,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
+	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -280,7 +281,8 @@ func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, ob
 func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics, happened *told) (*countersign.Engine, store.Full, error) {
 	loaded.Over = happened.over(loaded.Configured)
 	return loaded.Engine(ctx, c.newStore, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, happened.observer(observer), &state.InForce, &state.InForce
+		settings.Logger, settings.Observer, settings.Names = c.log, happened.observer(observer), &state.InForce
+		settings.Directory = rpcapi.Directory(&state.InForce, state.callers)
 		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
 		if loaded.Configured.Descriptors != nil {
