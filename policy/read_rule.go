@@ -188,6 +188,9 @@ func (c *compiler) checkReachable(n source.Node, group *access.Group) {
 	}
 	eligible := 0
 	for _, user := range c.options.Names.Users {
+		if voters := c.options.Names.Voters; voters != nil && !slices.Contains(voters, user.ID) {
+			continue
+		}
 		if slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag) {
 			eligible++
 		}
