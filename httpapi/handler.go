@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/inbound"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -117,7 +118,7 @@ const NotServed = "NOT_SERVED"
 // notServed logs and counts a request whose path or method is not served.
 func (h *handler) notServed(r *http.Request, id string, cause error) {
 	const maxPath = 200 // bytes: a stranger chose the path
-	h.options.Logger.InfoContext(r.Context(), "not served", "request", id, "method", r.Method,
+	h.options.Logger.InfoContext(request.Stranger(r.Context()), "not served", "request", id, "method", r.Method,
 		"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", cause)
 	h.observe("", NotServed)
 }
@@ -153,16 +154,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer leaving.Release()
 	body, err := h.readBody(w, r, h.bound(asked), arriving)
 	if err != nil {
-		h.options.Logger.InfoContext(r.Context(), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
+		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
 			h.observe(asked.name, refused.Reason)
 		}
 		h.refuse(w, id, err)
 		return
 	}
-	defer busy(r)()
+	defer inbound.Begin(r)()
 	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: (&records{memory: leaving}).room, Verified: func(by access.Holder) error {
-		if !holdBusy(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
+		if !inbound.Hold(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
 			return errNoRoom()
 		}
 		return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -111,9 +110,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseBody(w, err)
 		return
 	}
-	done, ok := httpapi.Busy(r, who.holder())
-	defer done()
-	if !ok {
+	defer inbound.Begin(r)()
+	if !inbound.Hold(r, who.holder()) {
 		refuseBody(w, inbound.ErrNoRoom)
 		return
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
@@ -131,7 +132,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	defer signal.Stop(reloads)
 	state := Live{Loader: loader}
 	state.Loader.NewStore = false
-	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
+	c.log = slog.New(request.QuietStrangers(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level})))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
 	observer := metrics.New()
@@ -321,12 +322,15 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 		})
 }
 
+// adminConnections is how many connections the admin address has: probes and scrapes.
+const adminConnections = 32
+
 // serve serves until the context ends, then finishes the requests in flight.
 func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live, happened *told) error {
 	failed := make(chan error, 4)
 	startServer(c, api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections), failed)
 	if bound.admin != nil {
-		startServer(c, admin, bound.admin, failed)
+		startServer(c, admin, httpapi.LimitConnections(bound.admin, adminConnections), failed)
 	}
 	bound.rpc.start(cmd.Context(), c, failed)
 	c.logAddresses(bound)
