@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ type User struct {
 // of a certificate is never looked at.
 type Certificate struct {
 	DNSName string // a SAN, in lower case, equal: there are no wildcards
-	URI     string // a SAN, equal once both are written as RFC 3986 does
+	URI     string // a SAN, equal byte for byte
 	SHA256  string // of the certificate in DER, hex
 }
 
@@ -221,7 +222,7 @@ func (c Certificate) scheme() (string, error) {
 			return "", fmt.Errorf("uri %q: expected a whole URI, such as spiffe://example.org/batcher", c.URI)
 		}
 		if parsed, err := url.Parse(c.URI); err != nil || parsed.String() != c.URI {
-			return "", fmt.Errorf("uri %q: no certificate matches it: it must be as it is written when read, such as %q", c.URI, parsed)
+			return "", fmt.Errorf("uri %q: expected a URI as it is written when read, such as %q", c.URI, parsed)
 		}
 		return schemeURI + c.URI, nil
 	case c.SHA256 != "" && c.DNSName == "" && c.URI == "":
@@ -237,9 +238,6 @@ func (c Certificate) scheme() (string, error) {
 func printable(text string) bool {
 	return len(text) <= 255 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
-
-// errPeer: the system does not tell who is at the other end of a unix socket.
-var errPeer = errors.New("the process at the other end of the socket is not known")
 
 // errUnknown is the answer to a caller whom no user recognizes. It does not say why.
 var errUnknown = errors.New("the caller is not authenticated: send a client certificate or a token that the configuration names")
@@ -307,8 +305,8 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 	for _, name := range leaf.DNSNames {
 		schemes = append(schemes, schemeDNS+strings.ToLower(name))
 	}
-	for _, uri := range leaf.URIs {
-		schemes = append(schemes, schemeURI+uri.String())
+	for _, uri := range urisOf(leaf) {
+		schemes = append(schemes, schemeURI+uri)
 	}
 	var match *identity
 	for _, scheme := range append(schemes, schemeSHA256+hex.EncodeToString(digest[:])) {
@@ -324,6 +322,26 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 		return identity{}, errUnknown
 	}
 	return *match, nil
+}
+
+// urisOf returns the URIs among the SANs of a certificate as it has them (RFC 5280, section
+// 4.2.1.6): crypto/x509 parses them, which makes different ones equal.
+func urisOf(certificate *x509.Certificate) (uris []string) {
+	for _, extension := range certificate.Extensions {
+		var names []asn1.RawValue
+		if !extension.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 17}) {
+			continue
+		}
+		if _, err := asn1.Unmarshal(extension.Value, &names); err != nil {
+			return nil
+		}
+		for _, name := range names {
+			if name.Class == asn1.ClassContextSpecific && name.Tag == 6 {
+				uris = append(uris, string(name.Bytes))
+			}
+		}
+	}
+	return uris
 }
 
 // tokenOf returns the bearer token, or the password of basic authentication: some clients

@@ -205,8 +205,8 @@ func tuneCollector() {
 // its clients: the collector needs room, and connections have buffers.
 const memoryMargin = 48 << 20
 
-// limitMemory limits the memory of the process to what it needs: what is live, both budgets,
-// and a margin. Without a limit the heap would grow to five times of what is live. The
+// limitMemory limits the memory of the process to what it needs: what is live, the budgets of
+// all doors, which no other door uses up, and a margin. Without a limit the heap would grow to five times of what is live. The
 // environment variable GOMEMLIMIT takes precedence.
 func limitMemory(configured *config.Config) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
@@ -217,6 +217,9 @@ func limitMemory(configured *config.Config) {
 	runtime.ReadMemStats(&live)
 	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
 	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	if configured.RPC != nil {
+		requests += rpcapi.DefaultMaxBufferedBytes
+	}
 	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
 }
 
