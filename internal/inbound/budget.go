@@ -90,7 +90,7 @@ func (b *Budget) Reserve(by ...Sharer) *Reservation { return &Reservation{of: b,
 
 // Take reserves more memory. It reports whether that much is left.
 func (r *Reservation) Take(size int) bool {
-	if !r.of.reserve(r.by, r.size, size) {
+	if size > 0 && !r.of.reserve(r.by, r.size, size) {
 		return false
 	}
 	r.size += size
