@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
@@ -78,7 +78,7 @@ func New(config Config) (*Client, error) {
 	if err := config.setHandler(); err != nil {
 		return nil, err
 	}
-	base, err := weborigin.ParseURL(config.URL)
+	base, err := url.Parse(config.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("client: Config.URL %q: expected http://HOST:PORT or https://HOST", config.URL)
 	}
