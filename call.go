@@ -25,6 +25,9 @@ const maxCallTries = 100
 // prepareCall performs steps 4 and 5 of a call. A call by a user is decided again and
 // recorded when it is signed.
 func (e *Engine) prepareCall(ctx context.Context, s *request.Submission, spent access.SpentReader) error {
+	if err := s.CheckCaller(ctx, e.config.Directory); err != nil {
+		return err
+	}
 	prepared, err := e.reader.Prepare(ctx, s.OrganizationID, s.Intent)
 	if err != nil {
 		return err
@@ -69,12 +72,15 @@ func (e *Engine) signCall(ctx context.Context, s *request.Submission) (result ac
 		return performUnrecorded(ctx, s)
 	}
 	s.Restart()
-	if e.config.Store == nil {
+	err = s.CheckCaller(ctx, e.config.Directory)
+	switch {
+	case err != nil:
+	case e.config.Store != nil:
+		s.Record, err = e.once(ctx, s)
+	default:
 		if err = e.decideCall(ctx, s, nil); err == nil {
 			result, err = performUnrecorded(ctx, s)
 		}
-	} else {
-		s.Record, err = e.once(ctx, s)
 	}
 	e.observed(ctx, s, err)
 	if err == nil && s.Record != nil {
@@ -109,7 +115,8 @@ func (e *Engine) once(ctx context.Context, s *request.Submission) (*activity.Rec
 		return nil, err
 	}
 	own := s.Caller.Scheme
-	var passed int64 // time of a body that has ended without a signature
+	defer func() { s.Caller.Scheme = own }() // that of the body may be another
+	var passed int64                         // time of a body that has ended without a signature
 	for range maxCallTries {
 		at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
 		if err != nil {
@@ -169,6 +176,8 @@ func (e *Engine) answered(ctx context.Context, s *request.Submission, refusal er
 	if err := identifyCall(s); err != nil {
 		return err
 	}
+	own := s.Caller.Scheme
+	defer func() { s.Caller.Scheme = own }()
 	at, scheme, err := s.Call.Latest(ctx, e.config.Store, s.OrganizationID)
 	switch {
 	case err != nil:

@@ -64,11 +64,11 @@ func (e *encryptedCode) redeem(t *testing.T, by *enginetest.APIKey, id, bundle s
 // encrypted with the code, and the same body gets the same token.
 func TestEncryptedCode(t *testing.T) {
 	e := newEncryptedCode(t)
-	bundle := e.encrypt(t, strings.ToLower(e.code), "02ab", enginetest.Organization, e.id, e.target)
+	bundle := e.encrypt(t, strings.ToLower(e.code), "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
 	sent := e.APIKey.Sign(e.body(enginetest.Organization, activity.TypeVerifyOTPV2, fmt.Sprintf(`"otpId":%q,"encryptedOtpBundle":%q,"expirationSeconds":"60"`, e.id, bundle)))
 	first := enginetest.MustSubmit(t, e.Engine, sent)
 	token, err := otp.VerifyToken(first.Result.(activity.VerifyOTPV2Result).VerificationToken, &e.ProofKey.PublicKey, enginetest.Organization, e.Clock.Now())
-	if err != nil || token.ID != e.id || token.PublicKey != "02ab" || token.Contact != "user@example.com" || token.ExpiresAt.Sub(token.IssuedAt) != time.Minute {
+	if err != nil || token.ID != e.id || token.PublicKey != "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" || token.Contact != "user@example.com" || token.ExpiresAt.Sub(token.IssuedAt) != time.Minute {
 		t.Errorf("%+v, %v", token, err)
 	}
 	answer := first.AppendAnswer(nil)
@@ -86,7 +86,7 @@ func TestEncryptedCode(t *testing.T) {
 func TestEncryptedCodeOnAnotherNode(t *testing.T) {
 	e := newEncryptedCode(t)
 	node := e.Second(t)
-	bundle := e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)
+	bundle := e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
 	answers := make(chan error)
 	for i, engine := range []*countersign.Engine{e.Engine, node, e.Engine, node} {
 		body := e.body(enginetest.Organization, activity.TypeVerifyOTPV2, fmt.Sprintf(`"otpId":%q,"encryptedOtpBundle":%q,"expirationSeconds":"%d"`, e.id, bundle, 60+i))
@@ -112,7 +112,7 @@ func TestEncryptedCodeOnAnotherNode(t *testing.T) {
 // same request nor with one of their own.
 func TestEncryptedCodeReplayed(t *testing.T) {
 	e := newEncryptedCode(t)
-	bundle := e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)
+	bundle := e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
 	if _, err := e.redeem(t, e.APIKey, e.id, bundle); err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func TestEncryptedGuesses(t *testing.T) {
 	if guess == e.code {
 		guess = "1" + e.code[1:]
 	}
-	bundle := e.encrypt(t, guess, "02ab", enginetest.Organization, e.id, e.target)
-	for _, sent := range []string{bundle, bundle, e.encrypt(t, guess, "02ac", enginetest.Organization, e.id, e.target)} {
+	bundle := e.encrypt(t, guess, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
+	for _, sent := range []string{bundle, bundle, e.encrypt(t, guess, "026b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)} {
 		_, err := e.redeem(t, e.APIKey, e.id, sent)
 		enginetest.Refusal(t, err, activity.ReasonOTPInvalid, otp.ErrInvalidCode.Error())
 	}
-	_, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target))
+	_, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target))
 	enginetest.Refusal(t, err, activity.ReasonOTPInvalid, otp.ErrInvalidCode.Error())
 	if _, err := e.Engine.Submit(t.Context(), e.APIKey.Sign(verifyBody(e.Fixture, e.id, e.code, ""))); err == nil {
 		t.Error("the other version still redeems it")
@@ -150,11 +150,11 @@ func TestBundlesOfOthers(t *testing.T) {
 	otherID, otherTarget := e.issue(t, enginetest.Organization, e.APIKey)
 	foreignID, foreignTarget := e.issue(t, enginetest.OtherOrganization, e.Other)
 	stranger := newEncryptedCode(t, func(c *countersign.Config) {})
-	good := e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)
+	good := e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
 	bundles := map[string]string{
-		"another code":         e.encrypt(t, e.code, "02ab", enginetest.Organization, otherID, otherTarget),
-		"another organization": e.encrypt(t, e.code, "02ab", enginetest.OtherOrganization, foreignID, foreignTarget),
-		"another service":      stranger.encrypt(t, stranger.code, "02ab", enginetest.Organization, stranger.id, stranger.target),
+		"another code":         e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, otherID, otherTarget),
+		"another organization": e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.OtherOrganization, foreignID, foreignTarget),
+		"another service":      stranger.encrypt(t, stranger.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, stranger.id, stranger.target),
 		"cut off":              good[:len(good)-6] + `"}`,
 	}
 	for name, bundle := range bundles {
@@ -181,7 +181,7 @@ func TestEncryptedCodeRedacted(t *testing.T) {
 	asking := new(notes)
 	e := newEncryptedCode(t, withDecider(asking))
 	asking.of = nil
-	if _, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)); err != nil {
+	if _, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)); err != nil {
 		t.Fatal(err)
 	}
 	if len(asking.of) == 0 || asking.of[0].Intent != activity.Intent(activity.VerifyOTPV2Intent{OTPID: e.id}) {
@@ -216,7 +216,7 @@ func TestTargetNeedsProofKey(t *testing.T) {
 // activity without the token, and gets none by the same body either.
 func TestEncryptedTokenIsItsSubmitters(t *testing.T) {
 	e := newEncryptedCode(t)
-	bundle := e.encrypt(t, e.code, "02ab", enginetest.Organization, e.id, e.target)
+	bundle := e.encrypt(t, e.code, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", enginetest.Organization, e.id, e.target)
 	body := e.body(enginetest.Organization, activity.TypeVerifyOTPV2, fmt.Sprintf(`"otpId":%q,"encryptedOtpBundle":%q`, e.id, bundle))
 	record := enginetest.MustSubmit(t, e.Engine, e.APIKey.Sign(body))
 	token := record.Result.(activity.VerifyOTPV2Result).VerificationToken
@@ -236,5 +236,21 @@ func TestEncryptedTokenIsItsSubmitters(t *testing.T) {
 		if strings.Contains(string(shown.AppendAnswer(nil)), token) {
 			t.Errorf("%s shows another credential the token", name)
 		}
+	}
+}
+
+// TestKeyOfTokenIsRead: a public key that is none is refused before the code is tried, in each
+// version, and however often; the code then serves for a token that is for a key.
+func TestKeyOfTokenIsRead(t *testing.T) {
+	const key = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+	e := newEncryptedCode(t)
+	for _, wrong := range []string{"zz", "<x>", "02ab", key[:60], "02" + strings.Repeat("ff", 32), "0x" + key} {
+		_, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, wrong, enginetest.Organization, e.id, e.target))
+		enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "public key in hex")
+		_, err = e.Engine.Submit(t.Context(), e.APIKey.Sign(verifyBody(e.Fixture, e.id, e.code, fmt.Sprintf(`,"publicKey":%q`, wrong))))
+		enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "public key in hex")
+	}
+	if _, err := e.redeem(t, e.APIKey, e.id, e.encrypt(t, e.code, key, enginetest.Organization, e.id, e.target)); err != nil {
+		t.Error(err)
 	}
 }

@@ -50,7 +50,7 @@ func TestOTP(t *testing.T) {
 	if strings.Contains(string(first.AppendAnswer(nil)), code) {
 		t.Error("the answer has the code")
 	}
-	redeem := f.APIKey.Sign(verifyBody(f, id, code, `,"publicKey":"02ab","expirationSeconds":"60"`))
+	redeem := f.APIKey.Sign(verifyBody(f, id, code, `,"publicKey":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296","expirationSeconds":"60"`))
 	record := enginetest.MustSubmit(t, f.Engine, redeem)
 	text := record.Result.(activity.VerifyOTPResult).VerificationToken
 	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now())
@@ -58,7 +58,7 @@ func TestOTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := f.Clock.Now()
-	want := otp.Token{ID: id, Type: otp.TypeEmail, Contact: "user@example.com", OrganizationID: enginetest.Organization, PublicKey: "02ab", IssuedAt: now, ExpiresAt: now.Add(time.Minute)}
+	want := otp.Token{ID: id, Type: otp.TypeEmail, Contact: "user@example.com", OrganizationID: enginetest.Organization, PublicKey: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", IssuedAt: now, ExpiresAt: now.Add(time.Minute)}
 	if token != want {
 		t.Errorf("token %+v\nwant %+v", token, want)
 	}
@@ -128,7 +128,7 @@ func TestCodeRefusalsEqual(t *testing.T) {
 	refuse("not-an-id", code, "")
 	refuse("00000000-0000-4000-8000-000000000000", code, "")
 	for i := range 3 {
-		refuse(id, "000000000", fmt.Sprintf(`,"publicKey":"%d"`, i))
+		refuse(id, "000000000", fmt.Sprintf(`,"expirationSeconds":"%d"`, 60+i))
 	}
 	refuse(id, code, "") // dead after the wrong attempts
 	f.Clock.Advance(3 * time.Minute)
@@ -150,7 +150,7 @@ func TestCodeSingleUse(t *testing.T) {
 	var mu sync.Mutex
 	redeemed := 0
 	for i := range 20 {
-		sent := f.APIKey.Sign(verifyBody(f, id, code, fmt.Sprintf(`,"publicKey":"%d"`, i)))
+		sent := f.APIKey.Sign(verifyBody(f, id, code, fmt.Sprintf(`,"expirationSeconds":"%d"`, 60+i)))
 		group.Go(func() {
 			if _, err := f.Engine.Submit(t.Context(), sent); err == nil {
 				mu.Lock()

@@ -89,15 +89,19 @@ func (p *Prepared) Sign(ctx context.Context) (activity.Result, error) {
 // in its own way. What it signs is judged, charged to the limits of the policy, logged and
 // recorded as that user's, if the engine has a policy and a store. See [Engine.As].
 type Caller struct {
-	engine *Engine
-	user   *access.User // nil: the call has no user
-	scheme string
+	engine  *Engine
+	user    *access.User // nil: the call has no user
+	scheme  string
+	granted []activity.Type
 }
 
 // As returns the engine as a user calls it. The user needs an ID: policies, limits and
 // records name the user by it. authentication says how the program knows that it is this
 // user, such as "CERTIFICATE dns:batcher.example", and is recorded; if it is empty, the
-// record says [activity.SchemeLocal].
+// record says [activity.SchemeLocal]. activities are what the program grants this caller; none
+// are all that [access.CheckGranted] takes, which are transactions and messages. If the
+// directory implements [access.Callers], its entry has to grant it too, when the call is made
+// and again before one that has waited is carried out.
 //
 // A call for the same organization, user and intent as a recorded one is the same call,
 // however the user was authenticated: it is answered from the record, and charged once. After an activity that was rejected, has
@@ -107,11 +111,11 @@ type Caller struct {
 // by their ids, which those of package access do (see [access.Users]). The error then has
 // the reason CONSENSUS_NEEDED and is an [*activity.WaitingError]: when it has its votes, the
 // same call finds the result.
-func (e *Engine) As(user access.User, authentication string) *Caller {
+func (e *Engine) As(user access.User, authentication string, activities ...activity.Type) *Caller {
 	if authentication == "" {
 		authentication = activity.SchemeLocal
 	}
-	return &Caller{e, &user, authentication}
+	return &Caller{e, &user, authentication, activities}
 }
 
 // unattributed returns the engine as it is called by no user.
@@ -181,7 +185,7 @@ func (c *Caller) submission(organizationID string, intent activity.Intent) (*req
 	if c.user != nil {
 		s.Caller = &request.Caller{
 			Organization: &access.Organization{ID: organizationID}, // it need not be in the directory
-			Member:       &access.Member{User: *c.user},
+			Member:       &access.Member{User: *c.user, Granted: c.granted},
 			Scheme:       c.scheme,
 		}
 	}
@@ -196,5 +200,5 @@ func (c *Caller) check() error {
 	case c.user.ID == "":
 		return errors.New("the user of a call has no ID: policies, limits and records name the user by it")
 	}
-	return activity.CheckScheme(c.scheme)
+	return errors.Join(activity.CheckScheme(c.scheme), access.CheckGranted(c.granted))
 }

@@ -134,7 +134,7 @@ func (e *Engine) identify(ctx context.Context, s *request.Submission, sent Signe
 	if s.Caller, err = e.authenticate(ctx, decoded.OrganizationID, sent); err != nil {
 		return err
 	}
-	return s.Caller.CheckType(decoded.Type)
+	return s.Caller.CheckType(ctx, e.config.Directory, decoded.Type)
 }
 
 // prepareTask is step 4: it sets the task of a submission.

@@ -3,10 +3,12 @@ package access
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -15,6 +17,7 @@ var (
 	ErrOrganizationNotFound = errors.New("countersign: no such organization")
 	ErrCredentialNotFound   = errors.New("countersign: no such credential")
 	ErrUserNotFound         = errors.New("countersign: no such user")
+	ErrCallerNotFound       = errors.New("countersign: no such caller")
 )
 
 // Organization owns keys, credentials and activities. Nothing that belongs to one
@@ -36,18 +39,20 @@ type User struct {
 	CreatedAt time.Time // zero if it is not known
 }
 
-// Member is a credential and the user it belongs to.
+// Member is a credential and the user it belongs to, or a user who calls without one.
 type Member struct {
 	User       User
 	Credential *stamp.Credential // nil for a call without a stamp
+	Granted    []activity.Type   // of a call without a stamp; nil for all that [CheckGranted] takes
 }
 
 // May reports whether the member's credential may submit activities of a type. Some
 // types it has to name: see [activity.Type.MustBeNamed]. A user without a credential, who
-// calls as by Engine.As, may submit the others.
+// calls as by Engine.As, may have transactions and messages signed, as far as that was
+// granted: never vote, send or redeem a code, or administer.
 func (m *Member) May(kind activity.Type) bool {
 	if m.Credential == nil {
-		return !kind.MustBeNamed()
+		return kind.Signs() && (m.Granted == nil || slices.Contains(m.Granted, kind))
 	}
 	if kind.MustBeNamed() {
 		return slices.Contains(m.Credential.Activities, string(kind))
@@ -70,6 +75,29 @@ type Directory interface {
 	// one does. An expired credential is returned too: verifying the stamp checks
 	// the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
+}
+
+// CheckGranted refuses types that no caller without a credential may submit: all but
+// transactions and messages.
+func CheckGranted(types []activity.Type) error {
+	for i, kind := range types {
+		if !kind.Signs() {
+			return fmt.Errorf("activities[%d]: %q cannot be granted to a caller without a credential: name types that sign, such as %s, or leave the list out for all of these",
+				i, plaintext.Shorten(string(kind), maxShown), activity.TypeSignTransaction)
+		}
+	}
+	return nil
+}
+
+// Callers is implemented by a [Directory] that knows how users without a credential of their
+// own are recognized, such as that of rpcapi.Directory. It is asked when such a user calls,
+// and again before a call that waited for approvals is carried out. With any other directory,
+// a call that was granted when it was made stays so for as long as its user exists.
+type Callers interface {
+	// Granted returns what the entry grants by which a user is recognized in a way, the
+	// authentication of Engine.As; or ErrCallerNotFound. nil stands for all that
+	// CheckGranted takes.
+	Granted(ctx context.Context, organizationID, userID, authentication string) ([]activity.Type, error)
 }
 
 // Users is implemented by a [Directory] that finds users by their ids. Only with one can a

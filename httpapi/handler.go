@@ -19,13 +19,15 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/inbound"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 // Options configures the handler that New returns. Zero values select the defaults.
 type Options struct {
 	// MaxBody is the maximum length of the body of a sign_transaction request, in
-	// bytes. For all other requests it is MaxOtherBody, or MaxBody if that is less.
+	// bytes. For votes it is MaxVote, and for all other requests MaxOtherBody, or MaxBody if
+	// that is less.
 	// Default: DefaultMaxBody.
 	MaxBody int
 
@@ -38,7 +40,7 @@ type Options struct {
 
 	// MaxAnswerBytes bounds the memory of all answers in the same way, not counting the
 	// first 48 KiB of each. An answer counts while it is read from the store and written;
-	// a listing holds about a megabyte while it is read.
+	// a listing holds about a megabyte while it is read. An eighth is kept for votes.
 	// Default: DefaultMaxAnswerBytes.
 	MaxAnswerBytes int
 
@@ -79,6 +81,10 @@ const (
 // bytes.
 const MaxOtherBody = 256 << 10
 
+// MaxVote is the maximum length of the body of a vote, in bytes: what a body may hold without a
+// part of MaxBufferedBytes, so that nobody can use up what votes need.
+const MaxVote = inbound.FreeBody
+
 // handler is the API.
 type handler struct {
 	engine   *countersign.Engine
@@ -99,7 +105,7 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 	}
 	return &handler{
 		engine: engine, options: options,
-		arriving: inbound.NewBudget(options.MaxBufferedBytes), leaving: inbound.NewBudget(options.MaxAnswerBytes),
+		arriving: inbound.NewBudget(options.MaxBufferedBytes), leaving: inbound.NewBudget(options.MaxAnswerBytes).KeepForVotes(),
 	}
 }
 
@@ -117,7 +123,7 @@ const NotServed = "NOT_SERVED"
 // notServed logs and counts a request whose path or method is not served.
 func (h *handler) notServed(r *http.Request, id string, cause error) {
 	const maxPath = 200 // bytes: a stranger chose the path
-	h.options.Logger.InfoContext(r.Context(), "not served", "request", id, "method", r.Method,
+	h.options.Logger.InfoContext(request.Stranger(r.Context()), "not served", "request", id, "method", r.Method,
 		"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", cause)
 	h.observe("", NotServed)
 }
@@ -151,18 +157,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arriving, leaving := h.arriving.Reserve(network...), h.leaving.Reserve(network...)
 	defer arriving.Release()
 	defer leaving.Release()
+	if asked.vote {
+		leaving.Vote()
+	}
 	body, err := h.readBody(w, r, h.bound(asked), arriving)
 	if err != nil {
-		h.options.Logger.InfoContext(r.Context(), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
+		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
 			h.observe(asked.name, refused.Reason)
 		}
 		h.refuse(w, id, err)
 		return
 	}
-	defer busy(r)()
+	defer inbound.Begin(r)()
 	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: (&records{memory: leaving}).room, Verified: func(by access.Holder) error {
-		if !holdBusy(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
+		if !inbound.Hold(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
 			return errNoRoom()
 		}
 		return nil
@@ -179,8 +188,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // bound returns the maximum length of the body of an operation.
 func (h *handler) bound(o operation) int {
-	if o.transaction {
+	switch {
+	case o.transaction:
 		return h.options.MaxBody
+	case o.vote:
+		return MaxVote
 	}
 	return min(h.options.MaxBody, MaxOtherBody)
 }
@@ -189,6 +201,7 @@ func (h *handler) bound(o operation) int {
 type operation struct {
 	name        string // the last element of its path
 	transaction bool   // the body carries a transaction, and may be long
+	vote        bool   // it is short, and memory is kept for it
 	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 }
 
@@ -212,7 +225,8 @@ var operations = func() map[string]operation {
 		all["query/"+path] = operation{name: path, do: inventory(path)}
 	}
 	for _, registered := range activity.Operations() {
-		all["submit/"+registered.Path] = operation{name: registered.Path, transaction: registered.Type == activity.TypeSignTransaction, do: submit(registered.Path)}
+		all["submit/"+registered.Path] = operation{name: registered.Path, do: submit(registered.Path),
+			transaction: registered.Type == activity.TypeSignTransaction, vote: registered.Type == activity.TypeApproveActivity || registered.Type == activity.TypeRejectActivity}
 	}
 	return all
 }()

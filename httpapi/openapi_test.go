@@ -171,7 +171,7 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 		t.Fatal(err)
 	}
 	encrypted := targeted.Result.(activity.InitOTPV3Result)
-	bundle, err := otp.Encrypt(outbox.Code(t, encrypted.OTPID), "02ab", encrypted.TargetBundle, &f.ProofKey.PublicKey, enginetest.Organization, encrypted.OTPID)
+	bundle, err := otp.Encrypt(outbox.Code(t, encrypted.OTPID), "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", encrypted.TargetBundle, &f.ProofKey.PublicKey, enginetest.Organization, encrypted.OTPID)
 	if err != nil {
 		t.Fatal(err)
 	}

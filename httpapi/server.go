@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/inbound"
 )
 
 // Limits of a server made by NewServer.
@@ -20,19 +22,49 @@ const (
 	MaxHeaderBytes    = 16 << 10
 )
 
+// DefaultMaxConnections is how many connections LimitConnections keeps open by default,
+// unless the process may open fewer files.
+const DefaultMaxConnections = inbound.DefaultMaxConnections
+
+// LimitConnections returns a listener that keeps at most limit connections open. Zero
+// means DefaultMaxConnections, or what the limit of open files leaves after reserving 64
+// for other uses, whichever is less. When the listener is full, a new connection replaces
+// the one that has been idle longest, that is, without a request in flight: one whose body
+// still arrives is not. A server made by NewServer reports requests to the listener;
+// connections of other servers always count as idle.
+//
+// One credential may have as many connections with requests in flight as it leaves to others,
+// idle or not yet open: alone half of the limit. It always may have one. Over HTTP/2 a
+// connection has at most 8 requests at a time, and all of them together 4,096: beyond that,
+// one whose bodies still arrive is closed as above.
+func LimitConnections(inner net.Listener, limit int) net.Listener {
+	return inbound.LimitConnections(inner, limit)
+}
+
+// windowOfHTTP2 is how many bytes a client may send of its requests before they are read, on
+// one connection: the initial window of RFC 9113, and the least that there can be.
+const windowOfHTTP2 = 64 << 10
+
 // NewServer returns a server for a handler, with a bound on everything a client could delay.
 // Use it with a listener of LimitConnections.
 func NewServer(handler http.Handler) *http.Server {
-	return &http.Server{
+	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: ReadHeaderTimeout,
 		ReadTimeout:       ReadTimeout,
 		WriteTimeout:      WriteTimeout,
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
-		ConnContext:       withConnection,
-		ConnState:         connectionState,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          inbound.MaxStreamsOfConnection,
+			MaxReadFrameSize:              16 << 10, // a connection keeps a buffer as large as its longest frame
+			MaxReceiveBufferPerConnection: windowOfHTTP2,
+			MaxReceiveBufferPerStream:     windowOfHTTP2,
+			WriteByteTimeout:              PieceTimeout, // else 10,000 answers to pings wait for a client that reads none
+		},
 	}
+	inbound.Serve(server)
+	return server
 }
 
 // ReadyTimeout is how long a readiness check may take.

@@ -178,7 +178,7 @@ func testOTPTokens(t *testing.T) {
 			expectRefusal(t, "token of "+seconds+" s by "+client, got, 3, text)
 		}
 		at := served.tick()
-		parameters := map[string]any{"otpId": id, "otpCode": code, "publicKey": "02ab", "expirationSeconds": "86400"}
+		parameters := map[string]any{"otpId": id, "otpCode": code, "publicKey": "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "expirationSeconds": "86400"}
 		got, token := served.verifyAt(t, client, at, parameters)
 		expectSuccess(t, client, got)
 		now := served.fixture.Clock.Now()
@@ -188,7 +188,7 @@ func testOTPTokens(t *testing.T) {
 		}
 		issued := now.UTC().Truncate(time.Second)
 		want := otp.Token{
-			ID: id, Type: otp.TypeEmail, Contact: "Ann@example.com", OrganizationID: enginetest.Organization, PublicKey: "02ab",
+			ID: id, Type: otp.TypeEmail, Contact: "Ann@example.com", OrganizationID: enginetest.Organization, PublicKey: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
 			IssuedAt: issued, ExpiresAt: issued.Add(24 * time.Hour),
 		}
 		if said != want {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/stamp"
@@ -36,6 +37,7 @@ type Current struct {
 
 var (
 	_ access.Directory   = (*Current)(nil)
+	_ access.Callers     = (*Current)(nil)
 	_ chains.Reader      = (*Current)(nil)
 	_ chains.TableReader = (*Current)(nil)
 	_ chains.Names       = (*Current)(nil)
@@ -84,6 +86,15 @@ func (c *Current) User(ctx context.Context, organizationID, userID string) (*acc
 		return users.User(ctx, organizationID, userID)
 	}
 	return nil, access.ErrUserNotFound
+}
+
+// Granted implements [access.Callers]. If the directory in force does not, all is granted that
+// can be.
+func (c *Current) Granted(ctx context.Context, organizationID, userID, authentication string) ([]activity.Type, error) {
+	if callers, ok := c.State().Directory.(access.Callers); ok {
+		return callers.Granted(ctx, organizationID, userID, authentication)
+	}
+	return nil, nil
 }
 
 // Read implements [chains.Reader].

@@ -176,8 +176,8 @@ func readSealed(plain []byte) (typed, publicKey string, err error) {
 		return "", "", badBundle(`expected {"otp_code":"…","public_key":"…"} inside, each once and nothing else`)
 	case sealed.PublicKey == "":
 		return "", "", badBundle("public_key is empty: it is the key that the verification token is for")
-	case len(sealed.PublicKey) > maxTokenKey || !printable(sealed.PublicKey, ""):
-		return "", "", badBundle("public_key must be at most %d printable characters", maxTokenKey)
+	case !isPublicKey(sealed.PublicKey):
+		return "", "", badBundle("public_key " + publicKeyRule)
 	}
 	return sealed.Code, sealed.PublicKey, nil
 }

@@ -33,7 +33,7 @@ func mustTarget(t testing.TB, service *otp.Service, organization, id string, sig
 
 func mustEncrypt(t testing.TB, bundle string, trusted *ecdsa.PublicKey) string {
 	t.Helper()
-	encrypted, err := otp.Encrypt("123456", "02ab", bundle, trusted, org, codeID)
+	encrypted, err := otp.Encrypt("123456", "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", bundle, trusted, org, codeID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestBundle(t *testing.T) {
 	encrypted := mustEncrypt(t, bundle, &key.PublicKey)
 	for range 2 { // Open has no state
 		typed, publicKey, err := two.Open(org, codeID, encrypted)
-		if err != nil || typed != "123456" || publicKey != "02ab" {
+		if err != nil || typed != "123456" || publicKey != "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296" {
 			t.Fatalf("%q, %q, %v", typed, publicKey, err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestBundleRefused(t *testing.T) {
 	bundle := mustTarget(t, service, org, codeID, key)
 	good := mustEncrypt(t, bundle, &key.PublicKey)
 	of := func(plain string) string { return sealed(t, bundle, plain, "turnkey_hpke", usualAAD) }
-	if _, _, err := service.Open(org, codeID, of(`{"otp_code":"123456","public_key":"02ab"}`)); err != nil {
+	if _, _, err := service.Open(org, codeID, of(`{"otp_code":"123456","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`)); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ bundle, rule string }{
@@ -181,18 +181,18 @@ func TestBundleRefused(t *testing.T) {
 		"cut to the tag":        {good[:strings.Index(good, `ciphertext":"`)+len(`ciphertext":"`)+32] + `"}`, undecryptable},
 		"no tag":                {good[:strings.Index(good, `ciphertext":"`)+len(`ciphertext":"`)] + `"}`, undecryptable},
 		"cut off in the object": {good[:len(good)-1], "encryptedOtpBundle"},
-		"other info":            {sealed(t, bundle, `{"otp_code":"123456","public_key":"02ab"}`, "", usualAAD), undecryptable},
-		"no associated data":    {sealed(t, bundle, `{"otp_code":"123456","public_key":"02ab"}`, "turnkey_hpke", func(_, _ []byte) []byte { return nil }), undecryptable},
-		"swapped data":          {sealed(t, bundle, `{"otp_code":"123456","public_key":"02ab"}`, "turnkey_hpke", func(a, b []byte) []byte { return usualAAD(b, a) }), undecryptable},
+		"other info":            {sealed(t, bundle, `{"otp_code":"123456","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`, "", usualAAD), undecryptable},
+		"no associated data":    {sealed(t, bundle, `{"otp_code":"123456","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`, "turnkey_hpke", func(_, _ []byte) []byte { return nil }), undecryptable},
+		"swapped data":          {sealed(t, bundle, `{"otp_code":"123456","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`, "turnkey_hpke", func(a, b []byte) []byte { return usualAAD(b, a) }), undecryptable},
 		"no public key":         {of(`{"otp_code":"123456"}`), sealedRule},
 		"null public key":       {of(`{"otp_code":"123456","public_key":null}`), sealedRule},
 		"empty public key":      {of(`{"otp_code":"123456","public_key":""}`), "public_key is empty"},
-		"long public key":       {of(`{"otp_code":"123456","public_key":"` + strings.Repeat("a", 513) + `"}`), "at most 512"},
-		"unprintable key":       {of(`{"otp_code":"123456","public_key":"\u202e"}`), "printable"},
-		"two codes":             {of(`{"otp_code":"123456","otp_code":"123457","public_key":"02ab"}`), sealedRule},
-		"a list of codes":       {of(`{"otp_code":["123456","123457"],"public_key":"02ab"}`), sealedRule},
-		"names of the API":      {of(`{"otpCode":"123456","publicKey":"02ab"}`), sealedRule},
-		"an unknown member":     {of(`{"otp_code":"123456","public_key":"02ab","123456":1}`), sealedRule},
+		"long public key":       {of(`{"otp_code":"123456","public_key":"` + strings.Repeat("a", 513) + `"}`), "public key in hex"},
+		"unprintable key":       {of(`{"otp_code":"123456","public_key":"\u202e"}`), "public key in hex"},
+		"two codes":             {of(`{"otp_code":"123456","otp_code":"123457","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`), sealedRule},
+		"a list of codes":       {of(`{"otp_code":["123456","123457"],"public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`), sealedRule},
+		"names of the API":      {of(`{"otpCode":"123456","publicKey":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"}`), sealedRule},
+		"an unknown member":     {of(`{"otp_code":"123456","public_key":"036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296","123456":1}`), sealedRule},
 		"no JSON":               {of("123456"), sealedRule},
 	} {
 		_, _, err := service.Open(org, codeID, test.bundle)
@@ -225,7 +225,7 @@ func TestEncryptTrusts(t *testing.T) {
 		"cut off":              {good[:len(good)/2], &key.PublicKey, org, codeID},
 		"empty":                {"", &key.PublicKey, org, codeID},
 	} {
-		if encrypted, err := otp.Encrypt("123456", "02ab", test.bundle, test.trusted, test.organization, test.id); !errors.Is(err, otp.ErrBundle) {
+		if encrypted, err := otp.Encrypt("123456", "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", test.bundle, test.trusted, test.organization, test.id); !errors.Is(err, otp.ErrBundle) {
 			t.Errorf("%s: %q, %v", name, encrypted, err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestTargetSigner(t *testing.T) {
 // TestTokenInMilliseconds: clients of encrypted codes read exp as a string of milliseconds.
 func TestTokenInMilliseconds(t *testing.T) {
 	key := newKey(t, elliptic.P256())
-	token, err := otp.NewToken(verified, "02ab", "60", issuedAt)
+	token, err := otp.NewToken(verified, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "60", issuedAt)
 	if err != nil {
 		t.Fatal(err)
 	}

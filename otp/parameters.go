@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,7 +190,7 @@ func (s *Service) checkEmail(r *Request, set *settings) (err error) {
 }
 
 func isHTTPS(text string) bool {
-	parsed, err := url.Parse(text)
+	parsed, err := weborigin.ParseURL(text)
 	return err == nil && len(text) <= maxURL && parsed.Scheme == "https" && parsed.Hostname() != "" &&
 		parsed.User == nil && printable(text, "") && !strings.ContainsAny(text, " \"'<>\\`")
 }
@@ -202,7 +202,7 @@ func checkMagicLink(link string) error {
 		return nil
 	}
 	before, _, _ := strings.Cut(link, magicLinkVerb)
-	whole := strings.Replace(link, magicLinkVerb, "0", 1)
+	whole := strings.Replace(link, magicLinkVerb, "-", 1) // no hex digit, which would complete an escape
 	if strings.Count(link, magicLinkVerb) != 1 || !isHTTPS(whole) || strings.Count(before, "/") < 3 && !strings.ContainsAny(before, "?#") {
 		return badParameter("emailCustomization.magicLinkTemplate",
 			"must be an https URL of at most %d bytes with one %s after the host, such as https://example.com/login?code=%s",

@@ -134,7 +134,9 @@ func TestParameters(t *testing.T) {
 		"link without code": {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/" }), "emailCustomization.magicLinkTemplate", "one %s"},
 		"link with two":     {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s/%s" }), "emailCustomization.magicLinkTemplate", "one %s"},
 		"link http":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "http://example.com/%s" }), "emailCustomization.magicLinkTemplate", "https"},
-		"link with verb":    {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s?%d" }), "", ""}, // in a query, %d is plain text
+		"link with verb":    {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%s?%d" }), "emailCustomization.magicLinkTemplate", "one %s"},
+		"link with half":    {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com/%d%s" }), "emailCustomization.magicLinkTemplate", "one %s"},
+		"link port above":   {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com:99999/%s" }), "emailCustomization.magicLinkTemplate", "one %s"},
 		"link host":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://%s.example.com/" }), "emailCustomization.magicLinkTemplate", "after the host"},
 		"link port":         {email(func(r *otp.Request) { r.Email.MagicLinkTemplate = "https://example.com:%s" }), "emailCustomization.magicLinkTemplate", "after the host"},
 
@@ -301,7 +303,7 @@ func TestMessages(t *testing.T) {
 		r.Alphanumeric, r.Length, r.ExpirationSeconds = &digits, 6, "61"
 		r.AppName = `<script>alert("ü")</script>`
 		r.Email.LogoURL = "https://example.com/logo.png?a=1&b=2"
-		r.Email.MagicLinkTemplate = "https://example.com/login?code=%s&x=%%41"
+		r.Email.MagicLinkTemplate = "https://example.com/login?code=%s&x=%41"
 		r.ReplyToEmailAddress = "help@example.org"
 		r.SendFromEmailAddress = "codes@example.com"
 	}))
@@ -314,7 +316,7 @@ func TestMessages(t *testing.T) {
 		t.Fatalf("the code is %q in\n%s", code, m.Text)
 	}
 	for name, part := range map[string]struct{ in, want string }{
-		"the link in text": {m.Text, "https://example.com/login?code=" + code + "&x=%%41"},
+		"the link in text": {m.Text, "https://example.com/login?code=" + code + "&x=%41"},
 		"minutes":          {m.Text, "2 minutes"},
 		"appName in text":  {m.Text, `<script>alert("ü")</script>`},
 		"appName in HTML":  {m.HTML, `&lt;script&gt;alert(&#34;ü&#34;)&lt;/script&gt;`},

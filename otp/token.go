@@ -3,18 +3,23 @@ package otp
 import (
 	"bytes"
 	"crypto"
+	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/asn1"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // The default and the longest lifetime of a verification token.
@@ -24,7 +29,7 @@ const (
 )
 
 // maxTokenKey bounds the publicKey that a request has copied into its token, in bytes.
-const maxTokenKey = 512
+const maxTokenKey = 130
 
 // ErrToken means that a token was not issued here, was changed, or has expired.
 var ErrToken = errors.New("otp: verification token not valid")
@@ -50,14 +55,36 @@ func NewToken(verified Verified, publicKey, expirationSeconds string, now time.T
 	if err != nil {
 		return Token{}, err
 	}
-	if len(publicKey) > maxTokenKey || !printable(publicKey, "") {
-		return Token{}, badParameter("publicKey", "must be at most %d printable characters", maxTokenKey)
+	if publicKey != "" && !isPublicKey(publicKey) {
+		return Token{}, badParameter("publicKey", publicKeyRule)
 	}
 	issued := now.UTC().Truncate(time.Second)
 	return Token{
 		ID: verified.ID, Type: verified.Type, Contact: verified.Contact, OrganizationID: verified.OrganizationID,
 		PublicKey: publicKey, IssuedAt: issued, ExpiresAt: issued.Add(lifetime),
 	}, nil
+}
+
+// publicKeyRule says what isPublicKey takes.
+const publicKeyRule = "must be a public key in hex: compressed, 66 digits, on P-256 or secp256k1; uncompressed, 130, on P-256; or 64 digits of Ed25519"
+
+// isPublicKey reports whether a token can be for a key: one that can stamp requests. A token for
+// anything else would have used up its code for nothing.
+func isPublicKey(text string) bool {
+	if len(text) > maxTokenKey {
+		return false
+	}
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	if _, err := ecdh.P256().NewPublicKey(raw); err == nil {
+		return true
+	}
+	return slices.ContainsFunc([]stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519}, func(curve stamp.Curve) bool {
+		_, err := stamp.NewAPIKey(curve, raw)
+		return err == nil
+	})
 }
 
 // claims is the payload of the JWT.

@@ -8,6 +8,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"io"
 	"slices"
@@ -46,7 +47,7 @@ var (
 func TestToken(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	for range 50 { // enough for signatures with leading zeros
-		token, err := otp.NewToken(verified, "02ab", "", issuedAt)
+		token, err := otp.NewToken(verified, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "", issuedAt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,9 +184,22 @@ func TestTokenParameters(t *testing.T) {
 			t.Errorf("%q: %v", seconds, err)
 		}
 	}
-	for key, ok := range map[string]bool{strings.Repeat("a", 512): true, strings.Repeat("a", 513): false, "a\n": false} {
+	p256 := newKey(t, elliptic.P256())
+	uncompressed, err := p256.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := hex.EncodeToString(elliptic.MarshalCompressed(elliptic.P256(), p256.X, p256.Y)) //nolint:staticcheck // the form of API keys
+	for key, ok := range map[string]bool{
+		"": true, good: true, hex.EncodeToString(uncompressed): true, strings.ToUpper(good): true,
+		"0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798": true, // the generator of secp256k1
+		"d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a":   true, // RFC 8032, 7.1, test 1
+		"zz": false, "<x>": false, "02ab": false, "0x" + good: false, good + "00": false, good[2:] + "zz": false, "a\n": false,
+		"02" + strings.Repeat("ff", 32): false, "05" + good[2:]: false, strings.Repeat("00", 33): false, strings.Repeat("00", 65): false,
+		"04" + strings.Repeat("01", 64): false, strings.Repeat("aa", 512): false,
+	} {
 		if _, err := otp.NewToken(verified, key, "", issuedAt); ok != (err == nil) {
-			t.Errorf("public key of %d characters: %v", len(key), err)
+			t.Errorf("public key %.140q: %v", key, err)
 		}
 	}
 }

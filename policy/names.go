@@ -11,6 +11,7 @@ import (
 // Names are the users and keys that a file can name.
 type Names struct {
 	Users       []access.User       // may repeat a user, as the members of a directory do
+	Voters      []string            // ids of those who have a credential to vote with; nil: all of them
 	Credentials []string            // ids
 	Keys        []access.SigningKey // nil: names of keys are not checked
 }
@@ -37,10 +38,14 @@ func NamesOf(ctx context.Context, organization *access.OrganizationConfig, keys 
 	if err != nil {
 		return nil, err
 	}
-	names := &Names{}
+	names := &Names{Voters: []string{}}
 	for i := range members {
 		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
-		names.Users = append(names.Users, members[i].User)
+		names.Voters = append(names.Voters, members[i].User.ID)
+	}
+	for i := range organization.Users { // one who calls with a certificate or a token has no credential
+		user := &organization.Users[i]
+		names.Users = append(names.Users, access.User{ID: user.UserID(organization.ID), Name: user.Name, Tags: user.Tags})
 	}
 	if keys == nil {
 		return names.once(), nil

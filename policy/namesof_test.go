@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
@@ -29,7 +30,7 @@ func (failing) Keys(context.Context, string) iter.Seq2[keystore.KeyInfo, error] 
 func TestNamesOf(t *testing.T) {
 	first, second := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)
 	organization := &access.OrganizationConfig{ID: "org", Name: "Org", Users: []access.UserConfig{
-		{Name: "ann", APIKeys: []access.APIKeyConfig{first.Config(), second.Config()}},
+		{Name: "ann", APIKeys: []access.APIKeyConfig{first.Config(), second.Config()}}, {Name: "bot", Tags: []string{"agent"}},
 	}}
 	keys := memory.New()
 	key := keystore.NewKey{Curve: keystore.CurveEd25519, Name: "hot", Secret: slices.Repeat([]byte{7}, keystore.SecretSize)}
@@ -39,19 +40,21 @@ func TestNamesOf(t *testing.T) {
 		}
 	}
 	names, err := policy.NamesOf(t.Context(), organization, keys)
-	if err != nil || len(names.Users) != 1 || names.Users[0].Name != "ann" || len(names.Credentials) != 4 || len(names.Keys) != 1 || names.Keys[0].Name != "hot" {
+	if err != nil || len(names.Users) != 2 || names.Users[0].Name != "ann" || names.Users[1].Name != "bot" || len(names.Credentials) != 4 || len(names.Keys) != 1 || names.Keys[0].Name != "hot" {
 		t.Errorf("%+v, %v", names, err)
 	}
-	for want, text := range map[string]string{
-		"":       "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: [hot]}\n",
-		"a user": "rules:\n  - {name: a, allow: transfer, who: {user: anm}, key: [hot]}\n",
-		"a key":  "rules:\n  - {name: a, allow: transfer, who: {user: ann}, key: [hto]}\n",
+	for text, want := range map[string]string{
+		"who: {user: ann}, key: [hot]":             "",
+		"who: {user: bot, tag: agent}, key: [hot]": "", // who has no credential, and calls with a token
+		"who: {user: anm}, key: [hot]":             "there is no user anm",
+		"who: {user: ann}, key: [hto]":             "there is no key or wallet hto",
+		"approvals: [{count: 1, tag: agent}]":      "1 approvals are needed, but only 0 of the users can give one",
 	} {
-		if _, err := policy.Parse("p", []byte("schema: countersign.policy/2\n"+text), policy.Options{Names: names}); (err == nil) != (want == "") {
-			t.Errorf("misspelled %q: %v", want, err)
+		if _, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+text+"}\n"), policy.Options{Names: names}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if names, err := policy.NamesOf(t.Context(), organization, nil); err != nil || names.Keys != nil || len(names.Users) != 1 {
+	if names, err := policy.NamesOf(t.Context(), organization, nil); err != nil || names.Keys != nil || len(names.Users) != 2 {
 		t.Errorf("without keys: %+v, %v", names, err)
 	}
 	if _, err := policy.NamesOf(t.Context(), organization, failing{}); !errors.Is(err, errListing) {

@@ -204,7 +204,9 @@ func (c *compiler) checkReachable(n source.Node, groups []access.Group) {
 	}
 	var all []access.Vote
 	for _, user := range c.options.Names.Users {
-		all = append(all, access.Vote{User: user})
+		if voters := c.options.Names.Voters; voters == nil || slices.Contains(voters, user.ID) {
+			all = append(all, access.Vote{User: user})
+		}
 	}
 	groups = slices.Clone(groups)
 	for i := range groups {

@@ -66,7 +66,7 @@ func TestSettingsAreBounded(t *testing.T) {
 		"no commission":             {"effect.number('commission') <= 10", number([]byte{33, 1}, 5), false},
 		"a state that is forbidden": {"effect.arg('account state') != 'Frozen'", solanaEffects(t, token2022, own, []byte{28, 1, 2}), false},
 	} {
-		got, _ := decide(t, "schema: countersign.policy/1\nrules:\n  - {name: sets, allow: settings, when: \""+test.when+"\"}\n", ask(test.effects...))
+		got, _ := decide(t, "schema: countersign.policy/2\nrules:\n  - {name: sets, allow: settings, when: \""+test.when+"\"}\n", ask(test.effects...))
 		if strings.Contains(got, "allowed by sets") != test.allowed {
 			t.Errorf("%s: %s", name, got)
 		}

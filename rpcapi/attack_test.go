@@ -18,10 +18,11 @@ import (
 // members, and objects that say two things. None is signed, and each answer names the member.
 func TestMoreContradictions(t *testing.T) {
 	const (
-		to    = `"to":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"`
-		entry = `{"address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","storageKeys":[]}`
-		tuple = `{"chainId":"0x1","address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","nonce":"0x0","yParity":"0x0","r":"0x1","s":"0x1"}`
-		hash  = "0x0100000000000000000000000000000000000000000000000000000000000000"
+		to         = `"to":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7"`
+		delegation = `{"chainId":"","address":"","nonce":"","yParity":"","r":"","s":""}`
+		entry      = `{"address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","storageKeys":[]}`
+		tuple      = `{"chainId":"0x1","address":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","nonce":"0x0","yParity":"0x0","r":"0x1","s":"0x1"}`
+		hash       = "0x0100000000000000000000000000000000000000000000000000000000000000"
 	)
 	type change struct{ old, new, field string }
 	var table []change
@@ -50,7 +51,14 @@ func TestMoreContradictions(t *testing.T) {
 		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, "address", "Address", 1) + `]`, "accessList.0.Address"},
 		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, `"storageKeys":[]`, `"storageKeys":null`, 1) + `]`, "accessList.0.storageKeys"},
 		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, `[]`, `["0x7"]`, 1) + `]`, "accessList.0.storageKeys.0"},
-		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, `[]`, `[7]`, 1) + `]`, "accessList.0.storageKeys"},
+		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, `[]`, `[7]`, 1) + `]`, "accessList.0.storageKeys.0"},
+		{`"gasPrice":null`, `"accessList":[` + strings.Repeat(entry+",", 1<<14) + entry + `]`, "accessList"},
+		{`"gasPrice":null`, `"accessList":[` + strings.Replace(entry, `[]`, `[`+strings.Repeat(`"",`, 1<<14)+`""]`, 1) + `]`, "accessList.storageKeys"},
+		{`"gasPrice":null`, `"authorizationList":[` + strings.Repeat(delegation+",", 1<<14) + delegation + `]`, "authorizationList"},
+		{`"gasPrice":null`, `"blobVersionedHashes":[` + strings.Repeat(`"",`, 64) + `""]`, "blobVersionedHashes"},
+		{`"gasPrice":null`, `"blobs":[` + strings.Repeat(`"",`, 64) + `""]`, "blobs"},
+		{`"gasPrice":null`, `"commitments":[` + strings.Repeat(`"",`, 64) + `""]`, "commitments"},
+		{`"gasPrice":null`, `"proofs":[` + strings.Repeat(`"",`, 64*128) + `""]`, "proofs"},
 		{`"gasPrice":null`, `"authorizationList":null,"type":"0x4"`, "type"}, {`"gasPrice":null`, `"authorizationList":{}`, "authorizationList"},
 		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"chainId":"0x1"`, `"chainId":1`, 1) + `]`, "authorizationList.0.chainId"},
 		{`"gasPrice":null`, `"authorizationList":[` + strings.Replace(tuple, `"yParity"`, `"v"`, 1) + `]`, "authorizationList.0.v"},

@@ -14,7 +14,6 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -111,15 +110,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuseBody(w, err)
 		return
 	}
-	done, ok := httpapi.Busy(r, who.holder())
-	defer done()
-	if !ok {
+	defer inbound.Begin(r)()
+	if !inbound.Hold(r, who.holder()) {
 		refuseBody(w, inbound.ErrNoRoom)
 		return
 	}
 	ctx := access.WithOrigin(r.Context(), access.Origin{RequestID: uuid.NewString(), Remote: r.RemoteAddr})
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(h.answer(ctx, who, body))
+	_, _ = w.Write(h.answer(ctx, who, body, memory))
 }
 
 // refuseBody answers a body that is not read.
@@ -135,25 +133,33 @@ func refuseBody(w http.ResponseWriter, err error) {
 	}
 }
 
-// answer answers a body: a request, or a batch.
-func (h *Handler) answer(ctx context.Context, who identity, body []byte) []byte {
+// answer answers a body: a request, or a batch. The answer is a part of memory, until that is
+// released.
+func (h *Handler) answer(ctx context.Context, who identity, body []byte, memory *inbound.Reservation) []byte {
 	requests, batch, err := readBody(body)
 	if err != nil {
 		return appendAnswer(nil, answer{id: nullID, fault: faultOf(err)})
 	}
 	if !batch {
-		return appendAnswer(nil, h.carryOut(ctx, who, &requests[0]))
+		out := appendAnswer(nil, h.carryOut(ctx, who, &requests[0], memory))
+		memory.Take(len(out) - min(len(out), freeBuilt)) // it is made already: what is not left is not taken
+		return out
 	}
-	out := []byte{'['}
+	out, full := []byte{'['}, false
 	for i := range requests {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if len(out) > MaxAnswerBytes {
+		before := max(len(out), freeBuilt)
+		switch {
+		case len(out) > MaxAnswerBytes:
 			out = appendAnswer(out, answer{id: requests[i].id, fault: &fault{codeRefused, "not carried out: the answers before this one have more than 8 MiB: send it in a batch of its own", nil}})
-			continue
+		case full:
+			out = appendAnswer(out, answer{id: requests[i].id, fault: errNoRoom()})
+		default:
+			out = appendAnswer(out, h.carryOut(ctx, who, &requests[i], memory))
 		}
-		out = appendAnswer(out, h.carryOut(ctx, who, &requests[i]))
+		full = full || !memory.Take(max(len(out), freeBuilt)-before)
 	}
 	return append(out, ']')
 }
@@ -178,8 +184,8 @@ func isCall(r *http.Request) (status int, problem string) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, "send a POST with a JSON-RPC request"
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return http.StatusUnsupportedMediaType, "Content-Type: expected application/json"
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); len(r.Header.Values("Content-Type")) > 1 || err != nil || kind != "application/json" {
+		return http.StatusUnsupportedMediaType, "Content-Type: expected one, application/json"
 	}
 	if len(r.Header.Values("Content-Encoding")) > 0 {
 		return http.StatusUnsupportedMediaType, "Content-Encoding is not supported: send the body without an encoding"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -28,24 +29,36 @@ type call struct {
 	api            *Handler
 	caller         *countersign.Caller
 	organizationID string
+	memory         *inbound.Reservation
 	params         []strictjson.Value
 	text           []byte // of params
 }
 
+// method is one that is served.
+type method struct {
+	do    func(*call) (any, error)
+	limit int      // bytes of the parameters
+	takes []string // names of the parameters, all of which are required
+}
+
+// maxMessage is the length of the longest parameters without a transaction, in bytes: that of
+// such a request of the HTTP API.
+const maxMessage = 256 << 10
+
 // methods are what is served. Those that are not, but that clients ask for, are in cures.
-var methods = map[string]func(*call) (any, error){
-	"eth_signTransaction":     (*call).signTransaction,
-	"account_signTransaction": (*call).signTransactionBoth,
-	"eth_signTypedData":       (*call).signTypedData,
-	"eth_signTypedData_v4":    (*call).signTypedData,
-	"personal_sign":           func(c *call) (any, error) { return c.signText(1, 0) },
-	"eth_sign":                func(c *call) (any, error) { return c.signText(0, 1) },
-	"account_signData":        (*call).signData,
-	"eth_accounts":            (*call).accounts,
-	"account_list":            (*call).accounts,
-	"eth_chainId":             (*call).chainID,
-	"account_version":         func(*call) (any, error) { return Version, nil },
-	"health_status":           func(*call) (any, error) { return "ok", nil },
+var methods = map[string]method{
+	"eth_signTransaction":     {(*call).signTransaction, MaxBodyBytes, []string{"transaction"}},
+	"account_signTransaction": {(*call).signTransactionBoth, MaxBodyBytes, []string{"transaction"}},
+	"eth_signTypedData":       {(*call).signTypedData, maxMessage, []string{"address", "data"}},
+	"eth_signTypedData_v4":    {(*call).signTypedData, maxMessage, []string{"address", "data"}},
+	"personal_sign":           {func(c *call) (any, error) { return c.signPersonal(1, 0) }, maxMessage, []string{"data", "address"}},
+	"eth_sign":                {func(c *call) (any, error) { return c.signPersonal(0, 1) }, maxMessage, []string{"address", "data"}},
+	"account_signData":        {(*call).signData, maxMessage, []string{"contentType", "address", "data"}},
+	"eth_accounts":            {(*call).accounts, maxMessage, nil},
+	"account_list":            {(*call).accounts, maxMessage, nil},
+	"eth_chainId":             {(*call).chainID, maxMessage, nil},
+	"account_version":         {func(*call) (any, error) { return Version, nil }, maxMessage, nil},
+	"health_status":           {func(*call) (any, error) { return "ok", nil }, maxMessage, nil},
 }
 
 // cures are answers to methods that clients call and that are not served.
@@ -64,8 +77,22 @@ var cures = map[string]string{
 	"eth_gasPrice":                "a signer knows no chain: ask a node",
 }
 
-// carryOut carries out a request. A panic is a fault of the server, and ends this request alone.
-func (h *Handler) carryOut(ctx context.Context, who identity, r *request) (out answer) {
+// builtOf is how many times the length of its parameters a call holds at a time, of what is built
+// from them: their texts, the transaction, its record, the signed one and its text. Up to freeBuilt
+// bytes of it do not count.
+const (
+	builtOf   = 8
+	freeBuilt = builtOf * inbound.FreeBody
+)
+
+// carryOut carries out a request within the memory that its body has. A panic is a fault of the
+// server, and ends this request alone.
+func (h *Handler) carryOut(ctx context.Context, who identity, r *request, memory *inbound.Reservation) (out answer) {
+	built := max(0, builtOf*len(r.params)-freeBuilt)
+	if !memory.Take(built) {
+		return answer{id: r.id, fault: errNoRoom()}
+	}
+	defer memory.Give(built)
 	ctx, cancel := context.WithTimeout(ctx, h.options.Timeout)
 	defer cancel()
 	defer func() {
@@ -77,14 +104,19 @@ func (h *Handler) carryOut(ctx context.Context, who identity, r *request) (out a
 			out = answer{id: r.id, fault: faultOf(errors.New("panic"))}
 		}
 	}()
-	result, err := h.result(ctx, who, r)
+	result, err := h.result(ctx, who, r, memory)
 	if err != nil {
 		return answer{id: r.id, fault: faultOf(err)}
 	}
 	return answer{id: r.id, result: result}
 }
 
-func (h *Handler) result(ctx context.Context, who identity, r *request) (any, error) {
+// errNoRoom refuses a call for which there is no memory at the moment.
+func errNoRoom() *fault {
+	return &fault{codeRefused, "not carried out: " + inbound.ErrNoRoom.Error(), &data{Reason: activity.ReasonUnavailable, RetryAfter: "1s"}}
+}
+
+func (h *Handler) result(ctx context.Context, who identity, r *request, memory *inbound.Reservation) (any, error) {
 	method, served := methods[r.method]
 	if !served {
 		if cure, known := cures[r.method]; known {
@@ -96,10 +128,25 @@ func (h *Handler) result(ctx context.Context, who identity, r *request) (any, er
 	if err != nil {
 		return nil, &fault{codeRefused, "the user of this caller is not in the directory", &data{Reason: activity.ReasonNotAuthorized}}
 	}
-	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme), organizationID: who.organizationID, text: r.params}
-	if r.params != nil {
-		err := strictjson.ReadValue(r.params, "params", func(r *strictjson.Reader) error {
-			return r.Array(func(r *strictjson.Reader) error {
+	granted, err := h.options.Users().Granted(who.organizationID, who.userID, who.scheme)
+	if err != nil {
+		return nil, &fault{codeRefused, errUnknown.Error(), &data{Reason: activity.ReasonNotAuthorized}}
+	}
+	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme, granted...), organizationID: who.organizationID, memory: memory, text: r.params}
+	if err := c.read(method); err != nil {
+		return nil, err
+	}
+	return method.do(c)
+}
+
+// read reads the parameters, of which there must be as many as the method takes.
+func (c *call) read(m method) error {
+	if len(c.text) > m.limit {
+		return &fault{codeParams, fmt.Sprintf("params: %d bytes, at most %d are allowed", len(c.text), m.limit), nil}
+	}
+	if c.text != nil {
+		err := strictjson.ReadValue(c.text, "params", func(r *strictjson.Reader) error {
+			return atMost(r, "params", len(m.takes), func(r *strictjson.Reader) error {
 				var value strictjson.Value
 				err := r.Into(&value)
 				c.params = append(c.params, value)
@@ -107,18 +154,24 @@ func (h *Handler) result(ctx context.Context, who identity, r *request) (any, er
 			})
 		})
 		if err != nil {
-			return nil, paramFault(err)
+			return paramFault(err)
 		}
 	}
-	return method(c)
-}
-
-// take refuses a call that does not have as many parameters.
-func (c *call) take(names ...string) error {
-	if len(c.params) != len(names) {
-		return &fault{codeParams, fmt.Sprintf("params: %d, expected %d: %q", len(c.params), len(names), names), nil}
+	if len(c.params) != len(m.takes) {
+		return &fault{codeParams, fmt.Sprintf("params: %d, expected %d: %q", len(c.params), len(m.takes), m.takes), nil}
 	}
 	return nil
+}
+
+// atMost reads an array, and nothing beyond its first elements.
+func atMost(r *strictjson.Reader, name string, most int, each func(*strictjson.Reader) error) error {
+	n := 0
+	return r.Array(func(r *strictjson.Reader) error {
+		if n++; n > most {
+			return invalid(name, "more than %d", most)
+		}
+		return each(r)
+	})
 }
 
 // text returns a parameter that is a string.
@@ -143,9 +196,6 @@ func (c *call) address(i int, name string) (string, error) {
 
 // signed signs a transaction and returns its bytes.
 func (c *call) signed() ([]byte, error) {
-	if err := c.take("transaction"); err != nil {
-		return nil, err
-	}
 	if c.params[0].Kind != '{' {
 		return nil, invalid("transaction", "params[0]: expected an object")
 	}
@@ -186,12 +236,7 @@ func (c *call) signTransactionBoth() (any, error) {
 	}{hexText(raw), tx}, nil
 }
 
-func (c *call) signTypedData() (any, error) {
-	if err := c.take("address", "data"); err != nil {
-		return nil, err
-	}
-	return c.signTyped(0, 1)
-}
+func (c *call) signTypedData() (any, error) { return c.signTyped(0, 1) }
 
 // signTyped signs typed data, which is an object, a string with its JSON text, or that in hex.
 func (c *call) signTyped(address, data int) (any, error) {
@@ -217,13 +262,6 @@ func (c *call) signTyped(address, data int) (any, error) {
 	return c.sign(from, compact.String(), activity.EncodingEIP712, activity.HashNone)
 }
 
-func (c *call) signText(address, message int) (any, error) {
-	if err := c.take([]string{"address", "data"}[address], []string{"data", "address"}[address]); err != nil {
-		return nil, err
-	}
-	return c.signPersonal(address, message)
-}
-
 // signPersonal signs the bytes of a text, with the prefix of EIP-191.
 func (c *call) signPersonal(address, message int) (any, error) {
 	from, err := c.address(address, "address")
@@ -244,9 +282,6 @@ func (c *call) signPersonal(address, message int) (any, error) {
 
 // signData is clef's method for messages: the media type says what they are.
 func (c *call) signData() (any, error) {
-	if err := c.take("contentType", "address", "data"); err != nil {
-		return nil, err
-	}
 	kind, err := c.str(0, "contentType")
 	if err != nil {
 		return nil, err
@@ -299,12 +334,22 @@ func (c *call) sign(from, payload string, encoding activity.Encoding, hash activ
 	return hexText(signature), nil
 }
 
+// What a list of addresses takes of the memory: addressBytes for each of addressesAtOnce, in the
+// list and in the answer.
+const (
+	addressesAtOnce = 1024
+	addressBytes    = 256
+)
+
 // accounts lists the addresses that the organization's keys have.
 func (c *call) accounts() (any, error) {
 	addresses := []string{}
 	for info, err := range c.api.options.Keystore.Keys(c.ctx, c.organizationID) {
 		if err != nil {
 			return nil, &fault{codeRefused, "the keys cannot be listed at the moment", &data{Reason: activity.ReasonUnavailable}}
+		}
+		if len(addresses)%addressesAtOnce == addressesAtOnce-1 && !c.memory.Take(addressesAtOnce*addressBytes) {
+			return nil, errNoRoom()
 		}
 		if info.PublicKey.Curve() == keystore.CurveSecp256k1 {
 			addresses = append(addresses, common.Address(info.PublicKey.KeccakAddress()).Hex())

@@ -2,7 +2,7 @@
 
 package rpcapi
 
-import "net"
+import "errors"
 
-// peerOf refuses: this platform does not tell who is at the other end.
-func peerOf(*net.UnixConn) (uid uint32, err error) { return 0, errPeer }
+// uidAt refuses: this platform does not tell who is at the other end.
+func uidAt(int) (uint32, error) { return 0, errors.ErrUnsupported }

@@ -32,6 +32,8 @@ func TestRawRequests(t *testing.T) {
 		"two hosts":              "POST / HTTP/1.1\r\n" + usual + length + "Host: evil.example\r\n",
 		"another host's target":  "POST http://evil.example/ HTTP/1.1\r\n" + usual + length,
 		"two tokens":             "POST / HTTP/1.1\r\n" + usual + length + "Authorization: Bearer x\r\n",
+		"two content types":      "POST / HTTP/1.1\r\n" + usual + length + "Content-Type: text/plain\r\n",
+		"the same type twice":    "POST / HTTP/1.1\r\n" + usual + length + "Content-Type: application/json\r\n",
 		"a body in gzip":         "POST / HTTP/1.1\r\n" + usual + length + "Content-Encoding: gzip\r\n",
 		"HEAD":                   "HEAD / HTTP/1.1\r\n" + usual + length,
 		"OPTIONS":                "OPTIONS / HTTP/1.1\r\n" + usual + length,

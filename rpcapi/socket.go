@@ -67,12 +67,21 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn,
 			}
 			return
 		}
-		out := h.answerPeer(ctx, uid, body)
-		bounded.memory.Release()
-		if h.send(connection, append(out, '\n')) != nil {
+		if h.send(connection, append(h.answerPeer(ctx, uid, body, bounded.memory), '\n')) != nil {
 			return
 		}
+		bounded.memory.Release()
 	}
+}
+
+// peerOf returns the uid of the process at the other end of a unix socket.
+func peerOf(connection *net.UnixConn) (uid uint32, err error) {
+	raw, err := connection.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	failed := raw.Control(func(fd uintptr) { uid, err = uidAt(int(fd)) }) //nolint:gosec // a file descriptor
+	return uid, errors.Join(failed, err)
 }
 
 // longest returns the length of the longest body of a process. What no user is recognized by
@@ -136,11 +145,11 @@ func (c *counted) Read(into []byte) (int, error) {
 }
 
 // answerPeer answers a body from a process of a uid.
-func (h *Handler) answerPeer(ctx context.Context, uid uint32, body []byte) []byte {
+func (h *Handler) answerPeer(ctx context.Context, uid uint32, body []byte, memory *inbound.Reservation) []byte {
 	who, known := h.options.Users().ofPeer(uid)
 	if !known {
 		return appendAnswer(nil, answer{id: nullID, fault: &fault{codeRefused, errUnknown.Error(), nil}})
 	}
 	ctx = access.WithOrigin(ctx, access.Origin{RequestID: uuid.NewString(), Remote: who.scheme})
-	return h.answer(ctx, who, body)
+	return h.answer(ctx, who, body, memory)
 }

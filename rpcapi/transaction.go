@@ -28,8 +28,9 @@ const (
 	hashSize       = common.HashLength
 	blobSize       = 131072
 	commitmentSize = 48
-	cellsOfBlob    = 128 // proofs of a blob in a sidecar of version 1
-	maxBlobs       = 64  // above what any fork allows; the chain's reader refuses more than that
+	cellsOfBlob    = 128     // proofs of a blob in a sidecar of version 1
+	maxBlobs       = 64      // above what any fork allows; the chain's reader refuses more than that
+	maxListed      = 1 << 14 // addresses, storage keys in all, or authorizations: more gas than a block has
 )
 
 // Bits of integers.
@@ -80,11 +81,11 @@ func readObject(text []byte) (*object, error) {
 	}
 	members := []strictjson.Field{
 		strictjson.Optional("accessList", o.readAccess),
-		strictjson.Optional("blobVersionedHashes", listInto(&o.hashes, &o.hasHashes)),
+		strictjson.Optional("blobVersionedHashes", listInto("blobVersionedHashes", maxBlobs, &o.hashes, &o.hasHashes)),
 		strictjson.Optional("blobVersion", &o.blobVersion),
-		strictjson.Optional("blobs", listInto(&o.blobs, &o.hasBlobs)),
-		strictjson.Optional("commitments", &o.commitments),
-		strictjson.Optional("proofs", &o.proofs),
+		strictjson.Optional("blobs", listInto("blobs", maxBlobs, &o.blobs, &o.hasBlobs)),
+		strictjson.Optional("commitments", listInto("commitments", maxBlobs, &o.commitments, new(bool))),
+		strictjson.Optional("proofs", listInto("proofs", maxBlobs*cellsOfBlob, &o.proofs, new(bool))),
 		strictjson.Optional("authorizationList", o.readAuthorizations),
 	}
 	for name, into := range texts {
@@ -98,26 +99,34 @@ func readObject(text []byte) (*object, error) {
 }
 
 // listInto reads an array of strings and notes that there is one.
-func listInto(into *[]string, has *bool) func(*strictjson.Reader) error {
+func listInto(name string, most int, into *[]string, has *bool) func(*strictjson.Reader) error {
 	return func(r *strictjson.Reader) error {
 		*has = true
-		return r.Into(into)
+		return atMost(r, name, most, func(r *strictjson.Reader) error {
+			var text string
+			err := r.Into(&text)
+			*into = append(*into, text)
+			return err
+		})
 	}
 }
 
 func (o *object) readAccess(r *strictjson.Reader) error {
+	const name = "accessList"
 	o.hasAccess = true
-	return r.Array(func(r *strictjson.Reader) error {
+	left := maxListed // storage keys
+	return atMost(r, name, maxListed, func(r *strictjson.Reader) error {
 		var entry accessEntry
-		err := r.Object(strictjson.Required("address", &entry.address), strictjson.Required("storageKeys", &entry.keys))
+		err := r.Object(strictjson.Required("address", &entry.address), strictjson.Required("storageKeys", listInto(name+".storageKeys", left, &entry.keys, new(bool))))
 		o.access = append(o.access, entry)
+		left -= len(entry.keys)
 		return err
 	})
 }
 
 func (o *object) readAuthorizations(r *strictjson.Reader) error {
 	o.hasAuthorizations = true
-	return r.Array(func(r *strictjson.Reader) error {
+	return atMost(r, "authorizationList", maxListed, func(r *strictjson.Reader) error {
 		var a authorization
 		err := r.Object(
 			strictjson.Required("chainId", &a.chainID), strictjson.Required("address", &a.address), strictjson.Required("nonce", &a.nonce),

@@ -1,8 +1,10 @@
 package rpcapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -26,13 +29,16 @@ type User struct {
 	Certificates   []Certificate // of TLS clients; any of them
 	Token          string        // at least MinToken bytes; empty for none
 	UID            *uint32       // of a process at the other end of the unix socket; nil for none
+
+	// Activities are what the entry grants, as by access.CheckGranted. nil: all of these.
+	Activities []activity.Type
 }
 
 // Certificate recognizes a client's certificate. Exactly one member is set. The common name
 // of a certificate is never looked at.
 type Certificate struct {
 	DNSName string // a SAN, in lower case, equal: there are no wildcards
-	URI     string // a SAN, equal once both are written as RFC 3986 does
+	URI     string // a SAN, equal byte for byte
 	SHA256  string // of the certificate in DER, hex
 }
 
@@ -60,6 +66,7 @@ type Users struct {
 	certificates map[string]identity // by the scheme that recognizes them
 	tokens       map[[sha256.Size]byte]identity
 	peers        map[uint32]identity
+	granted      map[identity][]activity.Type
 	still        *Users // must recognize the caller as the same user; nil: no others need to
 }
 
@@ -74,7 +81,7 @@ func (u *Users) Still(next *Users) *Users {
 // NewUsers returns the users of a server. roots are the authorities of the clients'
 // certificates; they are required if a user has one. What recognizes two users is an error.
 func NewUsers(users []User, roots *x509.CertPool) (*Users, error) {
-	u := &Users{roots: roots, certificates: map[string]identity{}, tokens: map[[sha256.Size]byte]identity{}, peers: map[uint32]identity{}}
+	u := &Users{roots: roots, certificates: map[string]identity{}, tokens: map[[sha256.Size]byte]identity{}, peers: map[uint32]identity{}, granted: map[identity][]activity.Type{}}
 	for i := range users {
 		if err := u.add(&users[i]); err != nil {
 			return nil, fmt.Errorf("users[%d] (%s): %w", i, users[i].UserID, err)
@@ -92,6 +99,11 @@ func (u *Users) add(user *User) error {
 		return errors.New("nothing recognizes this user: set certificates, a token or a uid")
 	case len(user.Certificates) > 0 && u.roots == nil:
 		return errors.New("certificates: the authorities that issue them are missing")
+	case user.Activities != nil && len(user.Activities) == 0:
+		return errors.New("activities: the list is empty: name at least one type, or leave it out for all that sign")
+	}
+	if err := access.CheckGranted(user.Activities); err != nil {
+		return err
 	}
 	for i, certificate := range user.Certificates {
 		scheme, err := certificate.scheme()
@@ -103,6 +115,9 @@ func (u *Users) add(user *User) error {
 		}
 		who.scheme = scheme
 		u.certificates[scheme] = who
+		if err := u.grant(who, user.Activities); err != nil {
+			return err
+		}
 	}
 	if user.Token != "" {
 		if len(user.Token) < MinToken {
@@ -114,6 +129,9 @@ func (u *Users) add(user *User) error {
 		}
 		who.scheme = "TOKEN"
 		u.tokens[hash] = who
+		if err := u.grant(who, user.Activities); err != nil {
+			return err
+		}
 	}
 	if user.UID != nil {
 		if other, taken := u.peers[*user.UID]; taken {
@@ -121,8 +139,60 @@ func (u *Users) add(user *User) error {
 		}
 		who.scheme = fmt.Sprintf("PEER uid:%d", *user.UID)
 		u.peers[*user.UID] = who
+		return u.grant(who, user.Activities)
 	}
 	return nil
+}
+
+// grant notes what an entry grants. The record of a call does not say which of several entries
+// it came by that recognize a user in the same way: these must grant the same.
+func (u *Users) grant(who identity, activities []activity.Type) error {
+	if activities == nil {
+		activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool { return !kind.Signs() })
+	}
+	if other, entered := u.granted[who]; entered && !slices.Equal(slices.Sorted(slices.Values(other)), slices.Sorted(slices.Values(activities))) {
+		return fmt.Errorf("activities: another entry recognizes the user by %s and grants others: grant the same in both", who.scheme)
+	}
+	u.granted[who] = activities
+	return nil
+}
+
+// Granted returns what the entry grants that recognizes a user in a way, as the record of a call
+// has it; or access.ErrCallerNotFound. A token that was replaced leaves the entry the same.
+func (u *Users) Granted(organizationID, userID, scheme string) ([]activity.Type, error) {
+	granted, entered := u.granted[identity{organizationID, userID, scheme}]
+	if !entered {
+		return nil, access.ErrCallerNotFound
+	}
+	if u.still == nil {
+		return granted, nil
+	}
+	next, err := u.still.Granted(organizationID, userID, scheme)
+	return slices.DeleteFunc(slices.Clone(granted), func(kind activity.Type) bool { return !slices.Contains(next, kind) }), err
+}
+
+// Directory returns a directory that knows what the users of a server are granted, besides what
+// it has: the engine behind a Handler needs one (see access.Callers).
+func Directory(of access.Directory, users func() *Users) access.Directory {
+	return callers{of, users}
+}
+
+type callers struct {
+	access.Directory
+	users func() *Users
+}
+
+// User implements access.Users.
+func (c callers) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
+	if users, ok := c.Directory.(access.Users); ok {
+		return users.User(ctx, organizationID, userID)
+	}
+	return nil, access.ErrUserNotFound
+}
+
+// Granted implements access.Callers.
+func (c callers) Granted(_ context.Context, organizationID, userID, authentication string) ([]activity.Type, error) {
+	return c.users().Granted(organizationID, userID, authentication)
 }
 
 // Token reports whether a user is recognized by a token, and Certificate whether one is by a
@@ -152,7 +222,7 @@ func (c Certificate) scheme() (string, error) {
 			return "", fmt.Errorf("uri %q: expected a whole URI, such as spiffe://example.org/batcher", c.URI)
 		}
 		if parsed, err := url.Parse(c.URI); err != nil || parsed.String() != c.URI {
-			return "", fmt.Errorf("uri %q: no certificate matches it: it must be as it is written when read, such as %q", c.URI, parsed)
+			return "", fmt.Errorf("uri %q: expected a URI as it is written when read, such as %q", c.URI, parsed)
 		}
 		return schemeURI + c.URI, nil
 	case c.SHA256 != "" && c.DNSName == "" && c.URI == "":
@@ -168,9 +238,6 @@ func (c Certificate) scheme() (string, error) {
 func printable(text string) bool {
 	return len(text) <= 255 && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
-
-// errPeer: the system does not tell who is at the other end of a unix socket.
-var errPeer = errors.New("the process at the other end of the socket is not known")
 
 // errUnknown is the answer to a caller whom no user recognizes. It does not say why.
 var errUnknown = errors.New("the caller is not authenticated: send a client certificate or a token that the configuration names")
@@ -238,8 +305,8 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 	for _, name := range leaf.DNSNames {
 		schemes = append(schemes, schemeDNS+strings.ToLower(name))
 	}
-	for _, uri := range leaf.URIs {
-		schemes = append(schemes, schemeURI+uri.String())
+	for _, uri := range urisOf(leaf) {
+		schemes = append(schemes, schemeURI+uri)
 	}
 	var match *identity
 	for _, scheme := range append(schemes, schemeSHA256+hex.EncodeToString(digest[:])) {
@@ -255,6 +322,26 @@ func (u *Users) ofCertificate(chain []*x509.Certificate) (identity, error) {
 		return identity{}, errUnknown
 	}
 	return *match, nil
+}
+
+// urisOf returns the URIs among the SANs of a certificate as it has them (RFC 5280, section
+// 4.2.1.6): crypto/x509 parses them, which makes different ones equal.
+func urisOf(certificate *x509.Certificate) (uris []string) {
+	for _, extension := range certificate.Extensions {
+		var names []asn1.RawValue
+		if !extension.Id.Equal(asn1.ObjectIdentifier{2, 5, 29, 17}) {
+			continue
+		}
+		if _, err := asn1.Unmarshal(extension.Value, &names); err != nil {
+			return nil
+		}
+		for _, name := range names {
+			if name.Class == asn1.ClassContextSpecific && name.Tag == 6 {
+				uris = append(uris, string(name.Bytes))
+			}
+		}
+	}
+	return uris
 }
 
 // tokenOf returns the bearer token, or the password of basic authentication: some clients

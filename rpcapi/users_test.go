@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -83,6 +84,17 @@ func named(names ...string) func(*x509.Certificate) {
 	return func(c *x509.Certificate) { c.DNSNames = names }
 }
 
+// uri adds a SAN as it is written.
+func uri(text string) func(*x509.Certificate) {
+	value, err := asn1.Marshal([]asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: 6, Bytes: []byte(text)}})
+	if err != nil {
+		panic(err)
+	}
+	return func(c *x509.Certificate) {
+		c.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: value}}
+	}
+}
+
 func (a *authority) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
@@ -102,15 +114,21 @@ func newSecured(t testing.TB, roots *x509.CertPool, users ...rpcapi.User) *secur
 	t.Helper()
 	s := &secured{t: t, Fixture: enginetest.New(t, func(c *countersign.Config) { c.Store = memory.New(0) })}
 	s.set(roots, users...)
-	server := httptest.NewUnstartedServer(rpcapi.New(s.Engine, rpcapi.Options{
+	s.start(rpcapi.New(s.Engine, rpcapi.Options{
 		Users: s.users.Load, Directory: s.Config.Directory.(access.Users), Keystore: s.Signing, Host: func(string) bool { return true },
 	}))
+	return s
+}
+
+// start starts a server that asks clients for certificates.
+func (s *secured) start(handler http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS13, ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true}
 	server.StartTLS()
-	t.Cleanup(server.Close)
+	s.t.Cleanup(server.Close)
 	s.url, s.roots = server.URL, x509.NewCertPool()
 	s.roots.AddCert(server.Certificate())
-	return s
+	return server
 }
 
 // set replaces the users.
@@ -200,7 +218,7 @@ func TestCertificates(t *testing.T) {
 func TestForeignCertificates(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	s := newSecured(t, ca.pool(),
-		batcher(rpcapi.Certificate{DNSName: "batcher.example"}),
+		batcher(rpcapi.Certificate{DNSName: "batcher.example"}, rpcapi.Certificate{URI: "spiffe://example.org/batcher"}),
 		rpcapi.User{OrganizationID: enginetest.Organization, UserID: "user-2", Certificates: []rpcapi.Certificate{{DNSName: "keeper.example"}}, Token: token})
 	forged := other.client(named("batcher.example"))
 	forged.Certificate = append(forged.Certificate, ca.cert.Raw) // the true authority, as if it had issued it
@@ -222,6 +240,12 @@ func TestForeignCertificates(t *testing.T) {
 		"longer name":        ca.client(named("batcher.example.evil")),
 		"of two users":       ca.client(named("batcher.example", "keeper.example")),
 		"e-mail":             ca.client(func(c *x509.Certificate) { c.EmailAddresses = []string{"batcher.example"} }),
+		"URI in capitals":    ca.client(uri("SPIFFE://example.org/batcher")),
+		"URI with host":      ca.client(uri("spiffe://EXAMPLE.org/batcher")),
+		"URI with fragment":  ca.client(uri("spiffe://example.org/batcher#")),
+		"URI with query":     ca.client(uri("spiffe://example.org/batcher?")),
+		"URI escaped":        ca.client(uri("spiffe://example.org/%62atcher")),
+		"URI with port":      ca.client(uri("spiffe://example.org:/batcher")),
 		"another authority":  other.client(named("batcher.example")),
 		"forged chain":       forged,
 		"issued by a leaf":   fromLeaf,
@@ -315,7 +339,7 @@ func TestUsersThatAreRefused(t *testing.T) {
 		"without wildcard":          {{OrganizationID: "o", UserID: "u", Certificates: name("*.example")}},
 		"64 hex digits":             {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{SHA256: "00"}}}},
 		"a whole URI":               {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "batcher"}}}},
-		"no certificate matches":    {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "spiffe://example.org/batcher#"}}}},
+		"expected a URI as it is":   {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "spiffe://example.org/batcher#"}}}},
 		`such as "spiffe:`:          {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{URI: "SPIFFE://example.org/batcher"}}}},
 		"exactly one of":            {{OrganizationID: "o", UserID: "u", Certificates: []rpcapi.Certificate{{DNSName: "a", URI: "b:c"}}}},
 		"recognizes user u of":      {one, {OrganizationID: "p", UserID: "v", Certificates: name("a.example")}},

@@ -107,12 +107,12 @@ func (a *Approvals) submitterOf(ctx context.Context, organization *access.Organi
 	if err != nil {
 		return nil, err
 	}
-	submitter := &request.Caller{Organization: organization, Member: member}
-	if organization == nil || member == nil || !submitter.Member.May(record.Request.Type) {
+	if organization == nil || member == nil {
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-			"not authorized: the submitter's credential is not valid any more, or may not submit %s", record.Request.Type)
+			"not authorized: the submitter, user %s, or the credential that it was submitted with is not in the directory any more, or has expired", record.Submitter().UserID)
 	}
-	return submitter, nil
+	submitter := &request.Caller{Organization: organization, Member: member, Scheme: record.Submitter().Scheme}
+	return submitter, submitter.CheckType(ctx, a.Directory, record.Request.Type)
 }
 
 // countedVotes returns the approvals of a record that are on its reading and whose voters

@@ -171,7 +171,11 @@ func TestSubmitterChanges(t *testing.T) {
 			b.SetUsers(append(voters, access.UserConfig{ID: "user-1", Name: "ci", APIKeys: change(b)})...)
 			last := b.Approve(b.Ben, waiting)
 			b.Is(last, activity.StatusConsensusNeeded)
-			if !strings.Contains(last.Decision.Reason, "the submitter's credential is not valid any more") {
+			says := "the submitter, user user-1, or the credential that it was submitted with is not in the directory any more, or has expired"
+			if name == "may not submit it" {
+				says = "this credential of user user-1 may not submit ACTIVITY_TYPE_SIGN_TRANSACTION_V2"
+			}
+			if !strings.Contains(last.Decision.Reason, says) {
 				t.Errorf("it waits for %q", last.Decision.Reason)
 			}
 			b.Resume()

@@ -11,7 +11,7 @@ import (
 )
 
 // namesHot is a policy with a rule that names a key.
-const namesHot = `schema: countersign.policy/1
+const namesHot = `schema: countersign.policy/2
 rules:
   - {name: gas, allow: fee, when: "effect.amount <= ether('1')"}
   - {name: pay, allow: transfer, key: hot, when: "effect.amount <= ether('1')"}

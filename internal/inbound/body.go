@@ -3,8 +3,10 @@ package inbound
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -61,7 +63,7 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (body []byte, err err
 			return body, nil
 		}
 		if readErr != nil {
-			return nil, reason(readErr)
+			return nil, reason(readErr, r)
 		}
 		if len(body) < cap(body) {
 			continue
@@ -88,14 +90,16 @@ func firstBuffer(length int64) int {
 }
 
 // reason returns the error of this package for one of reading.
-func reason(err error) error {
+func reason(err error, r *http.Request) error {
 	_, long := errors.AsType[*http.MaxBytesError](err)
+	_, network := errors.AsType[net.Error](err)
+	chunked := slices.Contains(r.TransferEncoding, "chunked") // HTTP/1.1 only
 	switch {
 	case long:
 		return ErrTooLong
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return ErrLate
-	case errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.ErrUnexpectedEOF), network, !chunked: // of HTTP/2, a stream that was reset
 		return ErrCutOff
 	}
 	return ErrMalformed

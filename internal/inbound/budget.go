@@ -9,6 +9,7 @@ import "sync"
 // the next one finds room. A single request of a sharer is bounded by the whole only.
 type Budget struct {
 	limit int
+	kept  int // for reservations of Vote
 
 	mu     sync.Mutex
 	used   int
@@ -24,6 +25,13 @@ const leftToOthers = 3
 // NewBudget returns a budget of some bytes.
 func NewBudget(limit int) *Budget { return &Budget{limit: limit, shares: map[Sharer]int{}} }
 
+// KeepForVotes keeps an eighth of the budget for reservations of Vote.
+func (b *Budget) KeepForVotes() *Budget {
+	const eighth = 8
+	b.kept = b.limit / eighth
+	return b
+}
+
 // Used returns how many bytes are reserved.
 func (b *Budget) Used() int {
 	b.mu.Lock()
@@ -33,10 +41,14 @@ func (b *Budget) Used() int {
 
 // reserve takes size more bytes for a request that holds some already, as a part of each of
 // the shares. It reports whether that much is left.
-func (b *Budget) reserve(by []Sharer, held, size int) bool {
+func (b *Budget) reserve(by []Sharer, held, size int, votes bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+size > b.limit {
+	limit := b.limit
+	if !votes {
+		limit -= b.kept
+	}
+	if b.used+size > limit {
 		return false
 	}
 	for _, sharer := range by {
@@ -80,17 +92,22 @@ func (b *Budget) free(by []Sharer, size int) {
 
 // Reservation is the memory that one request holds.
 type Reservation struct {
-	of   *Budget
-	by   []Sharer
-	size int
+	of    *Budget
+	by    []Sharer
+	size  int
+	votes bool
 }
+
+// Vote lets the reservation have what is kept for votes: however much other requests hold, an
+// activity that waits can be decided.
+func (r *Reservation) Vote() { r.votes = true }
 
 // Reserve returns a reservation of nothing yet, which is a part of some shares.
 func (b *Budget) Reserve(by ...Sharer) *Reservation { return &Reservation{of: b, by: by} }
 
 // Take reserves more memory. It reports whether that much is left.
 func (r *Reservation) Take(size int) bool {
-	if !r.of.reserve(r.by, r.size, size) {
+	if size > 0 && !r.of.reserve(r.by, r.size, size, r.votes) {
 		return false
 	}
 	r.size += size

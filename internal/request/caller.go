@@ -1,10 +1,14 @@
 package request
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -17,17 +21,44 @@ type Caller struct {
 	Scheme       string       // of a call: how the program authenticated the user
 }
 
-// CheckType refuses a type that the caller's credential may not submit.
-func (c *Caller) CheckType(kind activity.Type) error {
-	if c.Member.May(kind) {
+// CheckType refuses a type that the caller may not submit: on submission, when an activity that
+// waits is judged at a vote, and before it is carried out. A call has the right that its
+// program passes and its entry in the directory grants at that time.
+func (c *Caller) CheckType(ctx context.Context, directory access.Directory, kind activity.Type) error {
+	who, entry := "this credential of user "+c.Member.User.ID, c.Member
+	if c.Member.Credential == nil {
+		granted, err := c.granted(ctx, directory)
+		if err != nil {
+			return err
+		}
+		who, entry = fmt.Sprintf("user %s, recognized by %s,", c.Member.User.ID, c.Scheme), &access.Member{Granted: granted}
+	}
+	if c.Member.May(kind) && entry.May(kind) {
 		return nil
 	}
 	cure := ""
-	if kind.MustBeNamed() {
+	if kind.Signs() || kind.MustBeNamed() {
 		cure = ": its list of activities has to name the type"
 	}
-	return activity.NewError(activity.ReasonNotAuthorized, "type", nil,
-		"not authorized: this credential may not submit %s%s", kind, cure)
+	return activity.NewError(activity.ReasonNotAuthorized, "type", access.ErrDenied,
+		"not authorized: %s may not submit %s%s", who, kind, cure)
+}
+
+// granted returns what the directory's entry grants by which the user of a call is recognized.
+func (c *Caller) granted(ctx context.Context, directory access.Directory) ([]activity.Type, error) {
+	callers, ok := directory.(access.Callers)
+	if !ok {
+		return nil, nil
+	}
+	granted, err := callers.Granted(ctx, c.Organization.ID, c.Member.User.ID, c.Scheme)
+	switch {
+	case errors.Is(err, access.ErrCallerNotFound):
+		return nil, activity.NewError(activity.ReasonNotAuthorized, "", err,
+			"not authorized: no entry of the configuration recognizes user %s by %s any more", c.Member.User.ID, c.Scheme)
+	case err != nil:
+		return nil, refuse.Directory(err)
+	}
+	return granted, nil
 }
 
 // Vote returns the caller's stamp on an activity, as the record keeps it. message is

@@ -44,6 +44,8 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	}
 	if s.Caller != nil {
 		attributes = append(attributes, s.attributes()...)
+	} else {
+		ctx = Stranger(ctx)
 	}
 	if state := s.state(err); state != "" {
 		attributes = append(attributes, slog.String("state", state))

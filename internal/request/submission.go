@@ -3,6 +3,7 @@
 package request
 
 import (
+	"context"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -58,6 +59,14 @@ func (s *Submission) Restart() {
 		Operation: s.Operation, Started: time.Now(), OrganizationID: s.OrganizationID,
 		Intent: s.Intent, Request: s.Request, Caller: s.Caller, Task: s.Task,
 	}
+}
+
+// CheckCaller refuses a call that its caller may not make: see Caller.CheckType.
+func (s *Submission) CheckCaller(ctx context.Context, directory access.Directory) error {
+	if s.Caller == nil || s.Intent == nil {
+		return nil
+	}
+	return s.Caller.CheckType(ctx, directory, s.Intent.ActivityType())
 }
 
 // Carried returns the submission whose task is carried out: a vote's is that of the

@@ -9,13 +9,30 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
+// ParseURL is url.Parse for a URL that is to be connected to or opened: its port exists, and each
+// % begins an escape, in the query too.
+func ParseURL(text string) (*url.URL, error) {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if port := parsed.Port(); port != "" {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return nil, fmt.Errorf("port %s: expected 1 to 65535", port)
+		}
+	}
+	_, err = url.PathUnescape(text)
+	return parsed, err
+}
+
 // Parse parses an origin, such as https://app.example.com.
 func Parse(text string) (*url.URL, error) {
-	origin, err := url.Parse(text)
+	origin, err := ParseURL(text)
 	if err != nil || origin.Host == "" || text != strings.ToLower(origin.Scheme+"://"+origin.Host) {
 		return nil, fmt.Errorf("%q: use scheme, host and port alone, in lower case, such as https://app.example.com", text)
 	}

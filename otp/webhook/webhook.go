@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -112,9 +113,9 @@ func New(config Config) (*Sender, error) {
 
 // CheckURL refuses an endpoint that is neither https nor http on this machine.
 func CheckURL(text string) error {
-	target, err := url.Parse(text)
+	target, err := weborigin.ParseURL(text)
 	if err != nil || target.Host == "" || !isConfidential(target) {
-		return errors.New("webhook: the URL must be https, or http on this machine: what is posted would be readable in transit")
+		return errors.New("webhook: the URL must be https, or http on this machine, because what is posted would be readable in transit, with a port up to 65535 if any")
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/activity"
 )
 
 // RPC configures the Ethereum JSON-RPC signer: see package rpcapi.
@@ -34,6 +36,7 @@ type RPCUser struct {
 	Certificates []RPCCertificate `yaml:"certificates"`
 	TokenFile    string           `yaml:"tokenFile"` // mode 0600
 	UID          *uint32          `yaml:"uid"`
+	Activities   []activity.Type  `yaml:"activities"` // nil: transactions and messages
 }
 
 // RPCCertificate is an rpcapi.Certificate.

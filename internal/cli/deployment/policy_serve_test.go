@@ -78,7 +78,7 @@ func TestDoubles(t *testing.T) {
 		t.Errorf("%q, %v", warnings, err)
 	}
 	for name, want := range map[string]string{"hot": "2 keys or wallets are called hot: use an id", "cold": ""} {
-		text := "schema: countersign.policy/1\nrules:\n  - {name: gas, allow: fee, key: " + name + ", when: \"effect.amount <= ether('1')\"}\n"
+		text := "schema: countersign.policy/2\nrules:\n  - {name: gas, allow: fee, key: " + name + ", when: \"effect.amount <= ether('1')\"}\n"
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

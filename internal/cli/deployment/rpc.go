@@ -111,7 +111,7 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 	if err != nil {
 		return user, errors.New("organization: name one by its id")
 	}
-	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID}
+	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities}
 	if user.UserID = userIn(organization, configured.User); user.UserID == "" {
 		return user, fmt.Errorf("user %q: organization %s has no user with this name or id", configured.User, organization.ID)
 	}

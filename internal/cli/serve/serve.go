@@ -27,9 +27,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/metrics"
+	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -132,7 +134,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	defer signal.Stop(reloads)
 	state := Live{Loader: loader}
 	state.Loader.NewStore = false
-	c.log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level}))
+	c.log = slog.New(request.QuietStrangers(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.level})))
 	info, _ := debug.ReadBuildInfo()
 	c.build = console.VersionOf(info)
 	observer := metrics.New()
@@ -208,8 +210,8 @@ func tuneCollector() {
 // its clients: the collector needs room, and connections have buffers.
 const memoryMargin = 48 << 20
 
-// limitMemory limits the memory of the process to what it needs: what is live, both budgets,
-// and a margin. Without a limit the heap would grow to five times of what is live. The
+// limitMemory limits the memory of the process to what it needs: what is live, the budgets of
+// all doors, which no other door uses up, and a margin. Without a limit the heap would grow to five times of what is live. The
 // environment variable GOMEMLIMIT takes precedence.
 func limitMemory(configured *config.Config) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
@@ -220,6 +222,9 @@ func limitMemory(configured *config.Config) {
 	runtime.ReadMemStats(&live)
 	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
 	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	if configured.RPC != nil {
+		requests += rpcapi.DefaultMaxBufferedBytes
+	}
 	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
 }
 
@@ -285,7 +290,8 @@ func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, ob
 func (c *Command) open(ctx context.Context, loaded *deployment.Loaded, state *Live, observer *metrics.Metrics, happened *told) (*countersign.Engine, store.Full, error) {
 	loaded.Over = happened.over(loaded.Configured)
 	return loaded.Engine(ctx, c.newStore, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Directory, settings.Names = c.log, happened.observer(observer), &state.InForce, &state.InForce
+		settings.Logger, settings.Observer, settings.Names = c.log, happened.observer(observer), &state.InForce
+		settings.Directory = rpcapi.Directory(&state.InForce, state.callers)
 		state.keys = settings.Keystore
 		watchKeys(observer, settings.Keystore)
 		if loaded.Configured.Descriptors != nil {
@@ -325,12 +331,15 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 		})
 }
 
+// adminConnections is how many connections the admin address has: probes and scrapes.
+const adminConnections = 32
+
 // serve serves until the context ends, then finishes the requests in flight.
 func (c *Command) serve(cmd *cobra.Command, bound *addresses, api, admin *http.Server, reloads <-chan os.Signal, state *Live, happened *told) error {
 	failed := make(chan error, 4)
 	startServer(c, api, httpapi.LimitConnections(bound.api, state.Current.Load().Configured.Limits.Connections), failed)
 	if bound.admin != nil {
-		startServer(c, admin, bound.admin, failed)
+		startServer(c, admin, httpapi.LimitConnections(bound.admin, adminConnections), failed)
 	}
 	bound.rpc.start(cmd.Context(), c, failed)
 	c.logAddresses(bound)

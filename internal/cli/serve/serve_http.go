@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -80,6 +81,6 @@ func (l ServerLog) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte("Accept error")) {
 		level = slog.LevelWarn
 	}
-	l.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	l.Log(request.Stranger(context.Background()), level, string(bytes.TrimSpace(line)))
 	return len(line), nil
 }

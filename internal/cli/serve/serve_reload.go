@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/live"
+	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -85,6 +86,14 @@ func (l *Live) settle() {
 func (l *Live) Put(next *deployment.Loaded) {
 	l.Current.Store(next)
 	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
+}
+
+// callers returns who may call the JSON-RPC signer: nobody if none is configured.
+func (l *Live) callers() *rpcapi.Users {
+	if rpc := l.Current.Load().RPC; rpc != nil {
+		return rpc.Users
+	}
+	return new(rpcapi.Users)
 }
 
 // Reload re-reads the configuration. It returns the changed members that take effect only

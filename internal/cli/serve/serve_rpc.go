@@ -112,7 +112,7 @@ func (b *rpcServer) prepare(c *Command, engine *countersign.Engine, configured *
 	}
 	rpc := func() *deployment.RPCState { return state.Current.Load().RPC }
 	b.handler = rpcapi.New(engine, rpcapi.Options{
-		Users: func() *rpcapi.Users { return rpc().Users }, Directory: &state.InForce, Keystore: state.keys,
+		Users: state.callers, Directory: &state.InForce, Keystore: state.keys,
 		Host: func(host string) bool { return rpc().Serves(host) }, ChainID: configured.RPC.ChainID,
 		Logger: c.log, Observer: observer,
 	})

@@ -1,4 +1,4 @@
-package httpapi
+package inbound
 
 import (
 	"container/list"
@@ -19,15 +19,14 @@ const DefaultMaxConnections = 1024
 // address and everything else.
 const keptDescriptors = 64
 
-// LimitConnections returns a listener that keeps at most limit connections open. Zero
-// means DefaultMaxConnections, or what the limit of open files leaves after reserving 64
-// for other uses, whichever is less. When the listener is full, a new connection replaces
-// the one that has been idle longest, that is, without a request in flight. A server made
-// by NewServer reports requests to the listener; connections of other servers always count
-// as idle.
-//
-// One credential may have as many connections with requests in flight as it leaves to others,
-// idle or not yet open: alone half of the limit. It always may have one.
+// MaxStreams is how many requests a listener has at most whose handlers have not ended. Over
+// HTTP/2, a connection has up to MaxStreamsOfConnection of them.
+const (
+	MaxStreams             = 4096
+	MaxStreamsOfConnection = 8
+)
+
+// LimitConnections is httpapi.LimitConnections.
 func LimitConnections(inner net.Listener, limit int) net.Listener {
 	if limit <= 0 {
 		limit = DefaultMaxConnections
@@ -46,10 +45,11 @@ type limited struct {
 	done    chan struct{}
 	closing sync.Once
 
-	mu   sync.Mutex
-	open int
-	idle list.List             // of *connection, longest idle first
-	held map[access.Holder]int // how many connections are busy for a credential
+	mu      sync.Mutex
+	open    int
+	streams int                   // requests whose handlers have not ended
+	idle    list.List             // of *connection, longest idle first
+	held    map[access.Holder]int // how many connections are busy for a credential
 }
 
 // Accept implements net.Listener.
@@ -103,6 +103,7 @@ type connection struct {
 	of *limited
 
 	// Guarded by of.mu.
+	streams  int           // requests whose handlers have not ended, bodies that arrive too
 	requests int           // in flight
 	quiet    bool          // the server waits for the next request
 	idleAt   *list.Element // nil while a request is in flight
@@ -138,6 +139,47 @@ func (l *limited) notify() {
 	}
 }
 
+// enter counts a request whose handler begins; the connection counts as idle from then on, until
+// the body has arrived. If there are MaxStreams, enter closes the connection with requests that
+// has been idle longest; it reports false if there is none.
+func (c *connection) enter() bool {
+	var oldest *connection
+	c.of.mu.Lock()
+	if c.of.streams >= MaxStreams {
+		for e := c.of.idle.Front(); e != nil && oldest == nil; e = e.Next() {
+			if other := e.Value.(*connection); other.streams > 0 {
+				oldest = other
+			}
+		}
+		if oldest == nil {
+			c.of.mu.Unlock()
+			return false
+		}
+	}
+	if c.streams == 0 && c.idleAt != nil {
+		c.of.idle.MoveToBack(c.idleAt)
+	}
+	c.of.streams++
+	c.streams++
+	c.of.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close()
+	}
+	return true
+}
+
+// leave ends enter. The connection becomes idle if bodies of other requests still arrive; or once
+// the server waits for the next request, because the last answer may not have been written yet.
+// Over HTTP/2 it may wait already: a client that resets its streams leaves their requests to
+// end later.
+func (c *connection) leave() {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.streams--
+	c.streams--
+	c.becomeIdle()
+}
+
 // begin counts one more request in flight: the connection is no longer idle.
 func (c *connection) begin() {
 	c.of.mu.Lock()
@@ -146,14 +188,11 @@ func (c *connection) begin() {
 	c.unlist()
 }
 
-// end counts one request less. The connection becomes idle once the server waits for the next
-// request, because the last answer may not have been written yet. Over HTTP/2 it may wait
-// already: a client that resets its streams leaves their requests to end later.
+// end counts one request less.
 func (c *connection) end() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.requests--
-	c.becomeIdle()
 }
 
 // setQuiet says whether the server waits for the next request of the connection.
@@ -166,7 +205,7 @@ func (c *connection) setQuiet(quiet bool) {
 
 // becomeIdle marks the connection as idle if nothing of it is in flight. The caller holds of.mu.
 func (c *connection) becomeIdle() {
-	if !c.closed && c.quiet && c.requests == 0 && c.idleAt == nil {
+	if !c.closed && (c.quiet || c.streams > 0) && c.requests == 0 && c.idleAt == nil {
 		c.idleAt = c.of.idle.PushBack(c)
 		c.letGo()
 		c.of.notify()
@@ -201,20 +240,32 @@ func (c *connection) letGo() {
 // connectionKey is the key of a request's connection in its context.
 type connectionKey struct{}
 
-// withConnection is a server's ConnContext.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	if counted := connectionOf(c); counted != nil {
-		return context.WithValue(ctx, connectionKey{}, counted)
+// Serve has a server report its connections and requests to a listener of LimitConnections. A
+// request for which there is no room is answered 503.
+func Serve(server *http.Server) {
+	handler := server.Handler
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if counted := connectionOf(c); counted != nil {
+			return context.WithValue(ctx, connectionKey{}, counted)
+		}
+		return ctx
 	}
-	return ctx
-}
-
-// connectionState is a server's ConnState: a connection becomes idle once its answers have
-// been written.
-func connectionState(c net.Conn, state http.ConnState) {
-	if counted := connectionOf(c); counted != nil && (state == http.StateIdle || state == http.StateActive) {
-		counted.setQuiet(state == http.StateIdle)
+	server.ConnState = func(c net.Conn, state http.ConnState) { // idle once its answers have been written
+		if counted := connectionOf(c); counted != nil && (state == http.StateIdle || state == http.StateActive) {
+			counted.setQuiet(state == http.StateIdle)
+		}
 	}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+			if !c.enter() {
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, ErrNoRoom.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			defer c.leave()
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // connectionOf returns the listener's connection beneath c, or nil.
@@ -226,9 +277,9 @@ func connectionOf(c net.Conn) *connection {
 	return counted
 }
 
-// busy keeps a request's connection from being closed to make room until done has been
+// Begin keeps a request's connection from being closed to make room until done has been
 // called and the answer written.
-func busy(r *http.Request) (done func()) {
+func Begin(r *http.Request) (done func()) {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
 		return func() {}
@@ -237,18 +288,9 @@ func busy(r *http.Request) (done func()) {
 	return c.end
 }
 
-// holdBusy makes the connection of a request busy for the credential that signed it. It
-// reports whether the credential may have another.
-func holdBusy(r *http.Request, by access.Holder) bool {
+// Hold makes the connection of a request busy for the user or the credential that sent it. It
+// reports whether that one may have another.
+func Hold(r *http.Request, by access.Holder) bool {
 	c, ok := r.Context().Value(connectionKey{}).(*connection)
 	return !ok || c.hold(by)
-}
-
-// Busy keeps the connection of a request for a user, whom something other than a stamp made
-// known, from being closed to make room until done has been called and the answer written. It
-// reports whether the user may have another such connection; done must be called in any case.
-// It does nothing unless the server is one of NewServer.
-func Busy(r *http.Request, by access.Holder) (done func(), ok bool) {
-	done = busy(r)
-	return done, holdBusy(r, by)
 }
