@@ -32,6 +32,9 @@ const organization = deployment.DefaultOrganization
 const payouts = `schema: countersign.policy/2
 assets:
   usdc: {chain: "eip155:1", token: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", decimals: 6}
+  main: {chain: "eip155:1", token: native}
+limits:
+  - {name: gas-day, asset: main, max: "0.1", window: 24h, per: user}
 lists:
   payees: ["0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"]
 rules:
@@ -40,7 +43,7 @@ rules:
     who: {tag: finance}
     when: effect.asset == usdc && effect.to in payees
     approvals: [{count: 1, tag: finance}]
-  - {name: gas, allow: fee, who: {tag: finance}, when: effect.asset.chain == 'eip155:1' && effect.amount <= ether('0.02')}
+  - {name: gas, allow: fee, who: {tag: finance}, when: effect.amount <= ether('0.02'), limit: gas-day}
 `
 
 // served is an engine that takes requests on a loopback address, and its two users.
