@@ -166,8 +166,8 @@ func (b *batch) commit(ctx context.Context) error {
 // are refused.
 func (b *batch) sift() error {
 	inBatch := map[keystore.Locator]*newKey{}
-	var names named
-	var before, after []keystore.KeyInfo
+	taken := named{}
+	var after []keystore.KeyInfo
 	for i := range b.keys {
 		k := &b.keys[i]
 		if k.err != nil {
@@ -186,11 +186,7 @@ func (b *batch) sift() error {
 			continue
 		}
 		if k.info.Name != "" {
-			if names == nil {
-				before, _, names = b.all(b.organizationID)
-				after = slices.Clone(before)
-			}
-			if err := names.take(k.info); err != nil {
+			if err := errors.Join(b.namesOf(b.organizationID).check(k.info), taken.take(k.info)); err != nil {
 				k.fail(keystore.KeyInfo{}, err)
 				continue
 			}
@@ -200,10 +196,11 @@ func (b *batch) sift() error {
 			inBatch[locator] = k
 		}
 	}
-	if len(after) == len(before) || b.options.Judge == nil {
+	if len(after) == 0 || b.options.Judge == nil {
 		return nil
 	}
-	return b.options.Judge(b.organizationID, before, after)
+	before, _, _ := b.all(b.organizationID)
+	return b.options.Judge(b.organizationID, before, slices.Concat(before, after))
 }
 
 // existing returns the organization's key that prevents adding a key, with
@@ -266,5 +263,8 @@ func (b *batch) insert() {
 			continue
 		}
 		b.setOwner(k.info.ID, b.organizationID)
+		if names := b.names[b.organizationID]; names != nil {
+			names[k.info.Name] = k.info.ID
+		}
 	}
 }

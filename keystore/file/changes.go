@@ -174,6 +174,7 @@ func (c *contents) renamed(file loaded) bool {
 	if now != before {
 		return false
 	}
+	clear(c.names)
 	key.Rename(now.Name)
 	return true
 }

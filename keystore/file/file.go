@@ -39,6 +39,7 @@ type contents struct {
 	wallets  map[string]*knownWallet // by id
 	accounts map[string]string       // wallet id by key id
 	bad      map[string]badFile      // by file name
+	names    map[string]named        // see namesOf
 	missed   bool                    // this turn wrote a file that is not in the index
 
 	// settled is the modification time of keys/ in nanoseconds if all its files have been
@@ -79,7 +80,7 @@ const (
 func newStore(on disk, dir string, options Options) *Store {
 	s := &Store{contents: contents{
 		folder: newFolder(on, dir, options),
-		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{},
+		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{}, names: map[string]named{},
 	}}
 	s.followed.Store(&version{})
 	return s

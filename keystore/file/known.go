@@ -56,6 +56,7 @@ func (c *contents) insert(file loaded) error {
 
 // insertKey adds a key to the index or, if it is disabled, to the parked keys.
 func (c *contents) insertKey(file loaded) (existing keystore.KeyInfo, err error) {
+	clear(c.names)
 	info := file.key.Info()
 	existing, shares := c.parked.sharing(file.organizationID, info)
 	if !shares && file.disabled {
@@ -96,6 +97,7 @@ func (c *contents) sharing(organizationID string, info keystore.KeyInfo) (existi
 
 // forget removes a key, or a wallet with all its keys, from memory. The caller holds s.mu.
 func (c *contents) forget(id string) {
+	clear(c.names)
 	if owner, known := c.owners[id]; known {
 		c.index.Remove(owner, id)
 	}

@@ -17,13 +17,33 @@ var ErrName = errors.New("another key has this name")
 // policies name keys by them. Names of earlier versions may not be unique.
 type named map[string]string
 
-// take gives a key its name. Accounts of wallets without a name are called by their path alone.
-func (n named) take(info keystore.KeyInfo) error {
+// check refuses the name of a key if another one has it. Accounts of wallets without a name are
+// called by their path alone.
+func (n named) check(info keystore.KeyInfo) error {
 	if holder := n[info.Name]; info.Name != "" && !strings.HasPrefix(info.Name, "m/") && holder != "" && holder != info.ID {
 		return fmt.Errorf("%w: %q is the name of key %s: choose another, since policies name keys by it", ErrName, info.Name, holder)
 	}
+	return nil
+}
+
+// take gives a key its name.
+func (n named) take(info keystore.KeyInfo) error {
+	if err := n.check(info); err != nil {
+		return err
+	}
 	n[info.Name] = info.ID
 	return nil
+}
+
+// namesOf returns the names of an organization's keys, which are kept until anything but a new
+// key changes them. The caller holds the lock.
+func (c *contents) namesOf(organizationID string) named {
+	names := c.names[organizationID]
+	if names == nil {
+		_, _, names = c.all(organizationID)
+		c.names[organizationID] = names
+	}
+	return names
 }
 
 // all returns the keys of an organization that are found, those that are disabled, and the

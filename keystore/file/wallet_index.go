@@ -51,6 +51,7 @@ func (c *contents) insertWallet(file loaded) error {
 // insertAccount inserts the i-th account of a wallet or, if it is not new, updates what has
 // changed. The caller holds s.mu.
 func (c *contents) insertAccount(file loaded, i int, isNew bool) error {
+	clear(c.names)
 	w, account := file.wallet, file.wallet.Accounts[i]
 	if !isNew {
 		key, err := c.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
