@@ -101,3 +101,14 @@ func (tx *transaction) Calls() []chains.Call {
 	}
 	return tx.call(tx.Contracts()).Calls()
 }
+
+// Targets implements evm.Acting.
+func (tx *transaction) Targets(mine evm.Mine) ([]evm.Address, error) {
+	switch {
+	case tx.creation || tx.data.Len() == 0:
+		return nil, nil
+	case tx.data.Len() < evm.LeastNested:
+		return evm.AskTarget(nil, &tx.to, mine)
+	}
+	return evm.AskTargets(tx.Calls(), mine)
+}

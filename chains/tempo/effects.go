@@ -171,3 +171,22 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 	}
 	return calls
 }
+
+// Targets implements evm.Acting.
+func (tx *transaction) Targets(mine evm.Mine) (own []evm.Address, err error) {
+	if tx.sender != nil {
+		return nil, nil
+	}
+	for _, c := range tx.calls.all(tx.raw) {
+		switch {
+		case c.creation || c.input.Len() == 0:
+		case c.input.Len() >= evm.LeastNested:
+			return evm.AskTargets(tx.Calls(), mine)
+		default:
+			if own, err = evm.AskTarget(own, &c.to, mine); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return own, nil
+}

@@ -21,6 +21,38 @@ type Acting interface {
 
 	// MayOperate reports whether the transaction is long enough for a user operation.
 	MayOperate() bool
+
+	// Targets asks mine about the accounts that are called with data, and returns those that it
+	// reports. The error is that of mine.
+	Targets(mine Mine) ([]Address, error)
+}
+
+// Mine reports whether a key of the organization is at an address.
+type Mine = func(address []byte) (bool, error)
+
+// LeastNested is the length in bytes of the shortest call of a function with a call in its
+// arguments that has data itself: a selector and five words.
+const LeastNested = 4 + 5*32
+
+// AskTarget appends an account if mine reports it.
+func AskTarget(own []Address, account *Address, mine Mine) ([]Address, error) {
+	ours, err := mine(account[:])
+	if ours && err == nil {
+		own = append(own, *account)
+	}
+	return own, err
+}
+
+// AskTargets is AskTarget for the accounts that are called in calls.
+func AskTargets(calls []chains.Call, mine Mine) (own []Address, err error) {
+	for i := range calls {
+		var account Address
+		copy(account[:], calls[i].To.Address())
+		if own, err = AskTarget(own, &account, mine); err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
 }
 
 // HazardsOf returns the hazards of a transaction that do not depend on the key.
@@ -72,7 +104,10 @@ func (s *Signing) Hazards() []chains.Hazard {
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
 func (s *Signing) resolved(network *Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer, network.Own = &s.Account, s.called
+	network.Signer = &s.Account
+	if len(s.own) > 0 {
+		network.Own = s.called
+	}
 	signer = network.Party(s.Account)
 	effects = chains.ResolveSigner(s.Acts.EffectsOn(network), signer)
 	ClaimFees(effects, s.own.With(signer))
@@ -85,20 +120,17 @@ func (s *Signing) called(party chains.Party) bool {
 }
 
 // Own implements chains.OwnReader.
-func (s *Signing) Own(mine func(address []byte) (bool, error)) (err error) {
+func (s *Signing) Own(mine Mine) (err error) {
 	if s.Acts.MayOperate() {
 		network := s.Acts.Contracts()
 		network.Brief = true
-		s.own, err = chains.OwnParties(s.Acts.EffectsOn(network), mine)
-	}
-	caller, ok := s.Acts.(chains.Caller)
-	if !ok || err != nil {
-		return err
-	}
-	for _, call := range caller.Calls() {
-		if s.own, err = s.own.Asked(call.To, mine); err != nil {
+		if s.own, err = chains.OwnParties(s.Acts.EffectsOn(network), mine); err != nil {
 			return err
 		}
 	}
-	return nil
+	own, err := s.Acts.Targets(mine)
+	for _, account := range own {
+		s.own = append(s.own, s.Acts.Contracts().Party(account))
+	}
+	return err
 }

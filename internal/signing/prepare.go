@@ -47,8 +47,11 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		foreseen = seer.Foreseen()
 	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
-	o := owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx}
-	request, keys, err := r.find(ctx, &o, signWith)
+	p := &Prepared{
+		intent: intent, tx: tx, result: result, reading: reading, foreseen: foreseen,
+		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
+	}
+	request, keys, err := r.find(ctx, &p.owners, signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +59,7 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	if err != nil {
 		return nil, refuse.Transaction(err)
 	}
-	p := &Prepared{
-		intent: intent, tx: tx, signing: signing, result: result, found: keys, reading: reading, foreseen: foreseen,
-		owners: o,
-	}
+	p.signing, p.found = signing, keys
 	if err := p.owners.tell(ctx, signing); err != nil {
 		return nil, err
 	}
