@@ -22,14 +22,14 @@ import (
 // differ without cgo and under the race detector.
 var budgets = map[string]float64{
 	"ethereum": 19, "ethereum/eip7702": 33, // recovers the signer of each authorization
-	"tron/transfer": 25, "tron/trc20": 30, "tempo/transfer": 29, "tempo/batch": 33, "tempo/sponsored": 28,
-	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 86,
+	"tron/transfer": 25, "tron/trc20": 30, "tempo/transfer": 30, "tempo/batch": 35, "tempo/sponsored": 29,
+	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 87,
 	"solana/215": 16, "solana/300": 19, "solana/812": 25, "solana/1232": 28, "solana/4096": 65, // every instruction is read for hazards
 
-	"message/permit": 75, "message/safe": 86, "message/order": 642, "message/personal": 19,
+	"message/permit": 75, "message/safe": 86, "message/order": 644, "message/personal": 22,
 
 	// The stamp verified, and the activity recorded with what it did.
-	"submit": 105, "submit/ethereum": 125, "submit/ethereum/eip7702": 165,
+	"submit": 105, "submit/ethereum": 127, "submit/ethereum/eip7702": 165,
 	"submit/tron": 170, "submit/tempo": 175, "submit/bitcoin": 335,
 	"submit/solana": 320, "submit/solana/1232": 355, "submit/solana/4096": 780,
 	"submit/message": 265, "submit/message/personal": 105, "submit/message/order": 5000,

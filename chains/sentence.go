@@ -47,13 +47,14 @@ func Sentence(effect Effect, names Names) string {
 // claimed says that what is called may be no token: an account of the organization's is none, and
 // without keys it is not known whose accounts are.
 func (s sentence) claimed() string {
-	if _, listed := Listed(s.Asset); listed || s.Mine != MineUnknown ||
-		!strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+	if s.Mine != MineUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
 		return ""
 	}
 	switch s.Kind {
 	case KindTransfer, KindApprove, KindRevoke, KindUnstake:
-		return ", if this is a token"
+		if _, listed := Listed(s.Asset); !listed {
+			return ", if this is a token"
+		}
 	}
 	return ""
 }

@@ -35,13 +35,27 @@ type worse struct {
 
 // whose returns the application that a text is of, empty if it is of none.
 func whose(list []worse, words string) string {
-	words = "^" + words + "$"
 	for i := range list {
-		if !slices.ContainsFunc(list[i].Words, func(word string) bool { return !strings.Contains(words, word) }) {
+		if !slices.ContainsFunc(list[i].Words, func(word string) bool { return !holds(words, word) }) {
 			return list[i].Of
 		}
 	}
 	return ""
+}
+
+// holds reports whether words have one of the words of an application.
+func holds(words, word string) bool {
+	word, first := strings.CutPrefix(word, "^")
+	word, last := strings.CutSuffix(word, "$")
+	switch {
+	case first && last:
+		return words == word
+	case first:
+		return strings.HasPrefix(words, word)
+	case last:
+		return strings.HasSuffix(words, word)
+	}
+	return strings.Contains(words, word)
 }
 
 // known returns what is known, which is read at the first text.

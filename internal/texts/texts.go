@@ -49,15 +49,16 @@ func Read(text []byte, by *Standard) *Text {
 	if t.unreadable() {
 		return t
 	}
-	words := plainWords(string(text))
+	written := string(text)
+	words := plainWords(written)
 	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
 		t.key, t.order = keyOf(words), orderOf(words)
 	}
 	if by != nil && t.asks {
-		t.signIn = parseSignIn(string(text), by)
+		t.signIn = parseSignIn(written, by)
 	}
 	if t.signIn == nil {
-		t.domain = known().domainOf(string(text))
+		t.domain = known().domainOf(written)
 	}
 	return t
 }
@@ -129,7 +130,10 @@ const KeyDerivation = "%s makes a private key from this signature: who sees the 
 // are no text are like a hash.
 func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard) {
 	add := func(name, format string, args ...any) {
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, args...)})
+		if len(args) > 0 {
+			format = fmt.Sprintf(format, args...)
+		}
+		hazards = append(hazards, chains.Hazard{Name: name, Detail: format})
 	}
 	if hash := hashLike(t.text); hash != "" {
 		add(HazardHashLike, "%s", hash)
