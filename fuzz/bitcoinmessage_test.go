@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -15,14 +16,15 @@ import (
 )
 
 // FuzzBitcoinMessage checks that a BIP-322 message is refused if its text cannot be
-// shown; otherwise it is shown whole, moves nothing, and its signature satisfies the
-// script engine. With another text in the same PSBT, or none, it is refused.
+// shown; otherwise it is shown whole, moves nothing, is known or has the hazard of a text that is
+// not, and its signature satisfies the script engine. With another text in the same PSBT, or none, it is refused.
 func FuzzBitcoinMessage(f *testing.F) {
 	key := bitcoinKey(f)
 	addresses := bitcoin.Chain{}.Addresses(key.PublicKey())
 	hash := key.PublicKey().Hash160()
 	redeem := append([]byte{txscript.OP_0, 20}, hash[:]...) // of the address that wraps P2WPKH
-	for i, text := range []string{"", "Hello World", "é世😁\t\n", "\x00", "\u202e", "\r\n", "\r", "\xff", strings.Repeat("long ", 200)} {
+	for i, text := range []string{"", "Hello World", "é世😁\t\n", "\x00", "\u202e", "\r\n", "\r", "\xff", strings.Repeat("long ", 200),
+		"Approve Portals sign-in", strings.Repeat("ab", 32)} {
 		f.Add(text, byte(i), uint32(0), uint32(0))
 	}
 	f.Add("later", byte(1), uint32(800_000), uint32(0xfffffffe))
@@ -45,9 +47,7 @@ func FuzzBitcoinMessage(f *testing.F) {
 			}
 			return
 		}
-		if effects := tx.Effects(); len(effects) != 1 || effects[0].Kind != chains.KindMessage || len(tx.Hazards()) != 0 {
-			t.Fatalf("%q: effects %+v, hazards %+v", text, effects, tx.Hazards())
-		}
+		checkText(t, tx, text)
 		if !shows(tx.Summary().Fields, text) {
 			t.Fatalf("%q is shown as %+v", text, tx.Summary().Fields)
 		}
@@ -64,6 +64,24 @@ func FuzzBitcoinMessage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkText checks the judgement of a text: it is one message, of a template's domain or with the
+// hazard of a text that is not known, and all of its hazards are a text's.
+func checkText(t *testing.T, tx chains.Transaction, text string) {
+	t.Helper()
+	effects, hazards, free := tx.Effects(), tx.Hazards(), 0
+	for _, hazard := range hazards {
+		if !slices.Contains(bitcoin.Chain{}.TextHazardNames(), hazard.Name) {
+			t.Fatalf("%q: hazard %+v", text, hazard)
+		}
+		if index, ok := hazard.Effect(); hazard.Name == chains.HazardFreeText && ok && index == 0 {
+			free++
+		}
+	}
+	if len(effects) != 1 || effects[0].Kind != chains.KindMessage || len(hazards) > 0 && free != 1 || free == 0 && effects[0].Domain == "" {
+		t.Fatalf("%q: effects %+v, hazards %+v", text, effects, hazards)
+	}
 }
 
 func isShowable(text string) bool {

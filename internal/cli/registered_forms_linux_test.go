@@ -76,6 +76,7 @@ func TestRegisteredForms(t *testing.T) {
 func TestRegisterForeign(t *testing.T) {
 	t.Parallel()
 	m, forms := newMultisig(t), newCosigners(t).forms()
+	m.wallets(0, nil, "remove", "--digest", m.digest(), "treasury") // a wallet has one name
 	args := append([]string{"wallets", "register", "--replace", "--digest", strings.Repeat("0", 64)}, strings.Fields(keystoreFlags)...)
 	for _, c := range []struct{ text, want string }{
 		{forms["Specter's JSON"], "wallet            cold\n"},
