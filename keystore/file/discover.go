@@ -77,7 +77,8 @@ func (c *contents) discoverInto(organizationID string, w *openWallet, registered
 	for _, n := range candidates {
 		_, ok := wallet.BitcoinAccount(n.Path)
 		of := ofRegistered(n)
-		if tried == MaxAccounts || !(of && n.Input && !w.has(n.Path) || (ok || of) && w.reaches(n.Path, gap, of)) {
+		wanted := of && n.Input && !w.has(n.Path) || (ok || of) && w.reaches(n.Path, gap, of)
+		if tried == MaxAccounts || !wanted {
 			continue
 		}
 		tried++

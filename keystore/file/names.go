@@ -49,8 +49,10 @@ func (c *contents) namesOf(organizationID string) named {
 // all returns the keys of an organization that are found, those that are disabled, and the
 // names of both. The caller holds the lock.
 func (c *contents) all(organizationID string) (enabled, disabled []keystore.KeyInfo, names named) {
-	for info := range c.index.Keys(context.Background(), organizationID) {
-		enabled = append(enabled, info)
+	for info, err := range c.index.Keys(context.Background(), organizationID) {
+		if err == nil { // or it is closed, and nothing is written
+			enabled = append(enabled, info)
+		}
 	}
 	disabled, names = c.parked.list(organizationID), named{}
 	for _, info := range slices.Concat(enabled, disabled) {

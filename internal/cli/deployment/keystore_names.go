@@ -21,11 +21,14 @@ func (f *KeystoreFlags) judge(ctx context.Context, warnings io.Writer) func(orga
 		return nil
 	}
 	return func(organizationID string, before, after []keystore.KeyInfo) error {
-		err := f.policyWith(ctx, organizationID, after)
-		if err == nil || f.policyWith(ctx, organizationID, before) != nil {
-			return nil // or it is refused as it is
+		if f.policyWith(ctx, organizationID, before) != nil {
+			return nil //nolint:nilerr // serve would refuse the policy in any case
 		}
-		if f.WarnOnly {
+		err := f.policyWith(ctx, organizationID, after)
+		switch {
+		case err == nil:
+			return nil
+		case f.WarnOnly:
 			fmt.Fprintf(warnings, "Warning: until the policy is changed, 'countersign serve' does not start again: %s\n", console.CleanText(err.Error()))
 			return nil
 		}
