@@ -230,7 +230,7 @@ func parseSolanaStep(program, text string) (step solanaStep) {
 var worldPrograms = map[string]sdk.PublicKey{
 	"system": sdk.SystemProgramID, "token": sdk.TokenProgramID, "token2022": sdk.Token2022ProgramID, "stake": sdk.StakeProgramID,
 	"vote": sdk.VoteProgramID, "ata": sdk.SPLAssociatedTokenAccountProgramID, "memo": sdk.MemoProgramID, "budget": sdk.ComputeBudget,
-	"zk": sdk.MustPublicKeyFromBase58("ZkE1Gama1Proof11111111111111111111111111111"),
+	"zk":     sdk.MustPublicKeyFromBase58("ZkE1Gama1Proof11111111111111111111111111111"),
 	"loader": sdk.BPFLoaderUpgradeableProgramID, "lut": sdk.AddressLookupTableProgramID,
 }
 
