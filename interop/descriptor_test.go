@@ -132,6 +132,9 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	return final
 }
 
+// payee is an address of a key that none of the wallets has: that of the genesis block's output.
+const payee = "bcrt1qvt5s0v2uhuna2sjnn84ldu8m2r4m3rccaqhe07"
+
 // TestWatchOnlyWallet exports descriptors, from which a public library without secrets
 // creates addresses and PSBTs. The wallet signs for accounts of all four kinds, with
 // addresses that it had not derived, and a node accepts and mines the result.
@@ -162,9 +165,8 @@ func TestWatchOnlyWallet(t *testing.T) {
 	for i := range spent {
 		spent[i].Tx, spent[i].Amount = hex.EncodeToString(funding), 0
 	}
-	away := "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080"
 	second := createPSBT(t, spent, []watchedPlace{
-		{Address: away, Amount: 3 * each}, {Descriptor: accounts["m/86'/1'/0'"].Change, Index: 19, Amount: each - 10_000},
+		{Address: payee, Amount: 3 * each}, {Descriptor: accounts["m/86'/1'/0'"].Change, Index: 19, Amount: each - 10_000},
 	})
 	if added := s.discover(t, second); added != 1 {
 		t.Errorf("%d addresses were derived, want 1", added)
@@ -192,7 +194,7 @@ func TestWatchOnlyAccountKey(t *testing.T) {
 	node.mustCall(t, &blocks, "generate", maturity)
 	raw := createPSBT(t,
 		[]watchedPlace{{Descriptor: watched.Receive, Tx: hex.EncodeToString(node.coinbase(t, blocks[0]))}},
-		[]watchedPlace{{Address: "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080", Amount: 1_0000_0000},
+		[]watchedPlace{{Address: payee, Amount: 1_0000_0000},
 			{Descriptor: watched.Change, Index: 4, Amount: 49_0000_0000 - 10_000}})
 	if added := s.discover(t, raw); added != 1 {
 		t.Errorf("%d addresses were derived, want 1", added)

@@ -23,10 +23,6 @@ var evmClientHazards = map[string][]string{
 	"tempo token.grantRoles":            {"tempo/authority-change"},
 	"tempo token.setRoleAdmin":          {"tempo/authority-change"},
 	"tempo policy.setAdmin":             {"tempo/authority-change"},
-
-	// The transaction does not say whether the recipient is a contract, which may do
-	// anything with the bytes.
-	"viem transfer with a text": {"ethereum/blind-call"},
 	// The transaction does not name the account's delegate, which executes it.
 	"viem ERC-7821 batch by oneself": {"ethereum/blind-call"},
 	// Functions of a single contract, and one that no standard restricts.

@@ -188,7 +188,7 @@ func testOTPTokens(t *testing.T) {
 		}
 		issued := now.UTC().Truncate(time.Second)
 		want := otp.Token{
-			ID: id, Type: otp.TypeEmail, Contact: "Ann@example.com", OrganizationID: enginetest.Organization, PublicKey: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
+			ID: id, Type: otp.TypeEmail, Contact: "ann@example.com", OrganizationID: enginetest.Organization, PublicKey: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
 			IssuedAt: issued, ExpiresAt: issued.Add(24 * time.Hour),
 		}
 		if said != want {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,8 @@ func senderSignatures(c tempomodel.Case) map[string][]byte {
 }
 
 // TestCountersign compares a fee payer's signature over random transactions with the
-// model's, in both forms, and checks that it only authorizes the fee.
+// model's, in both forms, and checks that it only authorizes the fee: with its key the effects
+// are those that the bytes have, and what the sender does is not the fee payer's.
 func TestCountersign(t *testing.T) {
 	random := rand.New(rand.NewPCG(31, 32))
 	payer := ecdsaKey(t, payerSecret)
@@ -55,8 +57,24 @@ func TestCountersign(t *testing.T) {
 					t.Fatalf("%s, %x:\n got %x (%v)\nwant %x", kind, raw, signed, err, want)
 				}
 				checkPayerEffects(t, parse(t, raw).Effects())
+				checkPayerSigns(t, raw)
 			}
 		}
+	}
+}
+
+// checkPayerSigns compares the effects for the fee payer's key with those of the bytes.
+func checkPayerSigns(t *testing.T, raw []byte) {
+	t.Helper()
+	key, tx := evmtest.Key(t, payerSecret), parse(t, raw)
+	signing, err := chaintest.Ready(tx, address(t, payerSecret), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := signing.Effects(), tx.Effects()
+	want = chains.ResolveSigner(want, got[len(got)-1].From) // of the fee
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%x: with the fee payer's key\n got %+v\nwant %+v", raw, got, want)
 	}
 }
 

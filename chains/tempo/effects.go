@@ -28,6 +28,9 @@ func (tx *transaction) MayOperate() bool { return len(tx.raw) >= evm.LeastOperat
 
 // EffectsOn implements evm.Acting.
 func (tx *transaction) EffectsOn(network *evm.Network) []chains.Effect {
+	if tx.sender != nil {
+		network.MadeBy(tx.sender.address)
+	}
 	effects := network.Room(int(tx.calls.count) + 1)
 	if tx.calls.creates {
 		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: tx.callPath(1) + "init code"})

@@ -106,6 +106,10 @@ func (n *Network) standard(name string) string {
 // eip55 formats the 20 bytes of an address with the checksum of EIP-55.
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 
+// MadeBy sets the account that makes the transactions, where another one than the key's does:
+// the key only pays the fee.
+func (n *Network) MadeBy(account Address) { n.Signer, n.signer = &account, chains.Party{} }
+
 // Party returns the account at an address.
 func (n *Network) Party(address Address) chains.Party {
 	if n.Signer == nil || address != *n.Signer {

@@ -114,9 +114,9 @@ func (s *Signing) resolved(network *Network) (effects []chains.Effect, signer ch
 	return effects, signer
 }
 
-// called reports whether an account is one of those that are called and are our own.
+// called reports whether an account is the key's, or one of those that are called and are our own.
 func (s *Signing) called(party chains.Party) bool {
-	return slices.ContainsFunc(s.own, party.Equal)
+	return string(party.Address()) == string(s.Account[:]) || slices.ContainsFunc(s.own, party.Equal)
 }
 
 // Own implements chains.OwnReader.
