@@ -3,8 +3,6 @@ package solana
 import (
 	"slices"
 
-	"github.com/btcsuite/btcd/address/v2/base58"
-
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -46,12 +44,8 @@ func (e *effect) appendOwners(owners chains.Parties, account chains.Party) chain
 	switch {
 	case (e.Kind == chains.KindAuthority || e.Kind == chains.KindStake) && e.Account.Equal(account) && !e.To.IsNone():
 		owners = append(owners, e.To)
-	case e.Kind == chains.KindCreate && e.To.Equal(account):
-		for _, arg := range e.Args {
-			if wallet := base58.Decode(arg.Value); arg.Name == "wallet" && len(wallet) == keySize {
-				owners = append(owners, party(wallet))
-			}
-		}
+	case e.Kind == chains.KindCreate && e.To.Equal(account) && !e.owner.IsNone():
+		owners = append(owners, e.owner)
 	}
 	return owners
 }

@@ -84,6 +84,7 @@ type effect struct {
 	initialized chains.Party
 	follows     bool
 
+	owner  chains.Party // of the account that is created, if the instruction names it
 	mint   chains.Party // that the effect's instruction names, if any
 	closes bool         // From is closed, which may be an account or a mint of Token-2022
 }

@@ -28,7 +28,7 @@ var createsTokenAccount = []template{{
 		if owner, _ := r.role(tokenProgramRole); !owner.is(tokenID) {
 			size = mostAccountData
 		}
-		e.Amount = chains.AtMostUint(rent(size))
+		e.Amount, e.owner = chains.AtMostUint(rent(size)), r.party("wallet")
 	},
 }}
 
