@@ -131,7 +131,7 @@ load:
 
 # Runs the tests of the module tools.
 tools:
-	cd tools && go vet ./... && go test $(LIMIT) ./...
+	cd tools && go vet ./... && go test $(LIMIT) -count=1 ./...
 
 # Runs the fast tests as 32-bit code, if this machine can execute it.
 386:

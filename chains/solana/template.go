@@ -65,7 +65,6 @@ type effect struct {
 
 	// lost is what the recipient of a burn is; empty if the tokens are destroyed.
 	lost string
-
 	text *texts.Text // of a KindMessage
 
 	// danger names a hazard in addition to those that follow from the kind.
