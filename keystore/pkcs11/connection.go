@@ -32,8 +32,6 @@ type connection struct {
 	mu    sync.Mutex // held while logging in; guards slot and trust
 	slot  uint
 	trust pinTrust
-
-	logins atomic.Uint64 // number of logins after the first
 }
 
 // credentials is the PIN with its origin and how far it is trusted.
@@ -120,7 +118,10 @@ func (c *connection) configure(serial string) error {
 	config := &crypto11.Config{Path: c.module.path, SlotNumber: &slot, MaxSessions: crypto11Sessions}
 	err := c.pin.Reveal(func(pin []byte) (err error) {
 		config.Pin = string(pin)
-		c.crypto, err = crypto11.Configure(config)
+		err = c.module.countLogin(func() error {
+			c.crypto, err = crypto11.Configure(config)
+			return err
+		})
 		config.Pin = "" // crypto11 keeps the configuration
 		return err
 	})

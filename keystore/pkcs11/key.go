@@ -130,6 +130,7 @@ func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	if handle := k.handle.Load(); handle != 0 && !again {
 		return pkcs11.ObjectHandle(handle), nil
 	}
+	logins := k.store.connection.module.logins.Load()
 	objects, err := find(k.store.connection.module.Ctx, lent.handle,
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
 		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[k.public.Curve()].keyType),
@@ -142,7 +143,7 @@ func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	switch len(objects) {
 	case 1:
 	case 0: // another process destroyed or renamed it, unless the token is away, or the login has ended, which hides it
-		if err := k.store.connection.present(lent.handle); err != nil {
+		if err := k.store.connection.presentSince(logins, lent.handle); err != nil {
 			return 0, err
 		}
 		k.store.forget(k)

@@ -78,8 +78,9 @@ func (c *connection) login(handle pkcs11.SessionHandle) error {
 	if err := c.checkLogin(info); err != nil {
 		return err
 	}
-	err = c.pin.Reveal(func(pin []byte) error { return c.module.Login(handle, pkcs11.CKU_USER, string(pin)) })
-	c.logins.Add(1)
+	err = c.module.countLogin(func() error {
+		return c.pin.Reveal(func(pin []byte) error { return c.module.Login(handle, pkcs11.CKU_USER, string(pin)) })
+	})
 	switch {
 	case err == nil, returned(err, pkcs11.CKR_USER_ALREADY_LOGGED_IN):
 		c.trust = max(c.trust, pinWorked)
@@ -97,6 +98,20 @@ func (c *connection) present(in pkcs11.SessionHandle) error {
 	c.mu.Unlock()
 	if _, err := c.module.GetTokenInfo(slot); err != nil {
 		return err
+	}
+	return c.mustBeLoggedIn(in)
+}
+
+// presentSince is present, and also returns an error if there was a login since logins was
+// c.module.logins: what was not found since may have been hidden.
+func (c *connection) presentSince(logins uint64, in pkcs11.SessionHandle) error {
+	if err := c.present(in); err != nil {
+		return err
+	}
+	c.module.loggingIn.Lock()
+	defer c.module.loggingIn.Unlock()
+	if c.module.logins.Load() != logins {
+		return pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
 	}
 	return c.mustBeLoggedIn(in)
 }

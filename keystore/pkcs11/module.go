@@ -23,6 +23,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/miekg/pkcs11"
@@ -43,6 +44,9 @@ type module struct {
 	// separate: the module treats the bindings crypto11 and miekg/pkcs11 as two
 	// applications, and each has to initialize it. p11-kit's modules do so.
 	separate bool
+
+	loggingIn sync.Mutex    // held during a login, which is one for all connections to a token
+	logins    atomic.Uint64 // number of logins
 
 	mu sync.Mutex
 	// refused lists the PINs that tokens have refused. They are never tried again, neither
@@ -127,6 +131,14 @@ func (m *module) hand(configure func() error) error {
 	}
 	m.separate = err == nil
 	return err
+}
+
+// countLogin logs in, while no search may be said to have found nothing.
+func (m *module) countLogin(login func() error) error {
+	m.loggingIn.Lock()
+	defer m.loggingIn.Unlock()
+	defer m.logins.Add(1)
+	return login()
 }
 
 // release gives up one use of a module, and finalizes and unloads it after the last one.

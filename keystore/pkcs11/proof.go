@@ -129,6 +129,7 @@ func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, err
 		return pkcs11.ObjectHandle(handle), nil
 	}
 	connection := p.pool.connection
+	logins := connection.module.logins.Load()
 	objects, err := find(connection.module.Ctx, lent.handle, p.template()...)
 	switch {
 	case err != nil:
@@ -139,7 +140,7 @@ func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, err
 	case len(objects) > 1:
 		return 0, fmt.Errorf("the token has %d key pairs with object=%q, id=%x: name one by both", len(objects), p.uri.Object, p.uri.ID)
 	}
-	if err := connection.present(lent.handle); err != nil {
+	if err := connection.presentSince(logins, lent.handle); err != nil {
 		return 0, err // which hides private objects
 	}
 	return 0, fmt.Errorf("the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object, p.uri.ID)

@@ -37,7 +37,7 @@ func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory,
 
 // scan reads the keys of both types, or only those with the given attributes.
 func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (inventory, error) {
-	logins := s.connection.logins.Load()
+	logins := s.connection.module.logins.Load()
 	if err := s.connection.mustBeLoggedIn(in); err != nil {
 		return inventory{}, err
 	}
@@ -50,10 +50,7 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 	if err := scan.pair(); err != nil {
 		return inventory{}, err
 	}
-	if s.connection.logins.Load() != logins { // the login ended meanwhile, which hides private keys
-		return inventory{}, pkcs11.Error(pkcs11.CKR_USER_NOT_LOGGED_IN)
-	}
-	return scan.found, s.connection.present(in) // one that is away has no objects either
+	return scan.found, s.connection.presentSince(logins, in) // a token that is away has no objects either
 }
 
 // isUnknownType reports whether the module does not know the key type searched for.
