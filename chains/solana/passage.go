@@ -9,7 +9,7 @@ import (
 // settled tells of each account that gets something whether it is a passage, and whose it is in
 // the end.
 func settled(effects []effect) {
-	if len(effects) < 3 { // the fee, and one more
+	if len(effects) < 2 { // the fee
 		return
 	}
 	for i := range effects {

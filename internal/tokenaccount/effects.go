@@ -82,6 +82,9 @@ func mentioned(effects []chains.Effect) (wallets addresses, mints []string) {
 		for _, party := range []chains.Party{e.From, e.To, e.OtherSigner, e.Account} {
 			wallets.add(party.Address())
 		}
+		for _, owner := range e.Owners {
+			wallets.add(owner.Address())
+		}
 		for _, arg := range e.Args {
 			switch arg.Name {
 			case "wallet":
