@@ -103,10 +103,14 @@ func TestExternalSigner(t *testing.T) {
 				t.Errorf("%s: type %d is another transaction than the key signs", name, unsigned.Type())
 			}
 		}
-		signature, err := client.SignText(account, []byte("hello"))
-		want, _ := crypto.Sign(accounts.TextHash([]byte("hello")), key)
+		known := []byte("Approve Portals sign-in") // a template has it
+		signature, err := client.SignText(account, known)
+		want, _ := crypto.Sign(accounts.TextHash(known), key)
 		if err != nil || !bytes.Equal(signature, want) {
 			t.Errorf("%s: text: %x, %v", name, signature, err)
+		}
+		if _, err := client.SignText(account, []byte("hello")); err == nil {
+			t.Errorf("%s: signed a text that is not known", name)
 		}
 		if _, err := client.SignData(account, accounts.MimetypeClique, []byte{1}); err == nil {
 			t.Errorf("%s: signed a block's header", name)
