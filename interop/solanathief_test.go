@@ -135,13 +135,22 @@ func ownedBefore(run *solanaRun, outcome solanaOutcome) int64 {
 }
 func ownedAfter(run *solanaRun, outcome solanaOutcome) int64 { return owned(run.Watch, outcome.After) }
 
-// owned sums the lamports of our wallet and of the stakes that we alone can withdraw.
+// owned sums the lamports of our wallet and of the stakes, token accounts and nonce accounts that
+// we alone can withdraw or close.
 func owned(watched []string, states []*chainAccount) (sum int64) {
 	us := ourAddress()
 	for i, address := range watched {
 		s := stateOf(states[i])
-		initialized := s.owner == sdk.StakeProgramID && len(s.data) == stakeSize && (s.data[0] == 1 || s.data[0] == 2)
-		if address == us.String() || initialized && slices.Equal(s.data[44:76], us[:]) {
+		var owner []byte
+		switch stake, token := s.owner == sdk.StakeProgramID, s.owner == sdk.TokenProgramID || s.owner == sdk.Token2022ProgramID; {
+		case stake && len(s.data) == stakeSize && (s.data[0] == 1 || s.data[0] == 2):
+			owner = s.data[44:76] // who withdraws
+		case token && len(s.data) >= 165 && s.data[108] == 1 && s.data[129] == 0: // no close authority
+			owner = s.data[32:64]
+		case s.owner == sdk.SystemProgramID && len(s.data) == 80 && s.data[4] == 1:
+			owner = s.data[8:40] // the nonce's authority
+		}
+		if address == us.String() || slices.Equal(owner, us[:]) {
 			sum += int64(s.lamports)
 		}
 	}

@@ -130,7 +130,10 @@ func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart [
 func (l *Live) within(cmd *cobra.Command, path string, record func(needRestart []string)) error {
 	done := make(chan error, 1)
 	var put atomic.Bool
-	go func() { done <- l.replace(cmd, path, func(members []string) { put.Store(true); record(members) }) }()
+	loader := l.Loader // what is given up does not look at it later
+	go func() {
+		done <- l.replace(cmd, loader, path, func(members []string) { put.Store(true); record(members) })
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -144,9 +147,8 @@ func (l *Live) within(cmd *cobra.Command, path string, record func(needRestart [
 
 // replace reads the configuration and puts it in force, unless the context of the command has
 // ended.
-func (l *Live) replace(cmd *cobra.Command, path string, record func(needRestart []string)) error {
+func (l *Live) replace(cmd *cobra.Command, loader deployment.Loader, path string, record func(needRestart []string)) error {
 	old := l.Current.Load()
-	loader := l.Loader
 	loader.Path, loader.Running = path, old
 	loader.Checked = func(next *deployment.Loaded) error {
 		l.settling.Lock()
