@@ -147,7 +147,9 @@ func (l *Live) within(cmd *cobra.Command, path string, record func(needRestart [
 
 // replace reads the configuration and puts it in force, unless the context of the command has
 // ended.
-func (l *Live) replace(cmd *cobra.Command, loader deployment.Loader, path string, record func(needRestart []string)) error {
+func (l *Live) replace(
+	cmd *cobra.Command, loader deployment.Loader, path string, record func(needRestart []string),
+) error {
 	old := l.Current.Load()
 	loader.Path, loader.Running = path, old
 	loader.Checked = func(next *deployment.Loaded) error {
