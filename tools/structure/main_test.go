@@ -27,7 +27,7 @@ var over = map[string]Measures{
 	"chains/tron":                  {Up: 22, Methods: 46},
 	"internal/cli/keys":            {Up: 14},
 	"internal/cli/logs":            {Function: 61},
-	"internal/cli/serve":           {Function: 76, File: 442},
+	"internal/cli/serve":           {Function: 76},
 	"internal/evm":                 {Up: 35, Methods: 47},
 	"internal/messages/structures": {Up: 11, Methods: 46},
 	"keystore/file":                {Up: 23},
@@ -41,7 +41,7 @@ var over = map[string]Measures{
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They
 // may only become fewer.
 const (
-	mostOver120 = 2476
+	mostOver120 = 2475
 	mostOver140 = 966
 )
 

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -198,70 +196,6 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 // megabytes, of which each request allocates a hundredth: at Go's default of 100 the
 // collector runs dozens of times a second.
 const serverGCPercent = 400
-
-// tuneCollector sets serverGCPercent, unless the environment variable GOGC says otherwise.
-func tuneCollector() {
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(serverGCPercent)
-	}
-}
-
-// memoryMargin is what a server may use beyond what is live after its start and the budgets of
-// its clients: the collector needs room, and connections have buffers.
-const memoryMargin = 48 << 20
-
-// limitMemory limits the memory of the process to what it needs: what is live, the budgets of
-// all doors, which no other door uses up, and a margin. Without a limit the heap would grow to five times of what is live. The
-// environment variable GOMEMLIMIT takes precedence.
-func limitMemory(configured *config.Config) {
-	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
-		return
-	}
-	runtime.GC()
-	var live runtime.MemStats
-	runtime.ReadMemStats(&live)
-	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
-	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
-	if configured.RPC != nil {
-		requests += rpcapi.DefaultMaxBufferedBytes
-	}
-	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
-}
-
-// checked is the output of --check.
-type checked struct {
-	Config        string   `json:"config"`
-	Organizations int      `json:"organizations"`
-	Warnings      int      `json:"warnings"`
-	NotDone       []string `json:"notDone"`
-	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
-}
-
-// report prints the result of --check for a configuration that serve would start with.
-func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
-	loaded, err := loader.Load(cmd)
-	if err != nil {
-		return err
-	}
-	loaded.Discard()
-	for _, warning := range loaded.Warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
-	}
-	if c.newStore {
-		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
-		if err != nil {
-			return err
-		}
-		if err := created.Close(); err != nil {
-			return err
-		}
-	}
-	if len(loaded.NotAsked) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
-	}
-	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
-	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
-}
 
 // warn logs likely mistakes in the configuration, except those that were logged before.
 func (c *Command) warn(loaded *deployment.Loaded, before []string) {

@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+)
+
+// checked is the output of --check.
+type checked struct {
+	Config        string   `json:"config"`
+	Organizations int      `json:"organizations"`
+	Warnings      int      `json:"warnings"`
+	NotDone       []string `json:"notDone"`
+	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
+}
+
+// report prints the result of --check for a configuration that serve would start with.
+func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
+	loaded, err := loader.Load(cmd)
+	if err != nil {
+		return err
+	}
+	loaded.Discard()
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
+	}
+	if c.newStore {
+		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
+		if err != nil {
+			return err
+		}
+		if err := created.Close(); err != nil {
+			return err
+		}
+	}
+	if len(loaded.NotAsked) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
+	}
+	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
+}

@@ -1,0 +1,41 @@
+package serve
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/rpcapi"
+)
+
+// tuneCollector sets serverGCPercent, unless the environment variable GOGC says otherwise.
+func tuneCollector() {
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(serverGCPercent)
+	}
+}
+
+// memoryMargin is what a server may use beyond what is live after its start and the budgets of
+// its clients: the collector needs room, and connections have buffers.
+const memoryMargin = 48 << 20
+
+// limitMemory limits the memory of the process to what it needs: what is live, the budgets of
+// all doors, which no other door uses up, and a margin. Without a limit the heap would grow to five
+// times of what is live. The environment variable GOMEMLIMIT takes precedence.
+func limitMemory(configured *config.Config) {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
+		return
+	}
+	runtime.GC()
+	var live runtime.MemStats
+	runtime.ReadMemStats(&live)
+	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
+	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	if configured.RPC != nil {
+		requests += rpcapi.DefaultMaxBufferedBytes
+	}
+	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
+}
