@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
@@ -13,9 +15,9 @@ var addressType = types.NewObjectType("address")
 // address is an address of a chain in its binary form.
 type address struct {
 	opaque
-	namespace string // of CAIP-2
-	bytes     string
-	text      string
+	words *chains.Words // of its namespace
+	bytes string
+	text  string
 
 	// mint is set for a party of a token's effect where tokens are held in accounts of their
 	// own, as on Solana. Tokens move between those, while rules name wallets: the address
@@ -32,12 +34,13 @@ func (a *address) Equal(other ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	return types.Bool(a.namespace == b.namespace && (a.bytes == b.bytes || a.belongsTo(b) || b.belongsTo(a)))
+	return types.Bool(a.words.Namespace == b.words.Namespace && (a.bytes == b.bytes || a.belongsTo(b) || b.belongsTo(a)))
 }
 
 // belongsTo reports whether a is an account that holds a wallet's tokens of the mint.
 func (a *address) belongsTo(wallet *address) bool {
-	return a.mint != "" && words().belong(a.namespace, a.bytes, wallet.bytes, a.mint)
+	return a.mint != "" && a.words.TokenAccounts != nil && len(wallet.bytes) == a.words.AddressSize &&
+		slices.Contains(a.words.TokenAccounts(wallet.bytes, a.mint), a.bytes)
 }
 
 // Type implements ref.Val.
@@ -53,4 +56,19 @@ func (a *address) String() string { return a.text }
 func (a *address) party() chains.Party { return chains.PartyWritten([]byte(a.bytes), a.text) }
 
 // key identifies the address in a set.
-func (a *address) key() string { return a.namespace + "\x00" + a.bytes }
+func (a *address) key() string { return a.words.Namespace + "\x00" + a.bytes }
+
+// alike returns the keys of the addresses of other forms; with anyChain, those on other chains
+// too.
+func (a *address) alike(anyChain bool) (keys []string) {
+	said := a.words
+	if said.Alike != nil {
+		for _, other := range said.Alike([]byte(a.bytes)) {
+			keys = append(keys, (&address{words: said, bytes: string(other)}).key())
+		}
+	}
+	if anyChain && said.Account != nil {
+		keys = append(keys, "\x00"+string(said.Account([]byte(a.bytes))))
+	}
+	return keys
+}

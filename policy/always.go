@@ -13,6 +13,7 @@ import (
 // supposed to have some outcome. A condition that holds for all combinations of outcomes
 // always holds, or is an error.
 type supposition struct {
+	of     *language
 	info   *ast.SourceInfo
 	kinds  []chains.Kind       // that effect.kind can be; nil: any
 	values map[string][]string // the outcomes of each test, in the order of tests
@@ -32,7 +33,7 @@ const (
 // constant returns whether a condition of a rule has the same value for every request. ok is
 // false if it has not, or if that was not found out.
 func (r *rule) constant() (value, ok bool) {
-	s := &supposition{info: r.when.checked.NativeRep().SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
+	s := &supposition{of: r.when.in, info: r.when.checked.NativeRep().SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
 	if !r.request {
 		s.kinds = r.kinds
 	}
@@ -88,7 +89,7 @@ func (s *supposition) holds(e ast.Expr) bool {
 	case ast.LiteralKind:
 		return e.AsLiteral() == types.True
 	case ast.SelectKind:
-		return e.AsSelect().IsTestOnly() && alwaysPresent(e.AsSelect().Operand(), e.AsSelect().FieldName()) || s.supposed(e)
+		return e.AsSelect().IsTestOnly() && s.alwaysPresent(e.AsSelect().Operand(), e.AsSelect().FieldName()) || s.supposed(e)
 	case ast.ComprehensionKind:
 		return s.macro(e)
 	case ast.CallKind:
@@ -162,7 +163,7 @@ func (s *supposition) less(a, b ast.Expr) bool {
 	x, isX := a.AsLiteral().(types.Int)
 	y, isY := b.AsLiteral().(types.Int)
 	switch {
-	case left == right, isZero(b), isY && y <= 0 && syntax.IsCall(a, "size"):
+	case left == right, s.isZero(b), isY && y <= 0 && syntax.IsCall(a, "size"):
 		return false
 	case isX && isY:
 		return x < y
@@ -171,8 +172,8 @@ func (s *supposition) less(a, b ast.Expr) bool {
 }
 
 // isZero reports whether an expression is an amount of zero.
-func isZero(e ast.Expr) bool {
-	if _, isUnit := words().units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
+func (s *supposition) isZero(e ast.Expr) bool {
+	if _, isUnit := s.of.words.units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
 		return false
 	}
 	text, ok := syntax.Text(e.AsCall().Args()[0])
@@ -204,7 +205,7 @@ func (s *supposition) macro(e ast.Expr) bool {
 	if isList && len(elements.AsList().Elements()) == 0 {
 		return every
 	}
-	inner := &supposition{info: s.info, values: map[string][]string{}, given: map[string]string{}}
+	inner := &supposition{of: s.of, info: s.info, values: map[string][]string{}, given: map[string]string{}}
 	value, constant := inner.constant(loop.LoopStep().AsCall().Args()[1])
 	switch {
 	case constant && value == every:
@@ -216,7 +217,7 @@ func (s *supposition) macro(e ast.Expr) bool {
 }
 
 // alwaysPresent reports whether has() of a member of a variable is true for every request.
-func alwaysPresent(of ast.Expr, name string) bool {
+func (s *supposition) alwaysPresent(of ast.Expr, name string) bool {
 	kind, known := map[string]*types.Type{"effect": effectType, "request": requestType, "time": timeType, "user": userType}[of.AsIdent()]
-	return known && objectFields()[kind][name].always
+	return known && s.of.members[kind][name].always
 }

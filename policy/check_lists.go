@@ -13,12 +13,12 @@ import (
 
 // checkLists refuses a list of which no address is of a chain that an allow covers, and warns
 // of one in a rule that its effects cannot be in.
-func (c *compiler) checkLists() {
+func (c checks) checkLists() {
 	if c.problems.Failed() {
 		return
 	}
 	allowed, known := map[string]bool{}, true
-	for _, r := range c.file.rules {
+	for _, r := range c.rules {
 		if !r.deny && !slices.Equal(r.kinds, []chains.Kind{chains.KindOTP}) {
 			namespaces := c.namespaces(r, true)
 			known = known && namespaces != nil
@@ -27,7 +27,7 @@ func (c *compiler) checkLists() {
 		c.warnLists(r)
 	}
 	for _, name := range sortedKeys(c.lists) {
-		if list := c.lists[name]; known && len(allowed) > 0 && !list.shared && !meet(list.namespaces(), allowed) {
+		if list := c.lists[name]; known && len(allowed) > 0 && !list.shared && !meet(list.namespaces(c.words), allowed) {
 			c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it matches nothing: "+
 				"add addresses of that chain, or say any_chain: true or shared: true, as in %s: {shared: true, addresses: […]}",
 				name, strings.Join(sortedKeys(allowed), ", "), name)
@@ -36,13 +36,13 @@ func (c *compiler) checkLists() {
 }
 
 // warnLists warns of lists in a rule whose addresses are all of other chains.
-func (c *compiler) warnLists(r *rule) {
+func (c checks) warnLists(r *rule) {
 	namespaces := c.namespaces(r, false)
 	if r.when == nil || namespaces == nil {
 		return
 	}
 	for _, name := range sortedKeys(r.when.names) {
-		if list := c.lists[name]; list != nil && !list.shared && !meet(list.namespaces(), namespaces) {
+		if list := c.lists[name]; list != nil && !list.shared && !meet(list.namespaces(c.words), namespaces) {
 			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): it matches nothing here",
 				name, strings.Join(sortedKeys(namespaces), ", "))
 		}
@@ -50,10 +50,10 @@ func (c *compiler) warnLists(r *rule) {
 }
 
 // namespaces returns the namespaces that what a rule is about can be of, nil if that is not known.
-func (c *compiler) namespaces(r *rule, lists bool) map[string]bool {
+func (c checks) namespaces(r *rule, lists bool) map[string]bool {
 	found := map[string]bool{}
 	for _, on := range r.on {
-		found[words().chains[on].Namespace] = true
+		found[c.words.chain(on).Namespace] = true
 	}
 	for _, limit := range r.limits {
 		if len(found) == 0 && limit.asset != nil {
@@ -61,7 +61,7 @@ func (c *compiler) namespaces(r *rule, lists bool) map[string]bool {
 		}
 	}
 	if len(found) == 0 && r.when != nil {
-		found = c.tested(&comparisons{compiler: c, rule: r}, r.when.expr(), lists)
+		found = c.tested(&comparisons{language: c.language, rule: r}, r.when.expr(), lists)
 	}
 	if len(found) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (c *compiler) namespaces(r *rule, lists bool) map[string]bool {
 
 // tested returns the namespaces of the effects that a condition holds for, as far as clauses
 // that && joins say so, those that ask for an address of a list too if lists is set.
-func (c *compiler) tested(k *comparisons, e ast.Expr, lists bool) map[string]bool {
+func (c checks) tested(k *comparisons, e ast.Expr, lists bool) map[string]bool {
 	args := e.AsCall().Args()
 	switch name := e.AsCall().FunctionName(); name {
 	case "_&&_":
@@ -81,7 +81,7 @@ func (c *compiler) tested(k *comparisons, e ast.Expr, lists bool) map[string]boo
 		return c.tested(k, args[1], lists)
 	case "@in":
 		if list := c.lists[args[1].AsIdent()]; list != nil && lists {
-			return list.namespaces()
+			return list.namespaces(c.words)
 		}
 		found := map[string]bool{}
 		for _, element := range args[1].AsList().Elements() {
@@ -106,12 +106,12 @@ func (c *compiler) tested(k *comparisons, e ast.Expr, lists bool) map[string]boo
 }
 
 // namespaces returns the namespaces that addresses of the list are of.
-func (l *list) namespaces() map[string]bool {
+func (l *list) namespaces(words *vocabulary) map[string]bool {
 	found := map[string]bool{}
 	for _, address := range l.addresses {
-		found[address.namespace] = true
-		for namespace, said := range words().namespaces {
-			if l.value.anyChain && said.Account != nil && words().namespaces[address.namespace].Account != nil {
+		found[address.words.Namespace] = true
+		for namespace, said := range words.namespaces {
+			if l.value.anyChain && said.Account != nil && address.words.Account != nil {
 				found[namespace] = true
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // comparisons are the amounts that a condition compares.
 type comparisons struct {
-	*compiler
+	*language
 	rule  *rule
 	warn  func(message string, args ...any)
 	units map[string]map[string]bool // namespaces that an amount of the request is compared with, by its path
@@ -21,11 +21,11 @@ type comparisons struct {
 
 // checkAmounts warns of comparisons that are an error for every request, or for all requests
 // of some chain: an amount has one unit.
-func (c *compiler) checkAmounts(r *rule, n source.Node) {
+func (c checks) checkAmounts(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
-	k := &comparisons{c, r, func(message string, args ...any) { c.problems.Warn(n.Place(), r.name, message, args...) }, map[string]map[string]bool{}}
+	k := &comparisons{c.language, r, func(message string, args ...any) { c.problems.Warn(n.Place(), r.name, message, args...) }, map[string]map[string]bool{}}
 	k.walk(r.when.expr())
 	for _, path := range sortedKeys(k.units) {
 		if namespaces := slices.Sorted(maps.Keys(k.units[path])); len(namespaces) > 1 {
@@ -106,7 +106,7 @@ func (k *comparisons) record(e ast.Expr, with unit) {
 		k.units[path] = map[string]bool{}
 	}
 	k.units[path][namespace] = true
-	if len(k.rule.on) > 0 && !slices.ContainsFunc(k.rule.on, func(on string) bool { return words().chains[on].Namespace == namespace }) {
+	if len(k.rule.on) > 0 && !k.words.hasNamespace(k.rule.on, namespace) {
 		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error", path, with, strings.Join(k.rule.on, ", "))
 	}
 }
@@ -123,8 +123,8 @@ func (u unit) namespace() string {
 func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	call := e.AsCall()
 	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.NativeRep().GetType(e.ID()) == amountType {
-		if chain, isDetail := words().roots[root]; isDetail {
-			return unit{native: words().chains[chain].Namespace}, true
+		if root, isDetail := k.language.words.roots[root]; isDetail {
+			return unit{native: root.words.Namespace}, true
 		}
 	}
 	switch name := call.FunctionName(); name {
@@ -137,7 +137,7 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	case "_+_":
 		return k.unitOf(call.Args()[0])
 	default:
-		of, isUnit := words().units[name]
+		of, isUnit := k.words.units[name]
 		return unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}, isUnit
 	}
 }
@@ -147,15 +147,9 @@ func (k *comparisons) checkCoin() {
 	if testsAsset(k.rule.when.expr()) || len(k.rule.limits) > 0 { // which are of one asset
 		return
 	}
-	for _, name := range sortedKeys(words().units) {
-		if unit := words().units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
+	for _, name := range sortedKeys(k.words.units) {
+		if unit := k.words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
 			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}
 	}
-}
-
-// calls reports whether the condition calls a function.
-func (x *expression) calls(name string) (called bool) {
-	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) { called = called || syntax.IsCall(e, name) }))
-	return called
 }

@@ -20,7 +20,7 @@ const maxFileCost = 40_000_000
 const maxText = 1024
 
 // sizes estimates the sizes of values. It implements cost.Estimator.
-type sizes struct{ lists map[string]*list }
+type sizes struct{ *language }
 
 // EstimateSize implements cost.Estimator.
 func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
@@ -59,7 +59,7 @@ func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost
 	estimate := func(units uint64) *cost.CallEstimate {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}
 	}
-	_, isLiteral := words().literals[function]
+	_, isLiteral := s.literals[function]
 	switch {
 	case function == "total":
 		return estimate(chains.MaxEffects)

@@ -51,22 +51,40 @@ func standardLibrary() cel.EnvOption {
 	return cel.StdLib(cel.StdLibSubset(subset))
 }
 
+// language is what the conditions of a file are written in: with the words of its chains, and its
+// lists and assets.
+type language struct {
+	words    *vocabulary
+	lists    map[string]*list
+	assets   map[string]*asset
+	literals map[string]literalFunction
+	members  map[*types.Type]map[string]field // of all objects
+	env      *cel.Env                         // once all lists and assets are read: see complete
+}
+
+func newLanguage(words *vocabulary) *language {
+	return &language{
+		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
+		literals: literalFunctions(words), members: objectMembers(words),
+	}
+}
+
 // variables are the names that every expression has, besides the lists and assets of its
 // file.
-func variables() map[string]*types.Type {
+func (l *language) variables() map[string]*types.Type {
 	all := map[string]*types.Type{
 		"effect": effectType, "effects": types.NewListType(effectType), "key": keyType, "user": userType,
 		"credential": credentialType, "time": timeType, "request": requestType, "wallet": types.StringType,
 	}
-	for name := range words().roots {
-		all[name] = words().types[name]
+	for name, root := range l.words.roots {
+		all[name] = root.kind
 	}
 	return all
 }
 
-// newEnvironment returns the environment of a file's expressions.
-func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env, error) {
-	provider := newProvider()
+// complete makes the environment of the expressions, with the lists and assets.
+func (l *language) complete() (err error) {
+	provider := newProvider(l.members)
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(provider), cel.CustomTypeProvider(provider),
 		cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(maxRecursion),
@@ -75,32 +93,31 @@ func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env,
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNesting)),
 		cel.HomogeneousAggregateLiterals(),
 	}
-	for name, kind := range variables() {
+	for name, kind := range l.variables() {
 		options = append(options, cel.Variable(name, kind))
 	}
-	for name, list := range lists {
+	for name, list := range l.lists {
 		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value),
 			cel.Constant(barred+name, types.NewListType(addressType), barList{list.value}))
 	}
-	for name, asset := range assets {
+	for name, asset := range l.assets {
 		options = append(options, cel.Constant(name, assetType, asset))
 	}
-	env, err := cel.NewCustomEnv(append(options, functions()...)...)
-	if err != nil {
-		return nil, fmt.Errorf("policy: environment of expressions: %w", err)
+	if l.env, err = cel.NewCustomEnv(append(options, l.functions()...)...); err != nil {
+		return fmt.Errorf("policy: environment of expressions: %w", err)
 	}
-	return env, nil
+	return nil
 }
 
 // functions are the functions that the standard library does not have.
-func functions() []cel.EnvOption {
+func (l *language) functions() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Function("_<_", cel.Overload("less_amount", pair(amountType), types.BoolType)),
 		cel.Function("_<=_", cel.Overload("less_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>_", cel.Overload("greater_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>=_", cel.Overload("greater_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_+_", cel.Overload("add_amount", pair(amountType), amountType)),
-		literal("address", addressType, func(text string) (ref.Val, error) { return words().readAddress(text) }),
+		literal("address", addressType, func(text string) (ref.Val, error) { return l.words.readAddress(text) }),
 		literal("timestamp", types.TimestampType, parseTimestamp),
 		cel.Function("amount", cel.Overload("amount_asset_string", []*types.Type{assetType, types.StringType}, amountType,
 			cel.BinaryBinding(func(of, text ref.Val) ref.Val { return orError(amountOf(of, text)) }))),
@@ -121,8 +138,8 @@ func functions() []cel.EnvOption {
 				return effect.Value().(*effectView).number(string(name.(types.String)))
 			}))),
 	}
-	for name := range words().units {
-		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return words().newAmount(name, text) }))
+	for name := range l.words.units {
+		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return l.words.newAmount(name, text) }))
 	}
 	return options
 }
@@ -170,4 +187,35 @@ func within(now, text ref.Val) ref.Val {
 		return types.WrapErr(err)
 	}
 	return types.Bool(hours.contain(now.Value().(*evaluation).request.Now))
+}
+
+// literalFunction is a function whose last argument must be a literal, which is checked
+// when the file is loaded.
+type literalFunction struct {
+	example string
+	check   func(text string) error // nil: any text
+}
+
+// literalFunctions returns the literal functions with a vocabulary.
+func literalFunctions(v *vocabulary) map[string]literalFunction {
+	functions := map[string]literalFunction{
+		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
+		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
+		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
+		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
+		"arg":       {"effect.arg('value')", nil},
+		"number":    {"effect.number('commission')", nil},
+	}
+	for name := range v.units {
+		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return v.newAmount(name, text) })}
+	}
+	return functions
+}
+
+// failure returns a function that parses a text and returns only the error.
+func failure[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
 }

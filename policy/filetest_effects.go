@@ -10,7 +10,7 @@ import (
 )
 
 // readTestEffects reads the effects of a test that has no transaction.
-func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
+func (f *fileTests) readEffects(test *fileTest, n source.Node) {
 	for i, item := range n.Items("effects") {
 		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
@@ -21,19 +21,19 @@ func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 					n.Fail("%s", source.Meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
 				}
 			},
-			"from":      func(n source.Node) { effect.From = readParty(n) },
-			"to":        func(n source.Node) { effect.To = readParty(n) },
-			"account":   func(n source.Node) { effect.Account = readParty(n) },
-			"asset":     func(n source.Node) { effect.Asset, decimals = c.testAsset(n) },
+			"from":      func(n source.Node) { effect.From = f.words.readParty(n) },
+			"to":        func(n source.Node) { effect.To = f.words.readParty(n) },
+			"account":   func(n source.Node) { effect.Account = f.words.readParty(n) },
+			"asset":     func(n source.Node) { effect.Asset, decimals = f.testAsset(n) },
 			"amount":    func(n source.Node) { amount = n },
-			"by":        func(n source.Node) { effect.By = readBy(n) },
+			"by":        func(n source.Node) { effect.By = f.readBy(n) },
 			"function":  func(n source.Node) { effect.Function = n.Text("function") },
 			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
 			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
 			"domain":    func(n source.Node) { effect.Domain = n.Text("domain") },
 			"owners": func(n source.Node) {
 				for _, owner := range n.Texts("owners") {
-					effect.Owners = append(effect.Owners, readParty(owner))
+					effect.Owners = append(effect.Owners, f.words.readParty(owner))
 				}
 			},
 			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
@@ -53,8 +53,8 @@ func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 	}
 }
 
-func readBy(n source.Node) chains.By {
-	text, values := n.Text("by"), closedValues(effectType, "by")
+func (f *fileTests) readBy(n source.Node) chains.By {
+	text, values := n.Text("by"), f.closedValues(effectType, "by")
 	if !slices.Contains(values, text) {
 		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
@@ -69,12 +69,12 @@ func readMine(n source.Node) chains.Mine {
 }
 
 // readParty reads an address, or unknown.
-func readParty(n source.Node) chains.Party {
+func (v *vocabulary) readParty(n source.Node) chains.Party {
 	text := n.Text("address")
 	if text == "unknown" {
 		return chains.UnknownParty()
 	}
-	address, err := words().readAddress(text)
+	address, err := v.readAddress(text)
 	if err != nil {
 		n.Fail("%v", err)
 		return chains.Party{}
@@ -84,21 +84,21 @@ func readParty(n source.Node) chains.Party {
 
 // testAsset reads an asset: one of the file by name, the native asset of a chain, or
 // "token", a chain and an address. It returns the asset with its decimals.
-func (c *compiler) testAsset(n source.Node) (chains.Asset, int) {
+func (f *fileTests) testAsset(n source.Node) (chains.Asset, int) {
 	name := n.Text("asset")
-	if asset, ok := c.assets[name]; ok {
+	if asset, ok := f.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
 	}
-	if words().networks.MatchString(name) {
-		return chains.Native(name), words().namespaces[namespaceOf(name)].Decimals
+	if f.words.networks.MatchString(name) {
+		return chains.Native(name), f.words.ofNetwork(name).Decimals
 	}
 	if token, ok := strings.CutPrefix(name, "token "); ok {
 		chain, text, _ := strings.Cut(token, " ")
-		if address, err := words().readAddress(text); err == nil {
+		if address, err := f.words.readAddress(text); err == nil {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}
-	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(f.assets)))
 	return chains.Asset{}, 0
 }
 

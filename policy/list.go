@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"sync"
 
 	"cel.dev/cel-go/common/types"
@@ -47,7 +48,7 @@ func newAddressList(addresses []*address, anyChain bool) *addressList {
 		for _, key := range address.alike(anyChain) {
 			l.alike[key] = true
 		}
-		if words().holdsTokensApart(address.namespace) {
+		if address.words.TokenAccounts != nil {
 			l.wallets = append(l.wallets, address)
 		}
 	}
@@ -80,7 +81,7 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	}
 	accounts := map[string]bool{}
 	for _, wallet := range l.wallets {
-		for _, account := range words().namespaces[wallet.namespace].TokenAccounts(wallet.bytes, mint) {
+		for _, account := range wallet.words.TokenAccounts(wallet.bytes, mint) {
 			accounts[account] = true
 		}
 	}
@@ -89,4 +90,42 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	}
 	l.derived[mint] = accounts
 	return accounts
+}
+
+// barList is a list where a match refuses, as in a deny. An address of it stands for every recipient
+// that can be computed from it, or from which it can be computed: nobody evades the list by another
+// form of its address. Elsewhere an address is itself.
+type barList struct{ *addressList }
+
+// Contains implements traits.Container.
+func (l barList) Contains(value ref.Val) ref.Val {
+	wanted, ok := value.(*address)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	for _, owner := range wanted.owners {
+		if l.bars(&address{words: wanted.words, bytes: string(owner.Address()), mint: wanted.mint}) {
+			return types.True
+		}
+	}
+	return types.Bool(l.bars(wanted))
+}
+
+// bars reports whether an address is listed in some form.
+func (l barList) bars(wanted *address) bool {
+	if l.holds(wanted) || l.alike[wanted.key()] {
+		return true
+	}
+	for _, key := range wanted.alike(l.anyChain) {
+		if l.set[key] || l.alike[key] {
+			return true
+		}
+	}
+	said := wanted.words
+	if wanted.mint == "" || len(l.wallets) == 0 || len(wanted.bytes) != said.AddressSize {
+		return false
+	}
+	return slices.ContainsFunc(said.TokenAccounts(wanted.bytes, wanted.mint), func(account string) bool {
+		return l.set[(&address{words: said, bytes: account}).key()]
+	})
 }

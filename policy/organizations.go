@@ -42,7 +42,7 @@ func (o *Organizations) Put(files map[string]*File) {
 	}
 	for id, file := range files {
 		if file == nil {
-			file = new(File) // without rules, which denies everything
+			file = &File{judge: newJudge(new(vocabulary), nil)} // without rules, which denies everything
 		}
 		next[id] = file
 	}

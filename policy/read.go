@@ -1,11 +1,12 @@
 package policy
 
 import (
-	"github.com/countersign-dev/countersign/internal/plaintext"
-	"github.com/countersign-dev/countersign/internal/source"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Bounds of a file.
@@ -25,9 +26,15 @@ var (
 	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
 )
 
+// reader reads the members of a file.
+type reader struct {
+	definitions
+	tests fileTests
+}
+
 // read reads the file's members, definitions before their uses.
-func (c *compiler) read(content []byte) {
-	root, ok := source.ParseYAML(content, c.problems)
+func (f *reader) read(content []byte) {
+	root, ok := source.ParseYAML(content, f.problems)
 	if !ok {
 		return
 	}
@@ -37,24 +44,23 @@ func (c *compiler) read(content []byte) {
 		readers[name] = func(n source.Node) { parts[name] = n }
 	}
 	root.Fields("the file", readers)
-	c.readSchema(root, parts["schema"])
-	each(parts["lists"], "lists", c.readList)
-	each(parts["assets"], "assets", c.readAsset)
-	if c.misnamed {
+	f.readSchema(root, parts["schema"])
+	each(parts["lists"], "lists", f.readList)
+	each(parts["assets"], "assets", f.readAsset)
+	if f.misnamed {
 		return // everything else would complain about missing names
 	}
-	if len(c.lists)+len(c.assets) > maxNames {
+	if len(f.lists)+len(f.assets) > maxNames {
 		root.Fail("more than %d lists and assets", maxNames)
 		return
 	}
-	var err error
-	if c.env, err = newEnvironment(c.lists, c.assets); err != nil {
+	if err := f.complete(); err != nil {
 		root.Fail("%v", err)
 		return
 	}
-	items(parts["limits"], "limits", maxLimits, c.readLimit)
-	items(parts["rules"], "rules", maxRules, c.readRule)
-	items(parts["tests"], "tests", maxTests, c.readTest)
+	items(parts["limits"], "limits", maxLimits, f.readLimit)
+	items(parts["rules"], "rules", maxRules, f.readRule)
+	items(parts["tests"], "tests", maxTests, f.tests.read)
 	if parts["rules"].Node == nil {
 		root.Fail("rules is missing: without a rule nothing is allowed")
 	}
@@ -89,7 +95,7 @@ func items(n source.Node, what string, most int, read func(source.Node)) {
 	}
 }
 
-func (c *compiler) readSchema(root, schema source.Node) {
+func (f *reader) readSchema(root, schema source.Node) {
 	switch {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
@@ -102,12 +108,12 @@ func (c *compiler) readSchema(root, schema source.Node) {
 // subjects are the values of per: what a limit is counted for.
 var subjects = []string{"key", "account", "wallet", "user", "credential", "to", "organization"}
 
-func (c *compiler) readLimit(n source.Node) {
-	l, before := &limit{place: n.Place()}, c.problems.Errors()
+func (f *reader) readLimit(n source.Node) {
+	l, before := &limit{place: n.Place()}, f.problems.Errors()
 	var most, replaces source.Node
 	n.Fields("a limit", map[string]func(source.Node){
 		"name":   func(n source.Node) { l.name = n.Text("name") },
-		"asset":  func(n source.Node) { l.asset = c.asset(n) },
+		"asset":  func(n source.Node) { l.asset = f.asset(n) },
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"replaces": func(n source.Node) {
@@ -121,26 +127,26 @@ func (c *compiler) readLimit(n source.Node) {
 			}
 		},
 	})
-	_, twice := c.file.limits[l.name]
+	_, twice := f.limits[l.name]
 	switch {
 	case !ruleName.MatchString(l.name):
 		n.Fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(l.name))
 		return
 	case twice:
 		n.Fail("limit %s is defined twice", l.name)
-	case c.problems.Errors() > before:
+	case f.problems.Errors() > before:
 	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
 		l.readMax(most)
-		if said := words().namespaces[namespaceOf(l.asset.Chain)]; l.per == "account" && said.Account == nil {
+		if l.per == "account" && f.words.ofNetwork(l.asset.Chain).Account == nil {
 			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, such as eip155:1: use per: key", l.name)
 		}
 		if l.nonce {
-			l.checkNonce(replaces)
+			l.checkNonce(f.words, replaces)
 		}
 	}
-	c.file.limits[l.name] = l
+	f.limits[l.name] = l
 }
 
 func (l *limit) readMax(n source.Node) {
@@ -153,4 +159,14 @@ func (l *limit) readMax(n source.Node) {
 	default:
 		l.max = value
 	}
+}
+
+// checkNonce refuses replaces: nonce for an asset of a network where it would be a hole.
+func (l *limit) checkNonce(words *vocabulary, n source.Node) {
+	for _, said := range words.chains {
+		if of := said.OneNonce; of != nil && of(l.asset.Chain) {
+			return
+		}
+	}
+	n.Fail("replaces: nonce needs an asset of a network of which a nonce is one transaction, such as eip155:1: %s is none", l.asset.Chain)
 }

@@ -8,12 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-// What a rule is of.
-const (
-	ofTransactions = "transactions"
-	ofMessages     = "messages"
-)
-
 func (r *rule) readOf(n source.Node) {
 	values := []string{ofTransactions, ofMessages}
 	if r.of = n.Text("of"); !slices.Contains(values, r.of) {
@@ -21,10 +15,10 @@ func (r *rule) readOf(n source.Node) {
 	}
 }
 
-func (r *rule) readNetworks(n source.Node) {
+func (r *rule) readNetworks(words *vocabulary, n source.Node) {
 	for _, item := range n.Texts("chains") {
-		network := readChainID(item)
-		if len(r.on) > 0 && !slices.ContainsFunc(r.on, func(on string) bool { return words().chains[on].Namespace == namespaceOf(network) }) {
+		network := words.readNetwork(item)
+		if len(r.on) > 0 && !words.hasNamespace(r.on, namespaceOf(network)) {
 			item.Fail("%s is no network of %s, which this rule is on", network, strings.Join(r.on, ", "))
 		}
 		r.networks = append(r.networks, network)
@@ -57,11 +51,11 @@ var chainless = []string{"no-chain-id", "any-chain-authorization", "empty-domain
 // checkHazards requires a rule that allows hazards to say whether it is of transactions or
 // messages and, where networks have numbers, on which of them. One that lists what names no
 // network is of nothing else then.
-func (r *rule) checkHazards(n source.Node) {
+func (r *rule) checkHazards(words *vocabulary, n source.Node) {
 	if len(r.hazards) > 0 && r.of == "" {
 		n.Fail("a rule with hazards says what it is of: add 'of: transactions' or 'of: messages'")
 	}
-	numbered := func(chain string) bool { return words().chains[chain].Numbered }
+	numbered := func(chain string) bool { return words.chain(chain).Numbered }
 	if len(r.networks) > 0 || len(r.on) > 0 && !slices.ContainsFunc(r.on, numbered) {
 		return
 	}

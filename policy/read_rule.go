@@ -1,20 +1,18 @@
 package policy
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-func (c *compiler) readRule(n source.Node) {
-	r := &rule{index: len(c.file.rules), place: n.Place(), byName: !c.knowsKeys()}
-	before := c.problems.Errors()
+func (f *reader) readRule(n source.Node) {
+	r := &rule{index: len(f.rules), place: n.Place(), byName: !f.names.knowsKeys()}
+	before := f.problems.Errors()
 	n.Rule = peekName(n)
 	var scope, when, approvals source.Node
 	within, each := defaultWithin, false
@@ -22,17 +20,17 @@ func (c *compiler) readRule(n source.Node) {
 		"name":      func(n source.Node) { r.name = n.Text("name") },
 		"allow":     func(n source.Node) { r.readScope(&scope, n, false) },
 		"deny":      func(n source.Node) { r.readScope(&scope, n, true) },
-		"on":        func(n source.Node) { r.on = readOn(n) },
-		"who":       func(n source.Node) { r.who = c.readWho(n, 0) },
-		"key":       func(n source.Node) { r.keys = c.readKeys(n) },
+		"on":        func(n source.Node) { r.on = f.words.readChains(n) },
+		"who":       func(n source.Node) { r.who = f.names.readWho(n, 0) },
+		"key":       func(n source.Node) { r.keys = f.names.readKeys(n) },
 		"when":      func(n source.Node) { when = n },
-		"limit":     func(n source.Node) { r.limits = c.readLimits(n) },
-		"hazards":   func(n source.Node) { r.hazards = readHazards(n, append(all.HazardNames(), blindCall)) },
+		"limit":     func(n source.Node) { r.limits = f.readLimits(n) },
+		"hazards":   func(n source.Node) { r.hazards = readHazards(n, append(f.hazards, blindCall)) },
 		"approvals": func(n source.Node) { approvals = n },
 		"within":    func(n source.Node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n source.Node) { r.others = n.Boolean("others") },
 		"of":        func(n source.Node) { r.readOf(n) },
-		"chains":    func(n source.Node) { r.readNetworks(n) },
+		"chains":    func(n source.Node) { r.readNetworks(f.words, n) },
 		"alone":     func(n source.Node) { r.alone = n.Boolean("alone") },
 		"each":      func(n source.Node) { each = n.Integer("each", 1, 1) == 1 },
 		"bundle":    func(n source.Node) { r.bundle = n.Boolean("bundle") },
@@ -41,19 +39,32 @@ func (c *compiler) readRule(n source.Node) {
 		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
 	}
 	if when.Node != nil {
-		r.when = c.compile(when, "when", r.deny)
+		r.when = f.compile(when, "when", r.deny)
 		r.priced = r.when.mentions(isReceive)
 	}
 	if approvals.Node != nil {
-		r.approvals = c.readApprovals(approvals, r, within)
+		r.approvals = f.readApprovals(approvals, r, within)
 	}
-	sound := c.problems.Errors() == before // or what follows from an error would be reported as another
-	c.checkRuleName(r, n)
+	sound := f.problems.Errors() == before // or what follows from an error would be reported as another
+	f.checkRuleName(r, n)
 	if sound {
-		c.checkRule(r, n)
+		checks{f.draft}.rule(r, n)
 		r.checkPrice(n, each)
 	}
-	c.file.rules = append(c.file.rules, r)
+	f.rules = append(f.rules, r)
+}
+
+// checkRuleName refuses a rule without a name of its own.
+func (f *reader) checkRuleName(r *rule, n source.Node) {
+	for _, other := range f.rules {
+		if other.name == r.name {
+			n.Fail("another rule has this name")
+			break
+		}
+	}
+	if !ruleName.MatchString(r.name) {
+		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
+	}
 }
 
 // peekName reads the name of a rule before its other members, so that their problems
@@ -96,28 +107,28 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 	}
 }
 
-func readOn(n source.Node) []string {
+func (v *vocabulary) readChains(n source.Node) []string {
 	var on []string
 	for _, item := range n.Texts("on") {
-		on = append(on, readChain(item))
+		on = append(on, v.readChain(item))
 	}
 	return on
 }
 
 // readChain reads the name of a chain.
-func readChain(n source.Node) string {
+func (v *vocabulary) readChain(n source.Node) string {
 	text := n.Text("on")
-	if names := words().names(); !slices.Contains(names, text) {
+	if names := v.names(); !slices.Contains(names, text) {
 		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, names)+": "+strings.Join(names, ", "))
 	}
 	return text
 }
 
-func (c *compiler) readLimits(n source.Node) []*limit {
+func (f *reader) readLimits(n source.Node) []*limit {
 	var limits []*limit
 	for _, item := range n.Texts("limit") {
 		name := item.Text("limit")
-		l, err := c.limit(name)
+		l, err := f.limit(name)
 		switch {
 		case err != nil:
 			item.Fail("%v", err)
@@ -129,15 +140,6 @@ func (c *compiler) readLimits(n source.Node) []*limit {
 		}
 	}
 	return limits
-}
-
-// limit returns a limit of the file by name.
-func (c *compiler) limit(name string) (*limit, error) {
-	l, ok := c.file.limits[name]
-	if !ok {
-		return nil, errors.New(source.Meant("there is no limit "+shorten(name), name, sortedKeys(c.file.limits)))
-	}
-	return l, nil
 }
 
 // readHazards reads one or several names of hazards, which must be known.
@@ -153,18 +155,15 @@ func readHazards(n source.Node, known []string) []string {
 	return names
 }
 
-// blindCall stands for the blind-call hazards of all chains.
-const blindCall = "blind-call"
-
-func (c *compiler) readApprovals(n source.Node, r *rule, within time.Duration) []access.Group {
+func (f *reader) readApprovals(n source.Node, r *rule, within time.Duration) []access.Group {
 	var groups []access.Group
 	for _, item := range n.Items("approvals") {
 		group := access.Group{Rule: r.name, Within: within, NotSubmitter: true}
 		var not bool
 		item.Fields("an approval", map[string]func(source.Node){
 			"count": func(n source.Node) { group.Count = n.Integer("count", 1, maxApprovers) },
-			"tag":   func(n source.Node) { group.Tag = c.tag(n) },
-			"users": func(n source.Node) { group.Users = c.users(n) },
+			"tag":   func(n source.Node) { group.Tag = f.names.tag(n) },
+			"users": func(n source.Node) { group.Users = f.names.users(n) },
 			"not": func(n source.Node) {
 				if not = n.Text("not") == "submitter"; !not {
 					n.Fail("not: only submitter is supported")
@@ -191,20 +190,20 @@ func (c *compiler) readApprovals(n source.Node, r *rule, within time.Duration) [
 		}
 		groups = append(groups, group)
 	}
-	c.checkReachable(n, groups)
-	c.checkAlone(n, r, groups)
+	f.checkReachable(n, groups)
+	f.checkAlone(n, r, groups)
 	return groups
 }
 
 // checkReachable refuses groups that the users cannot fill, each of them in one place.
-func (c *compiler) checkReachable(n source.Node, groups []access.Group) {
+func (f *reader) checkReachable(n source.Node, groups []access.Group) {
 	named := func(group access.Group) bool { return group.Tag != "" || len(group.Users) > 0 }
-	if c.options.Names == nil || !slices.ContainsFunc(groups, named) {
+	if f.names == nil || !slices.ContainsFunc(groups, named) {
 		return
 	}
 	var all []access.Vote
-	for _, user := range c.options.Names.Users {
-		if voters := c.options.Names.Voters; voters == nil || slices.Contains(voters, user.ID) {
+	for _, user := range f.names.Users {
+		if voters := f.names.Voters; voters == nil || slices.Contains(voters, user.ID) {
 			all = append(all, access.Vote{User: user})
 		}
 	}
@@ -220,21 +219,21 @@ func (c *compiler) checkReachable(n source.Node, groups []access.Group) {
 }
 
 // checkAlone warns of a rule whose submitters can be all of its voters.
-func (c *compiler) checkAlone(n source.Node, r *rule, groups []access.Group) {
+func (f *reader) checkAlone(n source.Node, r *rule, groups []access.Group) {
 	if len(groups) == 0 || votes(groups) > 1 || groups[0].NotSubmitter {
 		return
 	}
 	alone := []string{"whoever may submit and vote"}
-	if c.options.Names != nil {
+	if f.names != nil {
 		alone = nil
-		for _, user := range c.options.Names.Users {
+		for _, user := range f.names.Users {
 			if access.BelongsTo(&groups[0], user) && r.who.holds(&access.Authorization{User: user}) {
 				alone = append(alone, user.Name)
 			}
 		}
 	}
 	if len(alone) > 0 {
-		c.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
+		f.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
 			"omit submitter: counts if that is not intended", strings.Join(alone, ", "))
 	}
 }
