@@ -204,3 +204,9 @@ func (a *asset) Value() any { return a }
 
 // String names the asset.
 func (a *asset) String() string { return assetText(a.Asset) }
+
+// namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
+func namespaceOf(chain string) string {
+	namespace, _, _ := strings.Cut(chain, ":")
+	return namespace
+}

@@ -21,11 +21,12 @@ type comparisons struct {
 
 // checkAmounts warns of comparisons that are an error for every request, or for all requests
 // of some chain: an amount has one unit.
-func (c checks) checkAmounts(r *rule, n source.Node) {
+func (d *draft) checkAmounts(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
-	k := &comparisons{c.language, r, func(message string, args ...any) { c.problems.Warn(n.Place(), r.name, message, args...) }, map[string]map[string]bool{}}
+	warn := func(message string, args ...any) { d.problems.Warn(n.Place(), r.name, message, args...) }
+	k := &comparisons{d.language, r, warn, map[string]map[string]bool{}}
 	k.walk(r.when.expr())
 	for _, path := range sortedKeys(k.units) {
 		if namespaces := slices.Sorted(maps.Keys(k.units[path])); len(namespaces) > 1 {

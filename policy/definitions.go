@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
@@ -220,3 +221,8 @@ func (f *draft) limit(name string) (*limit, error) {
 	}
 	return l, nil
 }
+
+var (
+	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
+)

@@ -313,3 +313,32 @@ func showValue(value ref.Val) string {
 	}
 	return shorten(fmt.Sprint(value.Value()))
 }
+
+// fileNames are names for display, with those that a file gives to assets.
+type fileNames struct {
+	file  *File
+	other chains.Names // may be nil
+}
+
+// Token implements chains.Names.
+func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool) {
+	if n.other != nil {
+		if symbol, decimals, ok = n.other.Token(of); ok {
+			return symbol, decimals, ok
+		}
+	}
+	for _, named := range n.file.assets {
+		if named.decimals >= 0 && named.Asset.Equal(of) {
+			return named.name, named.decimals, true
+		}
+	}
+	return "", 0, false
+}
+
+// Label implements chains.Names.
+func (n fileNames) Label(party chains.Party) string {
+	if n.other == nil {
+		return ""
+	}
+	return n.other.Label(party)
+}

@@ -105,9 +105,6 @@ func (l *language) foldLiterals(i interpreter.Interpretable) (interpreter.Interp
 	return interpreter.NewConstValue(i.ID(), value), nil
 }
 
-// barred begins the name of a list where a match refuses. No file can write it.
-const barred = "@"
-
 // barLists rewrites the lists of a condition where a match refuses: in a deny, and under ! in
 // an allow. Where that cannot be told, as in a filter, an address is itself.
 func barLists(e ast.Expr, bars bool) {

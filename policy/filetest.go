@@ -73,9 +73,12 @@ func (f *fileTests) read(n source.Node) {
 		"transaction": func(n source.Node) { t.transaction = n.Text("transaction") },
 		"type":        func(n source.Node) { t.kind = n.Text("type") },
 		"file":        func(n source.Node) { t.file = n.Text("file") },
-		"effects":     func(n source.Node) { t.hasEffects = true; f.readEffects(t, n) },
-		"on":          func(n source.Node) { t.chain = f.words.readChain(n) },
-		"chain":       func(n source.Node) { t.network = f.words.readNetwork(n) },
+		"effects": func(n source.Node) {
+			t.hasEffects = true
+			t.effects, t.readings = f.readEffects(n)
+		},
+		"on":    func(n source.Node) { t.chain = f.words.readChain(n) },
+		"chain": func(n source.Node) { t.network = f.words.readNetwork(n) },
 		"of": func(n source.Node) {
 			if t.messages = n.Text("of") == ofMessages; !t.messages {
 				n.Fail("of: only messages is supported: effects are those of a transaction otherwise")

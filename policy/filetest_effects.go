@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-// readTestEffects reads the effects of a test that has no transaction.
-func (f *fileTests) readEffects(test *fileTest, n source.Node) {
+// readEffects reads the effects of a test that has no transaction, and their readings.
+func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings chains.Readings) {
 	for i, item := range n.Items("effects") {
 		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
@@ -21,24 +21,24 @@ func (f *fileTests) readEffects(test *fileTest, n source.Node) {
 					n.Fail("%s", source.Meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
 				}
 			},
-			"from":      func(n source.Node) { effect.From = f.words.readParty(n) },
-			"to":        func(n source.Node) { effect.To = f.words.readParty(n) },
-			"account":   func(n source.Node) { effect.Account = f.words.readParty(n) },
-			"asset":     func(n source.Node) { effect.Asset, decimals = f.testAsset(n) },
+			"from":      func(n source.Node) { effect.From = d.words.readParty(n) },
+			"to":        func(n source.Node) { effect.To = d.words.readParty(n) },
+			"account":   func(n source.Node) { effect.Account = d.words.readParty(n) },
+			"asset":     func(n source.Node) { effect.Asset, decimals = d.testAsset(n) },
 			"amount":    func(n source.Node) { amount = n },
-			"by":        func(n source.Node) { effect.By = f.readBy(n) },
+			"by":        func(n source.Node) { effect.By = d.readBy(n) },
 			"function":  func(n source.Node) { effect.Function = n.Text("function") },
 			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
 			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
 			"domain":    func(n source.Node) { effect.Domain = n.Text("domain") },
 			"owners": func(n source.Node) {
 				for _, owner := range n.Texts("owners") {
-					effect.Owners = append(effect.Owners, f.words.readParty(owner))
+					effect.Owners = append(effect.Owners, d.words.readParty(owner))
 				}
 			},
 			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
 			"mine":    func(n source.Node) { effect.Mine = readMine(n) },
-			"reading": func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
+			"reading": func(n source.Node) { readings = append(readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
 			effect.Mine = chains.MineUnknown
@@ -49,12 +49,13 @@ func (f *fileTests) readEffects(test *fileTest, n source.Node) {
 		if effect.Kind == "" {
 			item.Fail("an effect needs a kind")
 		}
-		test.effects = append(test.effects, effect)
+		effects = append(effects, effect)
 	}
+	return effects, readings
 }
 
-func (f *fileTests) readBy(n source.Node) chains.By {
-	text, values := n.Text("by"), f.closedValues(effectType, "by")
+func (d *draft) readBy(n source.Node) chains.By {
+	text, values := n.Text("by"), d.closedValues(effectType, "by")
 	if !slices.Contains(values, text) {
 		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
@@ -84,21 +85,21 @@ func (v *vocabulary) readParty(n source.Node) chains.Party {
 
 // testAsset reads an asset: one of the file by name, the native asset of a chain, or
 // "token", a chain and an address. It returns the asset with its decimals.
-func (f *fileTests) testAsset(n source.Node) (chains.Asset, int) {
+func (d *draft) testAsset(n source.Node) (chains.Asset, int) {
 	name := n.Text("asset")
-	if asset, ok := f.assets[name]; ok {
+	if asset, ok := d.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
 	}
-	if f.words.networks.MatchString(name) {
-		return chains.Native(name), f.words.ofNetwork(name).Decimals
+	if d.words.networks.MatchString(name) {
+		return chains.Native(name), d.words.ofNetwork(name).Decimals
 	}
 	if token, ok := strings.CutPrefix(name, "token "); ok {
 		chain, text, _ := strings.Cut(token, " ")
-		if address, err := f.words.readAddress(text); err == nil {
+		if address, err := d.words.readAddress(text); err == nil {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}
-	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(f.assets)))
+	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(d.assets)))
 	return chains.Asset{}, 0
 }
 

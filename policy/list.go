@@ -129,3 +129,6 @@ func (l barList) bars(wanted *address) bool {
 		return l.set[(&address{words: said, bytes: account}).key()]
 	})
 }
+
+// barred begins the name of a list where a match refuses. No file can write it.
+const barred = "@"

@@ -5,25 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Bounds of a file.
 const (
-	maxRules      = 1000
-	maxLimits     = 100
-	maxNames      = 1000 // lists and assets
-	maxTests      = 1000
-	minWindow     = time.Minute
-	maxWindow     = 31 * 24 * time.Hour
-	defaultWithin = 24 * time.Hour // how long an approval counts
-	maxApprovers  = 20             // of one group
-)
-
-var (
-	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
+	maxRules  = 1000
+	maxLimits = 100
+	maxNames  = 1000 // lists and assets
+	maxTests  = 1000
+	minWindow = time.Minute
+	maxWindow = 31 * 24 * time.Hour
 )
 
 // reader reads the members of a file.

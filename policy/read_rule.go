@@ -10,9 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-func (f *reader) readRule(n source.Node) {
-	r := &rule{index: len(f.rules), place: n.Place(), byName: !f.names.knowsKeys()}
-	before := f.problems.Errors()
+// Bounds of approvals.
+const (
+	defaultWithin = 24 * time.Hour // how long one counts
+	maxApprovers  = 20             // of one group
+)
+
+func (d *draft) readRule(n source.Node) {
+	r := &rule{index: len(d.rules), place: n.Place(), byName: !d.names.knowsKeys()}
+	before := d.problems.Errors()
 	n.Rule = peekName(n)
 	var scope, when, approvals source.Node
 	within, each := defaultWithin, false
@@ -20,17 +26,17 @@ func (f *reader) readRule(n source.Node) {
 		"name":      func(n source.Node) { r.name = n.Text("name") },
 		"allow":     func(n source.Node) { r.readScope(&scope, n, false) },
 		"deny":      func(n source.Node) { r.readScope(&scope, n, true) },
-		"on":        func(n source.Node) { r.on = f.words.readChains(n) },
-		"who":       func(n source.Node) { r.who = f.names.readWho(n, 0) },
-		"key":       func(n source.Node) { r.keys = f.names.readKeys(n) },
+		"on":        func(n source.Node) { r.on = d.words.readChains(n) },
+		"who":       func(n source.Node) { r.who = d.names.readWho(n, 0) },
+		"key":       func(n source.Node) { r.keys = d.names.readKeys(n) },
 		"when":      func(n source.Node) { when = n },
-		"limit":     func(n source.Node) { r.limits = f.readLimits(n) },
-		"hazards":   func(n source.Node) { r.hazards = readHazards(n, append(f.hazards, blindCall)) },
+		"limit":     func(n source.Node) { r.limits = d.readLimits(n) },
+		"hazards":   func(n source.Node) { r.hazards = readHazards(n, append(d.hazards, blindCall)) },
 		"approvals": func(n source.Node) { approvals = n },
 		"within":    func(n source.Node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n source.Node) { r.others = n.Boolean("others") },
 		"of":        func(n source.Node) { r.readOf(n) },
-		"chains":    func(n source.Node) { r.readNetworks(f.words, n) },
+		"chains":    func(n source.Node) { r.readNetworks(d.words, n) },
 		"alone":     func(n source.Node) { r.alone = n.Boolean("alone") },
 		"each":      func(n source.Node) { each = n.Integer("each", 1, 1) == 1 },
 		"bundle":    func(n source.Node) { r.bundle = n.Boolean("bundle") },
@@ -39,24 +45,24 @@ func (f *reader) readRule(n source.Node) {
 		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
 	}
 	if when.Node != nil {
-		r.when = f.compile(when, "when", r.deny)
+		r.when = d.compile(when, "when", r.deny)
 		r.priced = r.when.mentions(isReceive)
 	}
 	if approvals.Node != nil {
-		r.approvals = f.readApprovals(approvals, r, within)
+		r.approvals = d.readApprovals(approvals, r, within)
 	}
-	sound := f.problems.Errors() == before // or what follows from an error would be reported as another
-	f.checkRuleName(r, n)
+	sound := d.problems.Errors() == before // or what follows from an error would be reported as another
+	d.checkRuleName(r, n)
 	if sound {
-		checks{f.draft}.rule(r, n)
+		checks{d}.rule(r, n)
 		r.checkPrice(n, each)
 	}
-	f.rules = append(f.rules, r)
+	d.rules = append(d.rules, r)
 }
 
 // checkRuleName refuses a rule without a name of its own.
-func (f *reader) checkRuleName(r *rule, n source.Node) {
-	for _, other := range f.rules {
+func (d *draft) checkRuleName(r *rule, n source.Node) {
+	for _, other := range d.rules {
 		if other.name == r.name {
 			n.Fail("another rule has this name")
 			break
@@ -124,11 +130,11 @@ func (v *vocabulary) readChain(n source.Node) string {
 	return text
 }
 
-func (f *reader) readLimits(n source.Node) []*limit {
+func (d *draft) readLimits(n source.Node) []*limit {
 	var limits []*limit
 	for _, item := range n.Texts("limit") {
 		name := item.Text("limit")
-		l, err := f.limit(name)
+		l, err := d.limit(name)
 		switch {
 		case err != nil:
 			item.Fail("%v", err)
@@ -155,15 +161,15 @@ func readHazards(n source.Node, known []string) []string {
 	return names
 }
 
-func (f *reader) readApprovals(n source.Node, r *rule, within time.Duration) []access.Group {
+func (d *draft) readApprovals(n source.Node, r *rule, within time.Duration) []access.Group {
 	var groups []access.Group
 	for _, item := range n.Items("approvals") {
 		group := access.Group{Rule: r.name, Within: within, NotSubmitter: true}
 		var not bool
 		item.Fields("an approval", map[string]func(source.Node){
 			"count": func(n source.Node) { group.Count = n.Integer("count", 1, maxApprovers) },
-			"tag":   func(n source.Node) { group.Tag = f.names.tag(n) },
-			"users": func(n source.Node) { group.Users = f.names.users(n) },
+			"tag":   func(n source.Node) { group.Tag = d.names.tag(n) },
+			"users": func(n source.Node) { group.Users = d.names.users(n) },
 			"not": func(n source.Node) {
 				if not = n.Text("not") == "submitter"; !not {
 					n.Fail("not: only submitter is supported")
@@ -190,20 +196,20 @@ func (f *reader) readApprovals(n source.Node, r *rule, within time.Duration) []a
 		}
 		groups = append(groups, group)
 	}
-	f.checkReachable(n, groups)
-	f.checkAlone(n, r, groups)
+	d.checkReachable(n, groups)
+	d.checkAlone(n, r, groups)
 	return groups
 }
 
 // checkReachable refuses groups that the users cannot fill, each of them in one place.
-func (f *reader) checkReachable(n source.Node, groups []access.Group) {
+func (d *draft) checkReachable(n source.Node, groups []access.Group) {
 	named := func(group access.Group) bool { return group.Tag != "" || len(group.Users) > 0 }
-	if f.names == nil || !slices.ContainsFunc(groups, named) {
+	if d.names == nil || !slices.ContainsFunc(groups, named) {
 		return
 	}
 	var all []access.Vote
-	for _, user := range f.names.Users {
-		if voters := f.names.Voters; voters == nil || slices.Contains(voters, user.ID) {
+	for _, user := range d.names.Users {
+		if voters := d.names.Voters; voters == nil || slices.Contains(voters, user.ID) {
 			all = append(all, access.Vote{User: user})
 		}
 	}
@@ -219,21 +225,21 @@ func (f *reader) checkReachable(n source.Node, groups []access.Group) {
 }
 
 // checkAlone warns of a rule whose submitters can be all of its voters.
-func (f *reader) checkAlone(n source.Node, r *rule, groups []access.Group) {
+func (d *draft) checkAlone(n source.Node, r *rule, groups []access.Group) {
 	if len(groups) == 0 || votes(groups) > 1 || groups[0].NotSubmitter {
 		return
 	}
 	alone := []string{"whoever may submit and vote"}
-	if f.names != nil {
+	if d.names != nil {
 		alone = nil
-		for _, user := range f.names.Users {
+		for _, user := range d.names.Users {
 			if access.BelongsTo(&groups[0], user) && r.who.holds(&access.Authorization{User: user}) {
 				alone = append(alone, user.Name)
 			}
 		}
 	}
 	if len(alone) > 0 {
-		f.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
+		d.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: %s can approve alone; "+
 			"omit submitter: counts if that is not intended", strings.Join(alone, ", "))
 	}
 }

@@ -127,12 +127,6 @@ func (v *vocabulary) of(namespace string) *chains.Words {
 // ofNetwork returns the words of a network's namespace, by the network's id.
 func (v *vocabulary) ofNetwork(id string) *chains.Words { return v.of(namespaceOf(id)) }
 
-// namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
-func namespaceOf(chain string) string {
-	namespace, _, _ := strings.Cut(chain, ":")
-	return namespace
-}
-
 // ofSize returns the words of the namespace whose addresses have a size, which are empty if
 // there is none or several.
 func (v *vocabulary) ofSize(size int) *chains.Words {
