@@ -55,20 +55,22 @@ func (a *address) String() string { return a.text }
 // party returns the address as a party of an effect.
 func (a *address) party() chains.Party { return chains.PartyWritten([]byte(a.bytes), a.text) }
 
-// key identifies the address in a set.
-func (a *address) key() string { return a.words.Namespace + "\x00" + a.bytes }
+// addressKey identifies an address in a set: an account that several namespaces share has none.
+type addressKey struct{ namespace, bytes string }
+
+func (a *address) key() addressKey { return addressKey{a.words.Namespace, a.bytes} }
 
 // alike returns the keys of the addresses of other forms; with anyChain, those on other chains
 // too.
-func (a *address) alike(anyChain bool) (keys []string) {
+func (a *address) alike(anyChain bool) (keys []addressKey) {
 	said := a.words
 	if said.Alike != nil {
 		for _, other := range said.Alike([]byte(a.bytes)) {
-			keys = append(keys, (&address{words: said, bytes: string(other)}).key())
+			keys = append(keys, addressKey{said.Namespace, string(other)})
 		}
 	}
 	if anyChain && said.Account != nil {
-		keys = append(keys, "\x00"+string(said.Account([]byte(a.bytes))))
+		keys = append(keys, addressKey{bytes: string(said.Account([]byte(a.bytes)))})
 	}
 	return keys
 }

@@ -33,11 +33,11 @@ const (
 // constant returns whether a condition of a rule has the same value for every request. ok is
 // false if it has not, or if that was not found out.
 func (r *rule) constant() (value, ok bool) {
-	s := &supposition{of: r.when.in, info: r.when.checked.NativeRep().SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
+	s := &supposition{of: r.when.in, info: r.when.checked.SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
 	if !r.request {
 		s.kinds = r.kinds
 	}
-	return s.constant(r.when.expr())
+	return s.constant(r.when.checked.Expr())
 }
 
 func (s *supposition) constant(e ast.Expr) (value, ok bool) {

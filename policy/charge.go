@@ -25,8 +25,8 @@ type ledger struct {
 	counters map[counter]int // the index of a counter's charge in pending
 }
 
-func newLedger(ctx context.Context, e *evaluation) *ledger {
-	return &ledger{ctx: ctx, known: e.known, request: e.request, counters: map[counter]int{}}
+func newLedger(ctx context.Context, e *evaluation) ledger {
+	return ledger{ctx: ctx, known: e.known, request: e.request}
 }
 
 // add adds a charge. Charges of one counter are summed.
@@ -36,6 +36,9 @@ func (l *ledger) add(charge store.Charge) {
 		pending := &l.pending[i]
 		pending.Amount = new(big.Int).Add(pending.Amount, charge.Amount)
 		return
+	}
+	if l.counters == nil {
+		l.counters = map[counter]int{}
 	}
 	l.counters[key] = len(l.pending)
 	l.pending = append(l.pending, charge)

@@ -60,7 +60,7 @@ func (c checks) checkScope(r *rule, n source.Node) {
 	if r.request && r.when.names["effect"] {
 		n.Fail("a rule on request has no effect: use effects, or name a kind instead of request")
 	}
-	for _, kind := range comparedKinds(r.when.expr()) {
+	for _, kind := range comparedKinds(r.when.checked.Expr()) {
 		if !r.request && !slices.Contains(r.kinds, kind) {
 			n.Fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
 			return
@@ -73,7 +73,7 @@ func (c checks) checkScope(r *rule, n source.Node) {
 
 func (c checks) checkConstant(r *rule, n source.Node, value bool) {
 	switch {
-	case !value && r.when.expr().Kind() == ast.LiteralKind:
+	case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
 		n.Fail("when is never true: this rule can never match")
 	case !value:
 		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
@@ -87,7 +87,7 @@ func (c checks) checkConstant(r *rule, n source.Node, value bool) {
 // checkLimitSubjects refuses limits that cannot count the rule's effects.
 func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 	for _, limit := range r.limits {
-		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.expr())) {
+		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.checked.Expr())) {
 			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
@@ -226,7 +226,7 @@ func (c checks) namespaces(r *rule, lists bool) map[string]bool {
 		}
 	}
 	if len(found) == 0 && r.when != nil {
-		found = c.tested(&comparisons{language: c.language, rule: r}, r.when.expr(), lists)
+		found = c.tested(&comparisons{language: c.language, rule: r}, r.when.checked.Expr(), lists)
 	}
 	if len(found) == 0 {
 		return nil

@@ -27,7 +27,7 @@ func (d *draft) checkAmounts(r *rule, n source.Node) {
 	}
 	warn := func(message string, args ...any) { d.problems.Warn(n.Place(), r.name, message, args...) }
 	k := &comparisons{d.language, r, warn, map[string]map[string]bool{}}
-	k.walk(r.when.expr())
+	k.walk(r.when.checked.Expr())
 	for _, path := range sortedKeys(k.units) {
 		if namespaces := slices.Sorted(maps.Keys(k.units[path])); len(namespaces) > 1 {
 			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is an error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
@@ -123,7 +123,7 @@ func (u unit) namespace() string {
 // unitOf returns the unit of an amount, if the request does not decide it.
 func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	call := e.AsCall()
-	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.NativeRep().GetType(e.ID()) == amountType {
+	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.GetType(e.ID()) == amountType {
 		if root, isDetail := k.language.words.roots[root]; isDetail {
 			return unit{native: root.words.Namespace}, true
 		}
@@ -145,7 +145,7 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 
 // checkCoin warns of a unit that counts one coin in a rule that names no chain.
 func (k *comparisons) checkCoin() {
-	if testsAsset(k.rule.when.expr()) || len(k.rule.limits) > 0 { // which are of one asset
+	if testsAsset(k.rule.when.checked.Expr()) || len(k.rule.limits) > 0 { // which are of one asset
 		return
 	}
 	for _, name := range sortedKeys(k.words.units) {

@@ -39,21 +39,17 @@ func (l *language) compile(n source.Node, what string, deny bool) *expression {
 		report(1, 1, "expected a condition, not a value of type "+checked.OutputType().String())
 		return nil
 	}
-	return l.plan(&expression{source: text, checked: checked, in: l, names: map[string]bool{}, bars: deny}, report)
-}
-
-// plan checks literals and cost, and plans the program.
-func (l *language) plan(x *expression, report func(line, column int, message string)) *expression {
+	x := &expression{source: text, checked: checked.NativeRep(), in: l, names: map[string]bool{}}
 	if !l.checkLiterals(x, report) {
 		return nil
 	}
-	estimate, err := l.env.EstimateCost(x.checked, sizes{l})
+	estimate, err := l.env.EstimateCost(checked, sizes{l})
 	if err != nil || estimate.Max > maxExpressionCost {
 		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed", estimate.Max, uint64(maxExpressionCost)))
 		return nil
 	}
 	x.cost = estimate.Max
-	if x.program, err = l.program(x.source, x.bars, x.cost > loopCost, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	if err := x.split(x.checked.Expr(), deny); err != nil {
 		report(1, 1, err.Error())
 		return nil
 	}

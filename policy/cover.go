@@ -17,7 +17,7 @@ type cover struct {
 	judge      *judge
 	evaluation *evaluation
 	decision   access.Decision
-	ledger     *ledger
+	ledger     ledger
 	whoAndKey  []verdict       // by index of the rule
 	decided    []string        // the rule that decided each effect; empty if none did
 	stopped    map[stop]string // why a rule whose condition holds did not decide an effect
@@ -41,7 +41,7 @@ func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover
 	e := newEvaluation(j.words, request)
 	c := &cover{
 		judge: j, evaluation: e, ledger: newLedger(ctx, e), whoAndKey: make([]verdict, len(j.rules)),
-		decided: make([]string, len(request.Effects)), stopped: map[stop]string{},
+		decided: make([]string, len(request.Effects)),
 	}
 	for _, hazard := range request.Hazards {
 		if !c.ofOneEffect(hazard) {
@@ -187,7 +187,7 @@ func (c *cover) effect(effect *effectView) error {
 			continue
 		}
 		if votes(r.approvals) < missed.votes {
-			c.stopped[stop{r, effect.index}] = "a rule before it was stopped by its limit, and needs more approvals"
+			c.stop(r, effect, "a rule before it was stopped by its limit, and needs more approvals")
 			continue
 		}
 		if done, err := c.try(r, effect, &missed); done || err != nil {
@@ -220,7 +220,7 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	}
 	if why := c.forNothing(r, effect); why != "" {
 		missed.but(r, why)
-		c.stopped[stop{r, effect.index}] = why
+		c.stop(r, effect, why)
 		return false, nil
 	}
 	charges, exceeded, err := c.ledger.charges(r, effect)
@@ -228,17 +228,25 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	switch {
 	case errors.As(err, &uncountable):
 		missed.failed(r, err)
-		c.stopped[stop{r, effect.index}] = err.Error()
+		c.stop(r, effect, err.Error())
 		return false, nil
 	case err != nil:
 		return false, err
 	case exceeded != nil:
 		missed.exceeded(r, exceeded)
-		c.stopped[stop{r, effect.index}] = exceeded.Text
+		c.stop(r, effect, exceeded.Text)
 		return false, nil
 	}
 	c.take(r, effect, charges)
 	return true, nil
+}
+
+// stop records why a rule whose condition holds did not decide an effect.
+func (c *cover) stop(r *rule, effect *effectView, why string) {
+	if c.stopped == nil {
+		c.stopped = map[stop]string{}
+	}
+	c.stopped[stop{r, effect.index}] = why
 }
 
 // forNothing returns why a rule cannot decide an effect although its condition holds: it pays

@@ -87,7 +87,7 @@ func (d *definitions) readList(entry source.Entry) {
 		return
 	}
 	l, before := &list{place: entry.NameAt}, d.problems.Errors()
-	seen, anyChain, wallets := map[string]bool{}, false, 0
+	seen, anyChain, wallets := map[addressKey]bool{}, false, 0
 	addresses := entry.Node
 	if addresses.IsMapping() {
 		entry.Fields("list "+entry.Name, map[string]func(source.Node){

@@ -19,6 +19,7 @@ type effectView struct {
 	words    *chains.Words                             // of its addresses
 	unnamed  func(network string, address []byte) bool // chains.Words.Unnamed of the chain
 	object   object                                    // its value in expressions
+	members  [maxCompared]memberValue                  // those that are compared, once they are
 	reading  *chains.Reading
 	paid     bool     // it is change, and there is nothing else: see setPurposes
 	alone    bool     // it is a fee, and there is nothing else
@@ -42,6 +43,24 @@ func newEffectViews(known *vocabulary, effects []chains.Effect, chain string, re
 		}
 	}
 	return views
+}
+
+// maxCompared bounds the members that clauses compare without a program.
+const maxCompared = 6
+
+// memberValue is the value of a member, or why it has none.
+type memberValue struct {
+	value ref.Val
+	err   error
+}
+
+// member returns the value of one of the members that are compared.
+func (e *effectView) member(index int, get func(of any) (ref.Val, error)) (ref.Val, error) {
+	member := &e.members[index]
+	if member.value == nil && member.err == nil {
+		member.value, member.err = get(e)
+	}
+	return member.value, member.err
 }
 
 // party returns a party as an address. name is what errors call it.
@@ -240,4 +259,11 @@ func (e *effectView) counted() bool {
 // else nor of a kind that needs no allow.
 func (e *effectView) judged() bool {
 	return e.By != chains.ByOther && (!e.Change || e.paid) && e.Kind.NeedsCover()
+}
+
+func indexOf(effect *effectView) int {
+	if effect == nil {
+		return -1
+	}
+	return effect.index
 }

@@ -59,13 +59,15 @@ type language struct {
 	assets   map[string]*asset
 	literals map[string]literalFunction
 	members  map[*types.Type]map[string]field // of all objects
-	env      *cel.Env                         // once all lists and assets are read: see complete
+	clauses  map[clauseKey]*clause
+	compared []string // members of effects that clauses compare
+	env      *cel.Env // once all lists and assets are read: see complete
 }
 
 func newLanguage(words *vocabulary) *language {
 	return &language{
 		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
-		literals: literalFunctions(words), members: objectMembers(words),
+		literals: literalFunctions(words), members: objectMembers(words), clauses: map[clauseKey]*clause{},
 	}
 }
 
@@ -97,8 +99,7 @@ func (l *language) complete() (err error) {
 		options = append(options, cel.Variable(name, kind))
 	}
 	for name, list := range l.lists {
-		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value),
-			cel.Constant(barred+name, types.NewListType(addressType), barList{list.value}))
+		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value))
 	}
 	for name, asset := range l.assets {
 		options = append(options, cel.Constant(name, assetType, asset))

@@ -29,6 +29,7 @@ type evaluation struct {
 	receives   bool // something is received
 	hidden     bool // a condition does not see what is received: it does not ask for it
 	details    *details
+	answers    map[question]answer // of clauses, as far as they are kept
 }
 
 // listed is what the effects that a condition sees depend on.
@@ -223,6 +224,28 @@ func (e *evaluation) sees(effect *effectView) bool {
 		}
 	}
 	return true
+}
+
+// question is what a clause asks about an effect, both by index; -1 is the request.
+type question struct{ clause, effect int }
+
+// maxAnswers bounds the answers that are kept for one request.
+const maxAnswers = 1 << 16
+
+// answer is whether a clause holds.
+type answer struct {
+	holds bool
+	err   error
+}
+
+// keep keeps an answer, unless there are too many.
+func (e *evaluation) keep(asked question, found answer) {
+	if e.answers == nil {
+		e.answers = map[question]answer{}
+	}
+	if len(e.answers) < maxAnswers {
+		e.answers[asked] = found
+	}
 }
 
 // details are the fields of a transaction's summary, or of a part of it. Rules that use

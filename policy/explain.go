@@ -206,8 +206,8 @@ func (c *cover) answer(r *rule, answer Answer) Answer {
 		answer.Because = "chains: " + cmp.Or(strings.Join(r.networks, ", "), "none")
 		return answer
 	}
-	for _, clause := range r.when.clauses() {
-		holds, err := clause.evaluate(e)
+	for _, clause := range r.when.parts() {
+		holds, err := clause.holds(e)
 		if err != nil {
 			answer.Error = err.Error()
 		}
@@ -252,7 +252,7 @@ func (c *cover) judgedBy(effect *effectView) []int {
 const maxShownValues = 8
 
 // members returns the values of the members that a clause names.
-func (c clause) members(e *evaluation) []Value {
+func (c *clause) members(e *evaluation) []Value {
 	parsed, issues := c.in.env.Parse(c.source)
 	if issues.Err() != nil {
 		return nil
@@ -278,7 +278,7 @@ func (c clause) members(e *evaluation) []Value {
 }
 
 // valueOf evaluates a path on its own.
-func (c clause) valueOf(path string, e interpreter.Activation) (string, bool) {
+func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	checked, issues := c.in.env.Compile(path)
 	if issues.Err() != nil {
 		return "", false // a variable of a macro

@@ -1,139 +1,57 @@
 package policy
 
 import (
-	"fmt"
+	"cmp"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/interpreter"
-	"cel.dev/cel-go/parser"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
 // expression is a compiled condition. It is safe for concurrent use.
 type expression struct {
 	source  string
-	checked *cel.Ast // as written, not made strict: for explanations
-	program cel.Program
+	checked *ast.AST // as written, not made strict: for checks and explanations
 	in      *language
 	cost    uint64          // upper bound of one evaluation
 	names   map[string]bool // identifiers that it mentions
-	bars    bool            // of a deny: what matches is refused
+	clauses []*clause       // that && joins
 }
 
-func (x *expression) expr() ast.Expr { return x.checked.NativeRep().Expr() }
+// holds evaluates the condition. An absent condition holds. Clauses are evaluated in order until
+// one does not hold; an error before that is the result.
+func (x *expression) holds(e *evaluation) (bool, error) {
+	for _, clause := range x.parts() {
+		if holds, err := clause.holds(e); err != nil || !holds {
+			return false, err
+		}
+	}
+	return true, nil
+}
 
-// holds evaluates the condition. An absent condition holds. Operands of && and || are
-// evaluated from left to right until one decides; an error before that is the result.
-func (x *expression) holds(e interpreter.Activation) (bool, error) {
+// parts returns the clauses; none if there is no condition.
+func (x *expression) parts() []*clause {
 	if x == nil {
-		return true, nil
+		return nil
 	}
-	value, _, err := x.program.Eval(e)
-	if err != nil {
-		return false, err
-	}
-	truth, ok := value.(types.Bool)
-	if !ok {
-		return false, fmt.Errorf("the condition is a %s, not true or false", value.Type().TypeName())
-	}
-	return bool(truth), nil
+	return x.clauses
 }
 
-// loopCost is exceeded by expressions that iterate over effects.
-const loopCost = 512
-
-// program plans the strict form of an expression. bars says whether what it matches is refused.
-func (l *language) program(text string, bars, loops bool, options ...cel.ProgramOption) (cel.Program, error) {
-	parsed, issues := l.env.Parse(text)
-	if issues.Err() != nil {
-		return nil, issues.Err()
+// split plans the clauses of an expression. bars says whether what it matches is refused.
+func (x *expression) split(e ast.Expr, bars bool) error {
+	if syntax.IsCall(e, "_&&_") {
+		return cmp.Or(x.split(e.AsCall().Args()[0], bars), x.split(e.AsCall().Args()[1], bars))
 	}
-	barLists(parsed.NativeRep().Expr(), bars)
-	makeStrict(parsed.NativeRep().Expr())
-	checked, issues := l.env.Check(parsed)
-	if issues.Err() != nil {
-		return nil, issues.Err()
-	}
-	if loops {
-		options = append(options, cel.CostLimit(2*maxExpressionCost)) // reached only if the estimate were wrong
-	}
-	return l.env.Program(checked, append(options, cel.CustomDecorator(l.foldLiterals))...)
-}
-
-// makeStrict turns a && b into a ? b : false and a || b into a ? true : b, also within
-// macros. In CEL, error && false is false and error || true is true; here the result is
-// the error, because a deny with an error must deny.
-func makeStrict(expr ast.Expr) {
-	factory := ast.NewExprFactory()
-	visitor := ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 2 {
-			return
-		}
-		call := e.AsCall()
-		left, right := call.Args()[0], call.Args()[1]
-		switch call.FunctionName() {
-		case "_&&_":
-			e.SetKindCase(factory.NewCall(e.ID(), "_?_:_", left, right, factory.NewLiteral(e.ID(), types.False)))
-		case "_||_":
-			e.SetKindCase(factory.NewCall(e.ID(), "_?_:_", left, factory.NewLiteral(e.ID(), types.True), right))
-		}
-	})
-	ast.PostOrderVisit(expr, visitor)
-}
-
-// foldLiterals evaluates constructors of amounts, addresses and times when the program
-// is planned.
-func (l *language) foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error) {
-	call, ok := i.(interpreter.InterpretableCall)
-	if !ok {
-		return i, nil
-	}
-	if _, ok := l.literals[call.Function()]; !ok {
-		return i, nil
-	}
-	for _, arg := range call.Args() {
-		if _, constant := arg.(interpreter.InterpretableConst); !constant {
-			return i, nil
-		}
-	}
-	value := i.Eval(interpreter.EmptyActivation())
-	if types.IsError(value) {
-		return nil, value.(*types.Err)
-	}
-	return interpreter.NewConstValue(i.ID(), value), nil
-}
-
-// barLists rewrites the lists of a condition where a match refuses: in a deny, and under ! in
-// an allow. Where that cannot be told, as in a filter, an address is itself.
-func barLists(e ast.Expr, bars bool) {
-	if e.Kind() == ast.ComprehensionKind {
-		barLists(e.AsComprehension().LoopStep(), bars)
-		return
-	}
-	args := e.AsCall().Args()
-	switch e.AsCall().FunctionName() {
-	case "_&&_", "_||_":
-		barLists(args[0], bars)
-		barLists(args[1], bars)
-	case "!_":
-		barLists(args[0], !bars)
-	case "_?_:_":
-		barLists(args[1], bars)
-		barLists(args[2], bars)
-	case "@in":
-		if name := args[1].AsIdent(); bars && name != "" {
-			args[1].SetKindCase(ast.NewExprFactory().NewIdent(args[1].ID(), barred+name))
-		}
-	}
+	part := ast.NewCheckedAST(ast.NewAST(e, x.checked.SourceInfo()), x.checked.TypeMap(), x.checked.ReferenceMap())
+	clause, err := x.in.clause(part, bars)
+	x.clauses = append(x.clauses, clause)
+	return err
 }
 
 // selects reports whether the condition selects a member with the name.
 func (x *expression) selects(name string) bool {
 	selected := false
 	if x != nil {
-		ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			selected = selected || e.AsSelect().FieldName() == name
 		}))
 	}
@@ -141,7 +59,9 @@ func (x *expression) selects(name string) bool {
 }
 
 // mentions reports whether the condition has a text like that.
-func (x *expression) mentions(is func(string) bool) bool { return x != nil && mentions(x.expr(), is) }
+func (x *expression) mentions(is func(string) bool) bool {
+	return x != nil && mentions(x.checked.Expr(), is)
+}
 
 func mentions(e ast.Expr, is func(string) bool) (found bool) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
@@ -157,7 +77,7 @@ func (x *expression) existsOverEffects() bool {
 	if x == nil {
 		return false
 	}
-	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
+	for _, macro := range x.checked.SourceInfo().MacroCalls() {
 		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentions(macro, isReceive) {
 			return true
 		}
@@ -167,47 +87,6 @@ func (x *expression) existsOverEffects() bool {
 
 // calls reports whether the condition calls a function.
 func (x *expression) calls(name string) (called bool) {
-	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) { called = called || syntax.IsCall(e, name) }))
+	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { called = called || syntax.IsCall(e, name) }))
 	return called
-}
-
-// clause is a part of a condition.
-type clause struct {
-	source string
-	in     *language
-	bars   bool // see expression
-}
-
-// clauses returns the parts of the condition that && joins; none if there is no
-// condition.
-func (x *expression) clauses() []clause {
-	if x == nil {
-		return nil
-	}
-	var clauses []clause
-	var split func(ast.Expr)
-	split = func(e ast.Expr) {
-		if syntax.IsCall(e, "_&&_") {
-			for _, arg := range e.AsCall().Args() {
-				split(arg)
-			}
-			return
-		}
-		text, err := parser.Unparse(e, x.checked.NativeRep().SourceInfo())
-		if err != nil {
-			text = x.source
-		}
-		clauses = append(clauses, clause{text, x.in, x.bars})
-	}
-	split(x.expr())
-	return clauses
-}
-
-func (c clause) evaluate(e interpreter.Activation) (bool, error) {
-	program, err := c.in.program(c.source, c.bars, true)
-	if err != nil {
-		return false, err
-	}
-	value, _, err := program.Eval(e)
-	return err == nil && value == types.True, err
 }

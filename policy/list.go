@@ -27,10 +27,10 @@ type list struct {
 // addressList is a list of addresses with constant-time membership.
 type addressList struct {
 	traits.Lister
-	set      map[string]bool
-	alike    map[string]bool // addresses of other forms: see barList
-	anyChain bool            // where a match refuses, an account is meant on every chain
-	wallets  []*address      // of chains whose tokens are held apart
+	set      map[addressKey]bool
+	alike    map[addressKey]bool // addresses of other forms: see barList
+	anyChain bool                // where a match refuses, an account is meant on every chain
+	wallets  []*address          // of chains whose tokens are held apart
 
 	mu      sync.Mutex
 	derived map[string]map[string]bool // the wallets' token accounts, by mint
@@ -39,7 +39,7 @@ type addressList struct {
 func newAddressList(addresses []*address, anyChain bool) *addressList {
 	values := make([]ref.Val, len(addresses))
 	l := &addressList{
-		set: make(map[string]bool, len(addresses)), alike: map[string]bool{}, anyChain: anyChain,
+		set: make(map[addressKey]bool, len(addresses)), alike: map[addressKey]bool{}, anyChain: anyChain,
 		derived: map[string]map[string]bool{},
 	}
 	for i, address := range addresses {
@@ -126,9 +126,6 @@ func (l barList) bars(wanted *address) bool {
 		return false
 	}
 	return slices.ContainsFunc(said.TokenAccounts(wanted.bytes, wanted.mint), func(account string) bool {
-		return l.set[(&address{words: said, bytes: account}).key()]
+		return l.set[addressKey{said.Namespace, account}]
 	})
 }
-
-// barred begins the name of a list where a match refuses. No file can write it.
-const barred = "@"

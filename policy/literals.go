@@ -27,8 +27,8 @@ type literalCheck struct {
 // well-formed, and members with a closed set of values must be compared with one of
 // them. It records the names that the expression mentions.
 func (l *language) checkLiterals(x *expression, report func(line, column int, message string)) bool {
-	check := &literalCheck{l, x.checked.NativeRep(), x.names, report, true}
-	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(check.visit))
+	check := &literalCheck{l, x.checked, x.names, report, true}
+	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(check.visit))
 	return check.fine
 }
 
