@@ -21,6 +21,10 @@ type supposition struct {
 	given  map[string]string
 }
 
+func newSupposition(of *language, info *ast.SourceInfo) *supposition {
+	return &supposition{of: of, info: info, values: map[string][]string{}, given: map[string]string{}}
+}
+
 // maxSuppositions bounds the combinations of outcomes; of larger conditions nothing is said.
 const maxSuppositions = 1 << 12
 
@@ -33,7 +37,7 @@ const (
 // constant returns whether a condition of a rule has the same value for every request. ok is
 // false if it has not, or if that was not found out.
 func (r *rule) constant() (value, ok bool) {
-	s := &supposition{of: r.when.in, info: r.when.checked.SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
+	s := newSupposition(r.when.in, r.when.checked.SourceInfo())
 	if !r.request {
 		s.kinds = r.kinds
 	}
@@ -89,7 +93,7 @@ func (s *supposition) holds(e ast.Expr) bool {
 	case ast.LiteralKind:
 		return e.AsLiteral() == types.True
 	case ast.SelectKind:
-		return e.AsSelect().IsTestOnly() && s.alwaysPresent(e.AsSelect().Operand(), e.AsSelect().FieldName()) || s.supposed(e)
+		return s.alwaysPresent(e.AsSelect()) || s.supposed(e)
 	case ast.ComprehensionKind:
 		return s.macro(e)
 	case ast.CallKind:
@@ -205,8 +209,7 @@ func (s *supposition) macro(e ast.Expr) bool {
 	if isList && len(elements.AsList().Elements()) == 0 {
 		return every
 	}
-	inner := &supposition{of: s.of, info: s.info, values: map[string][]string{}, given: map[string]string{}}
-	value, constant := inner.constant(loop.LoopStep().AsCall().Args()[1])
+	value, constant := newSupposition(s.of, s.info).constant(loop.LoopStep().AsCall().Args()[1])
 	switch {
 	case constant && value == every:
 		return every
@@ -216,8 +219,9 @@ func (s *supposition) macro(e ast.Expr) bool {
 	return s.supposed(e)
 }
 
-// alwaysPresent reports whether has() of a member of a variable is true for every request.
-func (s *supposition) alwaysPresent(of ast.Expr, name string) bool {
-	kind, known := map[string]*types.Type{"effect": effectType, "request": requestType, "time": timeType, "user": userType}[of.AsIdent()]
-	return known && s.of.members[kind][name].always
+// alwaysPresent reports whether a test is has() of a member of a variable, and true for every request.
+func (s *supposition) alwaysPresent(e ast.SelectExpr) bool {
+	of := map[string]*types.Type{"effect": effectType, "request": requestType, "time": timeType, "user": userType}
+	kind, known := of[e.Operand().AsIdent()]
+	return e.IsTestOnly() && known && s.of.members[kind][e.FieldName()].always
 }

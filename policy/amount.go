@@ -143,7 +143,8 @@ func parseUnits(text string, decimals int) (*big.Int, error) {
 	case len(whole) > 1 && whole[0] == '0':
 		return nil, fmt.Errorf("%q has a leading zero", shorten(text))
 	case len(fraction) > decimals:
-		return nil, fmt.Errorf("%q has %d digits after the point; the unit has %d", shorten(text), len(fraction), decimals)
+		return nil, fmt.Errorf("%q has %d digits after the point; the unit has %d",
+			shorten(text), len(fraction), decimals)
 	case len(whole)+decimals > 2*maxDecimals:
 		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
 	}

@@ -53,13 +53,17 @@ func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, 
 	var charges []store.Charge
 	for _, limit := range r.limits {
 		subject, over, why := l.countable(limit, effect)
-		switch text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why); {
+		text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why)
+		switch {
 		case over:
 			return nil, exceeds(r, effect, text, &store.LimitError{Charge: store.Charge{Limit: limit.name}}), nil
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
-		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Counted().Value, Max: limit.max, Window: limit.window, Slot: l.slot(limit)}
+		charge := store.Charge{
+			Limit: limit.name, Subject: subject, Amount: effect.Counted().Value,
+			Max: limit.max, Window: limit.window, Slot: l.slot(limit),
+		}
 		exceeded, err := l.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err
@@ -175,8 +179,9 @@ func (l *ledger) limited(r *rule, limit *limit, effect *effectView, charge store
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
+	of := limit.asset
 	text := fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
-		limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window))
+		of.amount(charge.Amount), of.decimal(left), of.amount(limit.max), shortDuration(limit.window))
 	refusal := &store.LimitError{Charge: charge, Left: left}
 	if !frees.IsZero() {
 		refusal.RetryAfter = max(0, frees.Sub(l.request.Now))

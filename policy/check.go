@@ -48,7 +48,8 @@ func (c checks) checkDetails(r *rule, n source.Node) {
 	case len(used) > 1:
 		n.Fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
 	case len(r.on) != 1 || r.on[0] != c.words.roots[used[0]].chain:
-		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], c.words.roots[used[0]].chain)
+		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains",
+			used[0], c.words.roots[used[0]].chain)
 	}
 }
 
@@ -88,7 +89,8 @@ func (c checks) checkConstant(r *rule, n source.Node, value bool) {
 func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 	for _, limit := range r.limits {
 		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.checked.Expr())) {
-			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
+			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: "+
+				"require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
 			if limit.asset != nil && c.words.chain(on).Namespace != namespaceOf(limit.asset.Chain) {
@@ -97,7 +99,9 @@ func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 		}
 	}
 	if len(r.limits) > 0 && !r.request && !slices.ContainsFunc(r.kinds, chains.Kind.Spends) {
-		n.Fail("a limit counts %s: this rule has none of them and would cover nothing", kindsText(slices.DeleteFunc(chains.Kinds(), func(kind chains.Kind) bool { return !kind.Spends() })))
+		unspent := func(kind chains.Kind) bool { return !kind.Spends() }
+		n.Fail("a limit counts %s: this rule has none of them and would cover nothing",
+			kindsText(slices.DeleteFunc(chains.Kinds(), unspent)))
 	}
 }
 
@@ -115,10 +119,12 @@ func (c checks) lintAllow(r *rule, n source.Node) {
 	}
 	ofDomain := func(text string) bool { return strings.HasPrefix(text, "domain.") } // an argument of typed data
 	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(ofDomain) {
-		warn("this allows sign-ins and texts of any site: bound whom they are for, such as effect.domain == 'app.example.com'")
+		warn("this allows sign-ins and texts of any site: bound whom they are for, " +
+			"such as effect.domain == 'app.example.com'")
 	}
 	if r.when.existsOverEffects() {
-		warn("exists over effects holds if a single effect matches, whatever the others are: an allow covers one effect at a time, so use effect instead")
+		warn("exists over effects holds if a single effect matches, whatever the others are: " +
+			"an allow covers one effect at a time, so use effect instead")
 	}
 }
 
@@ -131,7 +137,8 @@ func (c checks) whole() (cost uint64) {
 		}
 	}
 	if worst := cost * chains.MaxEffects; worst > maxFileCost {
-		c.problems.Add(source.FileStart, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
+		c.problems.Add(source.FileStart, "",
+			"the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
 	}
 	c.checkUnused()
 	c.checkLists()
@@ -192,11 +199,13 @@ func (c checks) checkLists() {
 		c.warnLists(r)
 	}
 	for _, name := range sortedKeys(c.lists) {
-		if list := c.lists[name]; known && len(allowed) > 0 && !list.shared && !meet(list.namespaces(c.words), allowed) {
-			c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it matches nothing: "+
-				"add addresses of that chain, or say any_chain: true or shared: true, as in %s: {shared: true, addresses: […]}",
-				name, strings.Join(sortedKeys(allowed), ", "), name)
+		list := c.lists[name]
+		if !known || len(allowed) == 0 || list.shared || meet(list.namespaces(c.words), allowed) {
+			continue
 		}
+		c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it "+
+			"matches nothing: add addresses of that chain, or say any_chain: true or shared: true, "+
+			"as in %s: {shared: true, addresses: […]}", name, strings.Join(sortedKeys(allowed), ", "), name)
 	}
 }
 
@@ -208,8 +217,8 @@ func (c checks) warnLists(r *rule) {
 	}
 	for _, name := range sortedKeys(r.when.names) {
 		if list := c.lists[name]; list != nil && !list.shared && !meet(list.namespaces(c.words), namespaces) {
-			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): it matches nothing here",
-				name, strings.Join(sortedKeys(namespaces), ", "))
+			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): "+
+				"it matches nothing here", name, strings.Join(sortedKeys(namespaces), ", "))
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -29,8 +27,9 @@ func (d *draft) checkAmounts(r *rule, n source.Node) {
 	k := &comparisons{d.language, r, warn, map[string]map[string]bool{}}
 	k.walk(r.when.checked.Expr())
 	for _, path := range sortedKeys(k.units) {
-		if namespaces := slices.Sorted(maps.Keys(k.units[path])); len(namespaces) > 1 {
-			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is an error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
+		if namespaces := sortedKeys(k.units[path]); len(namespaces) > 1 {
+			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is an "+
+				"error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
 		}
 	}
 	k.checkCoin()
@@ -77,7 +76,8 @@ func (k *comparisons) branch(e ast.Expr, tested bool) {
 func testsAsset(e ast.Expr) (tests bool) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		path := syntax.Path(e)
-		tests = tests || path == "request.chain" || strings.HasSuffix(path, ".asset") || strings.HasSuffix(path, ".chain_id")
+		member := path[strings.LastIndexByte(path, '.')+1:]
+		tests = tests || path == "request.chain" || path != member && (member == "asset" || member == "chain_id")
 	}))
 	return tests
 }
@@ -108,7 +108,8 @@ func (k *comparisons) record(e ast.Expr, with unit) {
 	}
 	k.units[path][namespace] = true
 	if len(k.rule.on) > 0 && !k.words.hasNamespace(k.rule.on, namespace) {
-		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error", path, with, strings.Join(k.rule.on, ", "))
+		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error",
+			path, with, strings.Join(k.rule.on, ", "))
 	}
 }
 
@@ -150,7 +151,8 @@ func (k *comparisons) checkCoin() {
 	}
 	for _, name := range sortedKeys(k.words.units) {
 		if unit := k.words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
-			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
+			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: "+
+				"name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}
 	}
 }

@@ -7,7 +7,9 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
@@ -45,7 +47,8 @@ func (l *language) compile(n source.Node, what string, deny bool) *expression {
 	}
 	estimate, err := l.env.EstimateCost(checked, sizes{l})
 	if err != nil || estimate.Max > maxExpressionCost {
-		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed", estimate.Max, uint64(maxExpressionCost)))
+		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed",
+			estimate.Max, uint64(maxExpressionCost)))
 		return nil
 	}
 	x.cost = estimate.Max
@@ -65,11 +68,12 @@ func (l *language) reportIssues(text string, issues *cel.Issues, report func(lin
 		if i == maxIssues {
 			break
 		}
-		if slip := otherOperator(issue.Message, lastWord(text, issue.Location.Line(), issue.Location.Column())); slip != "" {
-			report(issue.Location.Line(), issue.Location.Column()+1, slip)
+		line, column := issue.Location.Line(), issue.Location.Column()
+		if slip := otherOperator(issue.Message, lastWord(text, line, column)); slip != "" {
+			report(line, column+1, slip)
 			break // what follows is its consequence
 		}
-		report(issue.Location.Line(), issue.Location.Column()+1, l.rephrase(issue.Message))
+		report(line, column+1, l.rephrase(issue.Message))
 	}
 	return true
 }
@@ -133,7 +137,8 @@ func plainSyntax(parsed *cel.Ast, report func(line, column int, message string))
 		case ast.LiteralKind:
 			switch e.AsLiteral().Type() {
 			case types.DoubleType, types.UintType, types.BytesType, types.NullType:
-				problem = "literals are integers, text in quotes, true and false; amounts are written ether('0.5') or amount(usdc, '1.50')"
+				problem = "literals are integers, text in quotes, true and false; " +
+					"amounts are written ether('0.5') or amount(usdc, '1.50')"
 			}
 		}
 		if problem != "" && fine {
@@ -151,7 +156,8 @@ func (l *language) rephrase(message string) string {
 		if function, ok := l.literals[name]; ok {
 			return name + " is a function: write " + function.example
 		}
-		known := slices.Concat(sortedKeys(l.variables()), sortedKeys(l.lists), sortedKeys(l.assets), sortedKeys(l.literals))
+		known := slices.Concat(
+			sortedKeys(l.variables()), sortedKeys(l.lists), sortedKeys(l.assets), sortedKeys(l.literals))
 		if slices.Contains(known, name) {
 			return name + " is not a function"
 		}
@@ -160,10 +166,11 @@ func (l *language) rephrase(message string) string {
 	if name, ok := between(message, "undefined field '", "'"); ok {
 		return l.noField(name)
 	}
-	if strings.Contains(message, "applied to '(amount, int)'") || strings.Contains(message, "applied to '(int, amount)'") {
-		return "an amount is compared with a bare number, which has no unit: write ether('0.5'), units('500') or amount(usdc, '1.50')"
-	}
-	if strings.Contains(message, "applied to '(address, string)'") || strings.Contains(message, "applied to '(string, address)'") {
+	switch operands, _ := between(message, "applied to '(", ")'"); operands {
+	case "amount, int", "int, amount":
+		return "an amount is compared with a bare number, which has no unit: " +
+			"write ether('0.5'), units('500') or amount(usdc, '1.50')"
+	case "address, string", "string, address":
 		return "an address is compared with text: write address('0x…')"
 	}
 	return message
@@ -194,4 +201,76 @@ func between(text, before, after string) (string, bool) {
 	}
 	inner, _, ok := strings.Cut(rest, after)
 	return inner, ok
+}
+
+// maxExpressionCost bounds the cost of evaluating one condition, in CEL's unit, a step of
+// about 20 to 50 ns. It leaves room for one loop over the effects of the largest
+// transaction, but not for nested loops.
+const maxExpressionCost = 100_000
+
+// maxFileCost bounds the cost of evaluating all conditions of a file for each effect of a
+// request.
+const maxFileCost = 40_000_000
+
+// maxText is an upper bound for the texts that conditions read, in characters.
+const maxText = 1024
+
+// sizes estimates the sizes of values. It implements cost.Estimator.
+type sizes struct{ *language }
+
+// EstimateSize implements cost.Estimator.
+func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
+	kind := element.Type()
+	switch {
+	case kind == nil:
+		return nil
+	case kind.Kind() == types.ListKind:
+		return &cost.SizeEstimate{Min: 0, Max: s.listSize(element.Path())}
+	case kind.Kind() == types.StringKind:
+		return &cost.SizeEstimate{Min: 0, Max: maxText}
+	case kind == amountType || kind == addressType || kind.Kind() == types.StructKind:
+		return &cost.SizeEstimate{Min: 1, Max: 1}
+	}
+	return nil
+}
+
+// listSize returns an upper bound for the size of the list at a path.
+func (s sizes) listSize(path []string) uint64 {
+	if list := s.named(path); list != nil {
+		return uint64(len(list.addresses))
+	}
+	return chains.MaxEffects
+}
+
+// named returns the list of the file at a path, or nil.
+func (s sizes) named(path []string) *list {
+	if len(path) != 1 {
+		return nil
+	}
+	return s.lists[path[0]]
+}
+
+// EstimateCallCost implements cost.Estimator.
+func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+	estimate := func(units uint64) *cost.CallEstimate {
+		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}
+	}
+	_, isLiteral := s.literals[function]
+	switch {
+	case function == "total":
+		return estimate(chains.MaxEffects)
+	case isLiteral:
+		return estimate(4)
+	case function == "@in" && len(args) == 2 && args[1].Type().Kind() == types.ListKind:
+		if s.named(args[1].Path()) != nil {
+			return estimate(4) // one look-up
+		}
+		if size := args[1].ComputedSize(); size != nil {
+			return estimate(size.Max)
+		}
+		return estimate(s.listSize(args[1].Path()))
+	case function == "_==_" || function == "_!=_":
+		return estimate(2)
+	}
+	return nil
 }

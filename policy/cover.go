@@ -75,7 +75,9 @@ func (c *cover) decide() (access.Decision, error) {
 		return access.Decision{}, err
 	}
 	if covered == 0 {
-		return access.Decision{}, &Denial{Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow"}
+		return access.Decision{}, &Denial{
+			Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow",
+		}
 	}
 	c.decision.Hazards, c.decision.Charges = append(c.decision.Hazards, c.whole...), c.ledger.pending
 	return c.decision, nil
@@ -137,22 +139,25 @@ func (c *cover) denies(r *rule, effect *effectView, payload string) error {
 	}
 	c.evaluation.bind(effect, payload, r.hidesReceived())
 	match, err := r.when.holds(c.evaluation)
+	denial := &Denial{Rule: r.name, Effect: indexOf(effect), Cause: err}
 	switch {
 	case err != nil:
-		return &Denial{Rule: r.name, Effect: indexOf(effect), Cause: err,
-			Text: fmt.Sprintf("rule %s could not be decided for %s, which denies: %v", r.name, describe(effect), err)}
+		denial.Text = fmt.Sprintf("rule %s could not be decided for %s, which denies: %v", r.name, describe(effect), err)
 	case match:
-		return &Denial{Rule: r.name, Effect: indexOf(effect), Text: fmt.Sprintf("rule %s denies %s", r.name, describe(effect))}
+		denial.Text = fmt.Sprintf("rule %s denies %s", r.name, describe(effect))
+	default:
+		return nil
 	}
-	return nil
+	return denial
 }
 
 // needsCover reports whether an allow must cover the effect: if it is by our
 // authorization and not change, or if it is by another signature and an allow of its
 // kind has others.
 func (c *cover) needsCover(effect *effectView) bool {
+	judges := func(r *rule) bool { return r.judges(effect) }
 	return effect.judged() || effect.Kind.NeedsCover() &&
-		slices.ContainsFunc(c.judge.allows[scope{c.evaluation.chain, effect.Kind}], func(r *rule) bool { return r.judges(effect) })
+		slices.ContainsFunc(c.judge.allows[scope{c.evaluation.chain, effect.Kind}], judges)
 }
 
 // verdict is whether who and key of a rule match.
@@ -291,4 +296,44 @@ func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 		}
 	}
 	return hazards
+}
+
+// judge decides requests by rules, which it has by scope, in file order, so that only those that
+// can apply are evaluated. It is immutable.
+type judge struct {
+	words          *vocabulary
+	rules          []*rule
+	denies, allows map[scope][]*rule
+}
+
+// scope is a chain (empty for requests without a transaction) and a kind of effect
+// (empty for the request as a whole).
+type scope struct {
+	chain string
+	kind  chains.Kind
+}
+
+func newJudge(words *vocabulary, rules []*rule) *judge {
+	j := &judge{words: words, rules: rules, denies: map[scope][]*rule{}, allows: map[scope][]*rule{}}
+	for _, chain := range append(words.names(), "") {
+		for _, r := range rules {
+			if len(r.on) > 0 && !slices.Contains(r.on, chain) {
+				continue
+			}
+			group := j.allows
+			if r.deny {
+				group = j.denies
+			}
+			for _, kind := range r.scopeKinds() {
+				group[scope{chain, kind}] = append(group[scope{chain, kind}], r)
+			}
+		}
+	}
+	return j
+}
+
+// missingAny reports whether votes are missing.
+func missingAny(decision *access.Decision, request *access.Authorization) bool {
+	missing := access.Missing(decision.Approvals, request.Votes, request.User.ID, request.Now)
+	return slices.ContainsFunc(missing, func(votes int) bool { return votes > 0 })
 }

@@ -150,6 +150,9 @@ func (d *definitions) readAsset(entry source.Entry) {
 	if other, twice := d.assetNames[identity]; twice {
 		entry.FailName("asset %s: %s is already this asset", entry.Name, other)
 	}
+	if d.assetNames == nil {
+		d.assetNames = map[string]string{}
+	}
 	d.assetNames[identity] = entry.Name
 }
 

@@ -48,7 +48,7 @@ func describe(effect *effectView) string {
 // uncovered collects why rules do not cover an effect.
 type uncovered struct {
 	names  []string // rules whose condition does not hold, as many as are named and one more
-	hazard string   // why a rule whose condition holds does not cover it: the first hazard that it does not list, or what it pays for
+	hazard string   // why a rule whose condition holds does not cover it: a hazard, or what it pays for
 	cause  error    // the first error of a condition
 	rule   string   // the rule of hazard or cause
 	limit  *Denial  // by the first limit that would be exceeded

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -155,7 +154,7 @@ func (e *effectView) number(name string) ref.Val {
 	}
 	number, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return types.WrapErr(fmt.Errorf("effect.number('%s') is %q, which is no integer of 64 bits", shorten(name), shorten(string(text))))
+		return types.NewErr("effect.number('%s') is %q, which is no integer of 64 bits", shorten(name), shorten(string(text)))
 	}
 	return types.Int(number)
 }
@@ -196,7 +195,9 @@ func setOff(effects []effectView) {
 		if spent, bounded := spentOf(effects, received); bounded {
 			received.net.Set(received.Amount.Value)
 			for j := range i { // what was received before is set off first
-				if before := &effects[j]; before.Kind == chains.KindReceive && received.sameMoney(before) && before.To.Equal(received.To) && before.Amount.Value != nil {
+				before := &effects[j]
+				same := before.Kind == chains.KindReceive && received.sameMoney(before) && before.To.Equal(received.To)
+				if same && before.Amount.Value != nil {
 					spent.Sub(spent, before.Amount.Value)
 				}
 			}

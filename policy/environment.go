@@ -122,27 +122,27 @@ func (l *language) functions() []cel.EnvOption {
 		literal("timestamp", types.TimestampType, parseTimestamp),
 		cel.Function("amount", cel.Overload("amount_asset_string", []*types.Type{assetType, types.StringType}, amountType,
 			cel.BinaryBinding(func(of, text ref.Val) ref.Val { return orError(amountOf(of, text)) }))),
-		cel.Function("within", cel.MemberOverload("time_within_string", []*types.Type{timeType, types.StringType}, types.BoolType,
-			cel.BinaryBinding(within))),
 		cel.Function("total", cel.MemberOverload("request_total_asset", []*types.Type{requestType, assetType}, amountType,
-			cel.BinaryBinding(func(request, of ref.Val) ref.Val { return request.Value().(*evaluation).total(of.(*asset)) }))),
-		cel.Function("arg", cel.MemberOverload("effect_arg_string", []*types.Type{effectType, types.StringType}, types.StringType,
-			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return effect.Value().(*effectView).argument(string(name.(types.String)))
+			cel.BinaryBinding(func(of, a ref.Val) ref.Val { return of.Value().(*evaluation).total(a.(*asset)) }))),
+		cel.Function("within", ofText("time_within_string", timeType, types.BoolType, within)),
+		cel.Function("arg", ofText("effect_arg_string", effectType, types.StringType, (*effectView).argument),
+			ofText("reading_arg_string", readingType, types.StringType, func(reading *chains.Reading, name string) ref.Val {
+				return argument(reading.Args, "effect.reading", name)
 			})),
-			cel.MemberOverload("reading_arg_string", []*types.Type{readingType, types.StringType}, types.StringType,
-				cel.BinaryBinding(func(reading, name ref.Val) ref.Val {
-					return argument(reading.Value().(*chains.Reading).Args, "effect.reading", string(name.(types.String)))
-				}))),
-		cel.Function("number", cel.MemberOverload("effect_number_string", []*types.Type{effectType, types.StringType}, types.IntType,
-			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return effect.Value().(*effectView).number(string(name.(types.String)))
-			}))),
+		cel.Function("number", ofText("effect_number_string", effectType, types.IntType, (*effectView).number)),
 	}
 	for name := range l.words.units {
-		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return l.words.newAmount(name, text) }))
+		amount := func(text string) (ref.Val, error) { return l.words.newAmount(name, text) }
+		options = append(options, literal(name, amountType, amount))
 	}
 	return options
+}
+
+// ofText declares a function of an object and a text.
+func ofText[T any](id string, of, result *types.Type, get func(of T, text string) ref.Val) cel.FunctionOpt {
+	return cel.MemberOverload(id, []*types.Type{of, types.StringType}, result, cel.BinaryBinding(func(object, text ref.Val) ref.Val {
+		return get(object.Value().(T), string(text.(types.String)))
+	}))
 }
 
 func pair(kind *types.Type) []*types.Type { return []*types.Type{kind, kind} }
@@ -182,12 +182,12 @@ func amountOf(of, text ref.Val) (ref.Val, error) {
 }
 
 // within reports whether the request's time is within the hours of text.
-func within(now, text ref.Val) ref.Val {
-	hours, err := parseHours(string(text.(types.String)))
+func within(e *evaluation, text string) ref.Val {
+	hours, err := parseHours(text)
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return types.Bool(hours.contain(now.Value().(*evaluation).request.Now))
+	return types.Bool(hours.contain(e.request.Now))
 }
 
 // literalFunction is a function whose last argument must be a literal, which is checked
@@ -208,7 +208,8 @@ func literalFunctions(v *vocabulary) map[string]literalFunction {
 		"number":    {"effect.number('commission')", nil},
 	}
 	for name := range v.units {
-		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return v.newAmount(name, text) })}
+		amount := func(text string) (*amount, error) { return v.newAmount(name, text) }
+		functions[name] = literalFunction{name + "('1')", failure(amount)}
 	}
 	return functions
 }
@@ -219,4 +220,76 @@ func failure[T any](parse func(string) (T, error)) func(string) error {
 		_, err := parse(text)
 		return err
 	}
+}
+
+// provider has the types and fields that expressions can name. It implements
+// types.Provider and types.Adapter.
+type provider struct {
+	types.Adapter
+	kinds  map[string]*types.Type
+	fields map[string]map[string]*types.FieldType
+}
+
+func newProvider(members map[*types.Type]map[string]field) *provider {
+	p := &provider{
+		Adapter: types.DefaultTypeAdapter,
+		kinds:   map[string]*types.Type{},
+		fields:  map[string]map[string]*types.FieldType{},
+	}
+	for kind, fields := range members {
+		p.kinds[kind.TypeName()] = kind
+		table := map[string]*types.FieldType{}
+		for name, field := range fields {
+			table[name] = field.fieldType()
+		}
+		p.fields[kind.TypeName()] = table
+	}
+	for _, kind := range []*types.Type{amountType, addressType} {
+		p.kinds[kind.TypeName()] = kind
+		p.fields[kind.TypeName()] = nil
+	}
+	return p
+}
+
+// NativeToValue implements types.Adapter.
+func (p *provider) NativeToValue(value any) ref.Val {
+	if converted, ok := value.(ref.Val); ok {
+		return converted
+	}
+	return p.Adapter.NativeToValue(value)
+}
+
+// EnumValue implements types.Provider. There are no enums.
+func (*provider) EnumValue(name string) ref.Val { return types.NewErr("unknown enum %q", name) }
+
+// FindIdent implements types.Provider. Types are not values.
+func (*provider) FindIdent(string) (ref.Val, bool) { return nil, false }
+
+// FindStructType implements types.Provider.
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	kind, ok := p.kinds[name]
+	if !ok {
+		return nil, false
+	}
+	return types.NewTypeTypeWithParam(kind), true
+}
+
+// FindStructFieldNames implements types.Provider.
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	fields, ok := p.fields[name]
+	if !ok {
+		return nil, false
+	}
+	return sortedKeys(fields), true
+}
+
+// FindStructFieldType implements types.Provider.
+func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
+	field, ok := p.fields[kind][name]
+	return field, ok
+}
+
+// NewValue implements types.Provider. Expressions cannot create objects.
+func (*provider) NewValue(kind string, _ map[string]ref.Val) ref.Val {
+	return types.NewErr("an expression cannot create a value of type %q", kind)
 }

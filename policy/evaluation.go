@@ -45,7 +45,10 @@ func newEvaluation(known *vocabulary, request *access.Authorization) *evaluation
 		e.chain = request.Summary.Chain
 	}
 	e.effects = newEffectViews(known, request.Effects, e.chain, request.Readings)
-	if e.receives = slices.ContainsFunc(request.Effects, func(effect chains.Effect) bool { return effect.Kind == chains.KindReceive }); e.receives {
+	for i := range e.effects {
+		e.receives = e.receives || e.effects[i].Kind == chains.KindReceive
+	}
+	if e.receives {
 		setOff(e.effects)
 	}
 	e.setPurposes("")
@@ -219,7 +222,8 @@ func (e *evaluation) sees(effect *effectView) bool {
 	}
 	for i := range e.effects {
 		taken := &e.effects[i]
-		if taken.judged() && taken.Kind != chains.KindFee && taken.Payload() == effect.Payload() && !effect.prices(taken) {
+		purpose := taken.judged() && taken.Kind != chains.KindFee
+		if purpose && taken.Payload() == effect.Payload() && !effect.prices(taken) {
 			return false
 		}
 	}

@@ -61,7 +61,7 @@ type Answer struct {
 	Match   bool    `json:"matched"`
 	Decides bool    `json:"decides,omitempty"` // of an allow that matched: it decided the effect
 	Stopped string  `json:"stopped,omitempty"` // why an allow that matched did not: its limit
-	Because string  `json:"because,omitempty"` // the first clause that did not hold, or a hazard that the rule does not list
+	Because string  `json:"because,omitempty"` // the first clause that did not hold, or an unlisted hazard
 	Error   string  `json:"error,omitempty"`   // why the clause could not be decided
 	Values  []Value `json:"values,omitempty"`  // of the members in the clause
 }
@@ -80,13 +80,15 @@ func (f *File) Explain(ctx context.Context, request access.Authorization) (*Expl
 
 // ExplainNamed is [File.Explain] with names of tokens and parties. An asset that they do not
 // know has its name in the file.
-func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, names chains.Names) (*Explanation, error) {
+func (f *File) ExplainNamed(
+	ctx context.Context, request access.Authorization, names chains.Names,
+) (*Explanation, error) {
 	c := f.cover(ctx, &request)
 	decision, err := c.decide()
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Approvals: missingVotes(&request, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Digest: f.DigestText(), Approvals: missingVotes(&request, decision.Approvals)}
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
@@ -107,7 +109,10 @@ func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, n
 // chargeText returns a charge with its amounts as decimal numbers.
 func (f *File) chargeText(charge store.Charge) Charge {
 	asset := f.limits[charge.Limit].asset
-	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max), Nonce: charge.Slot}
+	return Charge{
+		Limit: charge.Limit, Subject: charge.Subject, Nonce: charge.Slot,
+		Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max),
+	}
 }
 
 // missingVotes returns the groups with the number of votes that they still need.

@@ -78,7 +78,8 @@ func (x *expression) existsOverEffects() bool {
 		return false
 	}
 	for _, macro := range x.checked.SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentions(macro, isReceive) {
+		over := syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects"
+		if over && !mentions(macro, isReceive) {
 			return true
 		}
 	}
@@ -87,6 +88,8 @@ func (x *expression) existsOverEffects() bool {
 
 // calls reports whether the condition calls a function.
 func (x *expression) calls(name string) (called bool) {
-	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { called = called || syntax.IsCall(e, name) }))
+	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		called = called || syntax.IsCall(e, name)
+	}))
 	return called
 }

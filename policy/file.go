@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"cmp"
+	"errors"
+
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
@@ -72,20 +75,21 @@ func (f *File) User(name string) (access.User, bool) { return f.options.Names.us
 // an earlier file. Limits are identified by name: a renamed limit starts at zero.
 func (f *File) LimitsSince(old *File) []string {
 	var changes []string
+	changed := func(format string, args ...any) { changes = append(changes, fmt.Sprintf(format, args...)) }
 	for _, name := range sortedKeys(f.limits) {
 		before, ok := old.limits[name]
 		switch now := f.limits[name]; {
 		case !ok:
-			changes = append(changes, name+" is new, and starts at zero")
+			changed("%s is new, and starts at zero", name)
 		case before.per != now.per:
-			changes = append(changes, fmt.Sprintf("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per))
+			changed("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per)
 		case !before.asset.Asset.Equal(now.asset.Asset):
-			changes = append(changes, fmt.Sprintf("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset))
+			changed("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset)
 		}
 	}
 	for _, name := range sortedKeys(old.limits) {
 		if f.limits[name] == nil {
-			changes = append(changes, name+" is gone: what it counted no longer counts")
+			changed("%s is gone: what it counted no longer counts", name)
 		}
 	}
 	return changes
@@ -108,7 +112,8 @@ func (f *File) Authorize(ctx context.Context, request access.Authorization) erro
 	case err != nil:
 		return err
 	case len(decision.Charges) > 0:
-		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: "this charges a limit, which needs the engine's store"}
+		text := "this charges a limit, which needs the engine's store"
+		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: text}
 	case len(decision.Approvals) > 0 && missingAny(&decision, &request):
 		return &Denial{Rule: decision.Approvals[0].Rule, Effect: -1, Text: "this needs approvals"}
 	}
@@ -184,9 +189,10 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
 		hazards: append(words.table.HazardNames(), options.Hazards...),
 	}
-	reader := reader{definitions{draft: draft, assetNames: map[string]string{}}, fileTests{draft: draft, folder: options.Folder}}
+	reader := reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}
 	reader.read(content)
-	file := &File{name: name, digest: sha256.Sum256(content), lines: strings.Split(string(content), "\n"), options: options}
+	lines := strings.Split(string(content), "\n")
+	file := &File{name: name, digest: sha256.Sum256(content), lines: lines, options: options}
 	file.cost = checks{draft}.whole()
 	file.judge = newJudge(words, draft.rules)
 	if !options.SkipTests && !draft.problems.Failed() {
@@ -201,4 +207,56 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	file.limits, file.tests, file.inputs = draft.limits, len(reader.tests.list), reader.tests.inputs
 	file.warnings = draft.problems.Sorted()
 	return file, nil
+}
+
+// Upgrade returns a file of the schema before this one with the schema replaced and, above each
+// line that has to change or may mean something else now, a comment that begins with "change:".
+// The comments do not change what the file says.
+func Upgrade(name string, content []byte, options Options) string {
+	const before, mark = "countersign.policy/1", "# change: "
+	text := strings.Replace(string(content), before, Schema, 1)
+	report := new(source.Report)
+	if root, ok := source.ParseYAML([]byte(text), report); ok {
+		markApprovals(root.Quiet(), report)
+	}
+	_, err := Parse(name, []byte(text), options)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		report.List = append(report.List, failed.Problems...)
+	}
+	lines := strings.SplitAfter(text, "\n")
+	// From the end, so that lines stay where they are.
+	slices.SortStableFunc(report.List, func(a, b Problem) int { return cmp.Compare(b.Line, a.Line) })
+	for _, problem := range report.List {
+		at := min(max(problem.Line, 1), len(lines)) - 1
+		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
+		line := indent + mark + strings.ReplaceAll(problem.Message, "\n", " ") + "\n"
+		if !slices.Contains(lines, line) || problem.Rule != "" {
+			lines = slices.Insert(lines, at, line)
+		}
+	}
+	return "# Read as " + Schema + ". In it, a request of nothing but change needs an allow like a payment, and one of " +
+		"nothing but a fee a\n# rule with alone: true and a limit: sponsoring, cancelling, claiming. Remove these lines " +
+		"when all below is done.\n" + strings.Join(lines, "")
+}
+
+// markApprovals marks groups for which the submission no longer is a vote.
+func markApprovals(root source.Node, report *source.Report) {
+	has := func(n source.Node, name string) bool {
+		return slices.ContainsFunc(n.Pairs(""), func(entry source.Entry) bool { return entry.Name == name })
+	}
+	items := func(of source.Node, name string) (items []source.Node) {
+		for _, entry := range of.Pairs("") {
+			if entry.Name == name && !entry.Node.IsNull() {
+				items = append(items, entry.Node.Items("")...)
+			}
+		}
+		return items
+	}
+	for _, rule := range items(root, "rules") {
+		for _, group := range items(rule, "approvals") {
+			if !has(group, "not") && !has(group, "submitter") {
+				report.Add(group.Place(), "", "the submission is no vote here unless the group says submitter: counts")
+			}
+		}
+	}
 }

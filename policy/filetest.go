@@ -186,8 +186,10 @@ func (t *fileTest) judge(decision access.Decision, err error, request *access.Au
 
 // request returns the request of a test.
 func (f *fileTests) request(test *fileTest) (*access.Authorization, error) {
-	request := &access.Authorization{User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
-		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards}
+	request := &access.Authorization{
+		User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
+		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards,
+	}
 	if test.wallet != "" {
 		request.Wallet = &access.SigningWallet{ID: test.wallet, Name: test.wallet}
 	}
@@ -197,7 +199,8 @@ func (f *fileTests) request(test *fileTest) (*access.Authorization, error) {
 	if test.chain != "" {
 		request.Summary = &chains.Summary{Chain: test.chain}
 		if _, id, numbered := strings.Cut(test.network, ":"); numbered {
-			request.Summary.Fields = []chains.Field{{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}}
+			field := chains.Field{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}
+			request.Summary.Fields = []chains.Field{field}
 		}
 	}
 	if test.messages {
@@ -214,7 +217,7 @@ func (f *fileTests) request(test *fileTest) (*access.Authorization, error) {
 
 // inspect parses the transaction of a test.
 func (f *fileTests) inspect(test *fileTest, request *access.Authorization) error {
-	intent := activity.SignTransactionIntent{Type: activity.TransactionType(test.kind), UnsignedTransaction: test.transaction}
+	kind, unsigned := test.kind, test.transaction
 	if test.file != "" {
 		path := filepath.Join(f.folder, test.file)
 		content, err := trust.ReadFile(path, maxTestFile)
@@ -229,8 +232,9 @@ func (f *fileTests) inspect(test *fileTest, request *access.Authorization) error
 		if err := json.Unmarshal(content, &form); err != nil {
 			return fmt.Errorf("%s: %w", test.file, err)
 		}
-		intent = activity.SignTransactionIntent{Type: activity.TransactionType(form.Type), UnsignedTransaction: form.Transaction}
+		kind, unsigned = form.Type, form.Transaction
 	}
+	intent := activity.SignTransactionIntent{Type: activity.TransactionType(kind), UnsignedTransaction: unsigned}
 	tx, _, err := f.words.table.Read(intent.Type, intent.UnsignedTransaction)
 	if err != nil {
 		return err

@@ -17,8 +17,9 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 		var amount source.Node
 		item.Fields("an effect", map[string]func(source.Node){
 			"kind": func(n source.Node) {
-				if effect.Kind = chains.Kind(n.Text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
-					n.Fail("%s", source.Meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
+				text := n.Text("kind")
+				if effect.Kind = chains.Kind(text); !slices.Contains(chains.Kinds(), effect.Kind) {
+					n.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, kindNames()))
 				}
 			},
 			"from":      func(n source.Node) { effect.From = d.words.readParty(n) },

@@ -12,6 +12,13 @@ func text[T any](get func(of T) string) field {
 	return plain(types.StringType, func(of T) ref.Val { return types.String(get(of)) })
 }
 
+// texts returns a member that is a list of texts and always present.
+func texts[T any](get func(of T) []string) field {
+	return plain(types.NewListType(types.StringType), func(of T) ref.Val {
+		return types.NewStringList(types.DefaultTypeAdapter, get(of))
+	})
+}
+
 // truth returns a member that is true or false and always present.
 func truth[T any](get func(of T) bool) field {
 	return plain(types.BoolType, func(of T) ref.Val { return types.Bool(get(of)) })
@@ -36,7 +43,7 @@ func effectMembers() map[string]field {
 		"unlimited":  truth(func(e *effectView) bool { return e.Amount.Bound == chains.BoundUnlimited }),
 		"until":      member(types.TimestampType, (*effectView).until),
 		"decoded":    truth(func(e *effectView) bool { return !e.Undecoded }),
-		"unresolved": plain(types.NewListType(types.StringType), func(e *effectView) ref.Val { return textList(e.Unresolved) }),
+		"unresolved": texts(func(e *effectView) []string { return e.Unresolved }),
 		"reading": member(readingType, func(e *effectView) (ref.Val, error) {
 			if e.reading == nil {
 				return nil, absent("effect.reading")
@@ -120,7 +127,7 @@ func userMembers() map[string]field {
 	return map[string]field{
 		"id":   text(func(u *access.User) string { return u.ID }),
 		"name": text(func(u *access.User) string { return u.Name }),
-		"tags": plain(types.NewListType(types.StringType), func(u *access.User) ref.Val { return textList(u.Tags) }),
+		"tags": texts(func(u *access.User) []string { return u.Tags }),
 	}
 }
 
@@ -141,12 +148,12 @@ func requestMembers() map[string]field {
 			}
 			return string(e.request.Intent.ActivityType())
 		}),
-		"hazards": plain(types.NewListType(types.StringType), func(e *evaluation) ref.Val {
+		"hazards": texts(func(e *evaluation) []string {
 			names := make([]string, len(e.request.Hazards))
 			for i := range e.request.Hazards {
 				names[i] = e.request.Hazards[i].Name
 			}
-			return textList(names)
+			return names
 		}),
 		"chain": text(func(e *evaluation) string { return e.chain }),
 	}
@@ -157,7 +164,9 @@ func objectMembers(v *vocabulary) map[*types.Type]map[string]field {
 	all := map[*types.Type]map[string]field{
 		effectType: effectMembers(), assetType: assetMembers(v), keyType: keyMembers(v), userType: userMembers(),
 		credentialType: credentialMembers(), requestType: requestMembers(), readingType: readingMembers(),
-		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val { return types.Timestamp{Time: e.request.Now} })},
+		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val {
+			return types.Timestamp{Time: e.request.Now}
+		})},
 	}
 	for _, root := range v.roots {
 		addDetails(all, root)

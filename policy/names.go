@@ -42,12 +42,14 @@ func NamesOf(ctx context.Context, organization *access.OrganizationConfig, keys 
 	}
 	names := &Names{Voters: []string{}}
 	for i := range members {
-		names.Credentials = append(names.Credentials, string(members[i].Credential.ID()), members[i].Credential.PublicKeyText())
+		credential := members[i].Credential
+		names.Credentials = append(names.Credentials, string(credential.ID()), credential.PublicKeyText())
 		names.Voters = append(names.Voters, members[i].User.ID)
 	}
 	for i := range organization.Users { // one who calls with a certificate or a token has no credential
 		user := &organization.Users[i]
-		names.Users = append(names.Users, access.User{ID: user.UserID(organization.ID), Name: user.Name, Tags: user.Tags})
+		id := user.UserID(organization.ID)
+		names.Users = append(names.Users, access.User{ID: id, Name: user.Name, Tags: user.Tags})
 	}
 	if keys == nil {
 		return names.once(), nil

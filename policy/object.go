@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"reflect"
 
+	"maps"
+	"slices"
+
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // opaque is embedded in values of expressions that convert to no other type.
@@ -105,4 +110,7 @@ func presentText[T any](name string, get func(T) string) field {
 	})
 }
 
-func textList(texts []string) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, texts) }
+// shorten quotes as many bytes of a request's text as errors quote of a file's.
+func shorten(text string) string { return plaintext.Shorten(text, source.MaxQuoted) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

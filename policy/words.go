@@ -53,8 +53,8 @@ func newVocabulary(list []chains.Chain) (*vocabulary, error) {
 		return nil, errors.New("none is listed: list those that the engine signs for")
 	}
 	v := &vocabulary{
-		table: table, chains: map[string]*chains.Words{}, namespaces: map[string]*chains.Words{}, roots: map[string]root{},
-		units: map[string]unitName{anyUnits: {Unit: chains.Unit{Name: anyUnits}}},
+		table: table, chains: map[string]*chains.Words{}, namespaces: map[string]*chains.Words{},
+		roots: map[string]root{}, units: map[string]unitName{anyUnits: {Unit: chains.Unit{Name: anyUnits}}},
 	}
 	var networks []string
 	for _, chain := range table {
@@ -98,8 +98,8 @@ func (v *vocabulary) problem(said *chains.Words) string {
 			return "the unit " + unit.Name + " is another one of " + other.namespace
 		}
 	}
-	same, taken := v.namespaces[said.Namespace]
-	if taken && (same.Decimals != said.Decimals || same.Numbered != said.Numbered || same.AddressSize != said.AddressSize) {
+	form := func(w *chains.Words) [3]any { return [3]any{w.Decimals, w.Numbered, w.AddressSize} }
+	if same, taken := v.namespaces[said.Namespace]; taken && form(same) != form(said) {
 		return "another chain has the namespace " + said.Namespace + " with other decimals, networks or addresses"
 	}
 	return ""
