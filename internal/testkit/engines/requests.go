@@ -3,6 +3,7 @@
 package engines
 
 import (
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -18,7 +19,9 @@ import (
 
 // Payload is the intent to sign one message with the Ethereum key of the fixture.
 func Payload(text string, encoding activity.Encoding, hash activity.HashFunction) activity.SignMessageIntent {
-	return activity.SignMessageIntent{SignWith: enginetest.Address, Payload: text, Encoding: encoding, HashFunction: hash}
+	return activity.SignMessageIntent{
+		SignWith: enginetest.Address, Payload: text, Encoding: encoding, HashFunction: hash,
+	}
 }
 
 // IntentBody returns a request for an intent, at the clock's time.
@@ -63,14 +66,17 @@ const ToUser = `"otpType":"OTP_TYPE_EMAIL","contact":"user@example.com","alphanu
 
 // InitOTP returns the body of a request to send a one-time password.
 func InitOTP(f *enginetest.Fixture, parameters string) string {
-	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"%d","organizationId":%q,"parameters":{%s}}`,
-		f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
+	return bodyOf("ACTIVITY_TYPE_INIT_OTP_AUTH_V3", f, parameters)
+}
+
+func bodyOf(kind string, f *enginetest.Fixture, parameters string) string {
+	return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{%s}}`,
+		kind, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
 }
 
 // VerifyOTP returns the body of a request to redeem a one-time password.
 func VerifyOTP(f *enginetest.Fixture, otpID, code, more string) string {
-	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"%d","organizationId":%q,"parameters":{"otpId":%q,"otpCode":%q%s}}`,
-		f.Clock.Now().UnixMilli(), enginetest.Organization, otpID, code, more)
+	return bodyOf("ACTIVITY_TYPE_VERIFY_OTP", f, fmt.Sprintf(`"otpId":%q,"otpCode":%q%s`, otpID, code, more))
 }
 
 // IssueOTP sends a one-time password and returns its id.
@@ -80,16 +86,20 @@ func IssueOTP(t testing.TB, f *enginetest.Fixture) string {
 	return record.Result.(activity.InitOTPAuthResult).OTPID
 }
 
-// Messages of the tests: a permit of 250 USDC for 0x08d2…, a vote on Snapshot, two texts of
-// templates that ship, and the first of them with its prefix.
-const (
-	PermitText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
-		`"Permit":[{"name":"owner","type":"address"},{"name":"spender","type":"address"},{"name":"value","type":"uint256"},{"name":"nonce","type":"uint256"},{"name":"deadline","type":"uint256"}]},` +
-		`"primaryType":"Permit","domain":{"name":"USD Coin","version":"2","chainId":"1","verifyingContract":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"},` +
-		`"message":{"owner":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7","value":"250000000","nonce":"0","deadline":"1763726400"}}`
-	VoteText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"version","type":"string"}],"Vote":[{"name":"from","type":"address"},{"name":"space","type":"string"},{"name":"timestamp","type":"uint64"},{"name":"proposal","type":"bytes32"},{"name":"choice","type":"uint32"},{"name":"reason","type":"string"},{"name":"app","type":"string"},{"name":"metadata","type":"string"}]},` +
-		`"primaryType":"Vote","domain":{"name":"snapshot","version":"0.1.4"},"message":{"from":"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56","space":"ens.eth","timestamp":1763640000,"proposal":"0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","choice":1,"reason":"","app":"snapshot","metadata":"{}"}}`
+// PermitText is a permit of 250 USDC for 0x08d2….
+var PermitText = strings.TrimSpace(permitText)
 
+//go:embed permit.json
+var permitText string
+
+// VoteText is a vote on Snapshot.
+var VoteText = strings.TrimSpace(voteText)
+
+//go:embed vote.json
+var voteText string
+
+// Two texts of templates that ship, and the first of them with its prefix.
+const (
 	Login      = "Approve Portals sign-in"
 	Foundation = "Please sign this message to connect to Foundation."
 	Greeting   = "\x19Ethereum Signed Message:\n23" + Login
@@ -98,8 +108,12 @@ const (
 // Permit returns the permit with another amount and nonce, which expires within the hour of the
 // fixture's clock.
 func Permit(amount, nonce string) string {
-	return strings.NewReplacer("250000000", amount, `"nonce":"0"`, `"nonce":"`+nonce+`"`, "1763726400", "1795179600").Replace(PermitText)
+	return strings.NewReplacer(
+		"250000000", amount, `"nonce":"0"`, `"nonce":"`+nonce+`"`, "1763726400", "1795179600",
+	).Replace(PermitText)
 }
 
 // BlindCall calls deposit(uint256,address) of an unknown contract.
-const BlindCall = "02f86e01808477359400850c92a69c00830186a0941234567890abcdef1234567890abcdef1234567880b8446e553f6500000000000000000000000000000000000000000000000000000000000003e800000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7c0"
+const BlindCall = "02f86e01808477359400850c92a69c00830186a0941234567890abcdef1234567890abcdef1234567880b844" +
+	"6e553f6500000000000000000000000000000000000000000000000000000000000003e8" +
+	"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7c0"
