@@ -30,7 +30,7 @@ type Chain interface {
 	// for a script, or a contract's address where contracts have a form of their own.
 	Locate(address []byte) (locator keystore.Locator, ok bool)
 
-	// HazardNames returns the closed list of the chain's hazards, without a TextCarrier's.
+	// HazardNames returns the closed list of the chain's hazards, without Words.TextHazards.
 	HazardNames() []string
 
 	// Words returns what the chain is called in policies, names and descriptions.
