@@ -33,7 +33,7 @@ func personalHex(message string) string {
 	return hex.EncodeToString(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d%s", len(message), message))
 }
 
-// refusedPayloads returns the refusals of docs/messages.md in its order: disguised
+// refusedPayloads returns the refusals of messages/testdata/refusals.md in its order: disguised
 // hashes, ambiguous payloads, and payloads that no reader accepts.
 func refusedPayloads() []refusedPayload {
 	hash := strings.Repeat("ab", 32)
@@ -83,12 +83,12 @@ func refusedPayloads() []refusedPayload {
 	}
 }
 
-// TestRefusals submits each refusal of docs/messages.md. The answer says what to send
+// TestRefusals submits each refusal of messages/testdata/refusals.md. The answer says what to send
 // instead, and nothing is signed. A hazard is signed once it is allowed; everything else
 // is refused for every key, although every hazard is allowed.
 func TestRefusals(t *testing.T) {
 	strict, lax := enginetest.New(t), enginetest.New(t, withHazards(countersign.AllHazards))
-	page, err := os.ReadFile("docs/messages.md")
+	page, err := os.ReadFile("messages/testdata/refusals.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestRefusals(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", one.name, strings.ReplaceAll(answer, "|", `\|`))
 	}
 	if !strings.Contains(string(page), table.String()) {
-		t.Errorf("docs/messages.md has another table. It should be\n%s", table.String())
+		t.Errorf("messages/testdata/refusals.md has another table. It should be\n%s", table.String())
 	}
 	if signatures := strict.Signing.Signatures.Load() + lax.Signing.Signatures.Load(); signatures != 0 {
 		t.Errorf("%d signatures", signatures)
