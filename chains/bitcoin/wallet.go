@@ -25,7 +25,25 @@ func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{Ke
 func (givenKeys) Registered() []keystore.Registration { return nil }
 
 // ResolveAccounts implements chains.AccountSigning.
-func (s *signing) ResolveAccounts(accounts chains.Accounts) { s.accounts, s.registered = accounts, nil }
+func (s *signing) ResolveAccounts(accounts chains.Accounts) {
+	s.accounts, s.registered = &askedOnce{Accounts: accounts, at: map[string]chains.Account{}}, nil
+}
+
+// askedOnce asks for each address once.
+type askedOnce struct {
+	chains.Accounts
+	at map[string]chains.Account // without an id if there is none
+}
+
+// Controls implements chains.Accounts.
+func (a *askedOnce) Controls(script []byte) (chains.Account, bool) {
+	account, asked := a.at[string(script)]
+	if !asked {
+		account, _ = a.Accounts.Controls(script)
+		a.at[string(script)] = account
+	}
+	return account, account.KeyID != ""
+}
 
 // holder returns the key that alone controls an output script, as the script follows
 // from the key: derivation paths in the PSBT are not trusted.

@@ -106,14 +106,15 @@ func (s *Signing) called(party chains.Party) bool {
 // ResolveAccounts implements chains.AccountSigning.
 func (s *Signing) ResolveAccounts(accounts chains.Accounts) {
 	s.own = nil
-	network := s.Acts.Contracts()
 	if s.Acts.MayOperate() {
+		network := s.Acts.Contracts()
 		network.Brief = true
 		s.own = chains.DecisiveParties(s.Acts.EffectsOn(network), accounts)
 	}
-	for _, target := range s.Acts.Targets() {
-		if _, ok := accounts.Controls(target[:]); ok {
-			s.own = append(s.own, network.Party(target))
+	targets := s.Acts.Targets()
+	for i := range targets {
+		if _, ok := accounts.Controls(targets[i][:]); ok {
+			s.own = append(s.own, s.Acts.Contracts().Party(targets[i]))
 		}
 	}
 }

@@ -22,7 +22,6 @@ type accounts struct {
 	tx             chains.Transaction
 
 	ctx        context.Context
-	known      map[string]heldKey // by address; without an id if no key is at it
 	registered []keystore.Registration
 	listed     bool  // registered is known
 	err        error // the first one of the keystore
@@ -46,40 +45,34 @@ func (a *accounts) chain() chains.Chain {
 }
 
 // Controls implements chains.Accounts.
-func (a *accounts) Controls(address []byte) (chains.Account, bool) {
-	key, known := a.known[string(address)]
-	if !known && a.err == nil {
-		if key, a.err = a.at(address); a.known == nil {
-			a.known = map[string]heldKey{}
-		}
-		a.known[string(address)] = key
+func (a *accounts) Controls(address []byte) (account chains.Account, ok bool) {
+	if a.err == nil && len(address) > 0 {
+		account, a.err = a.at(address)
 	}
-	return key.Account, key.KeyID != ""
+	return account, account.KeyID != ""
 }
 
-// at returns the key at an address, without an id if there is none.
-func (a *accounts) at(address []byte) (held heldKey, err error) {
-	if len(address) == 0 {
-		return held, nil
-	}
+// at returns the account at an address, without an id if there is none.
+func (a *accounts) at(address []byte) (none chains.Account, err error) {
 	locator, ok := a.chain().Locate(address)
 	if !ok {
-		return held, nil
+		return none, nil
 	}
 	key, err := a.keys.Find(a.ctx, a.organizationID, locator)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):
-		return held, nil
+		return none, nil
 	case err != nil:
-		return held, refuse.Key(err)
+		return none, refuse.Key(err)
 	case key == nil:
-		return held, refuse.Key(refuse.ErrNoKey)
+		return none, refuse.Key(refuse.ErrNoKey)
 	}
-	if held, err = a.key(a.ctx, key.ID()); err != nil {
-		return heldKey{}, err
+	held, err := a.key(a.ctx, key.ID())
+	if err != nil {
+		return none, err
 	}
 	_, held.Schnorr = key.(keystore.SchnorrSigner)
-	return held, nil
+	return held.Account, nil
 }
 
 // WithKey implements chains.Accounts.
@@ -128,7 +121,7 @@ func (a *accounts) Registered() []keystore.Registration {
 func (p *Prepared) within(ctx context.Context) *accounts {
 	p.accounts.ctx = ctx
 	if p.accounts.err != nil {
-		p.accounts.known, p.accounts.registered, p.accounts.listed, p.accounts.err = nil, nil, false, nil
+		p.accounts.registered, p.accounts.listed, p.accounts.err = nil, false, nil
 		chains.ResolveAccounts(p.signing, &p.accounts)
 	}
 	return &p.accounts
@@ -137,8 +130,12 @@ func (p *Prepared) within(ctx context.Context) *accounts {
 // OwnEffects returns what signing does, with the signer's address filled in, Change set on
 // what comes back to the wallet that pays, and Controlled on what goes to the organization's
 // accounts. At the end is what our money does in accounts that only pass it on, see
-// chains.Follow. The keystore is asked which addresses those are; the error is the keystore's.
+// chains.Follow. The keystore is asked once which addresses those are; the error is the
+// keystore's. The list must not be changed.
 func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
+	if p.effects != nil {
+		return p.effects, nil
+	}
 	accounts := p.within(ctx)
 	effects, _ := chains.Follow(p.signing.Effects())
 	effects = slices.Clone(effects)
@@ -155,5 +152,9 @@ func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
 		}
 	}
 	p.reading.Name(effects)
-	return effects, accounts.err
+	if accounts.err != nil {
+		return nil, accounts.err
+	}
+	p.effects = effects
+	return effects, nil
 }

@@ -31,6 +31,7 @@ type Prepared struct {
 	reading  chains.Readings
 	found    []keystore.Key // by signWith; see keys
 	accounts accounts
+	effects  []chains.Effect // see OwnEffects; nil until they are found
 	wallets  wallets
 	cached   *chains.Summary
 }
