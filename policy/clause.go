@@ -107,7 +107,7 @@ func (l *language) comparison(e ast.Expr, call interpreter.InterpretableCall) *c
 	name, ofEffect := strings.CutPrefix(syntax.Path(args[0]), "effect.")
 	field, known := l.members[effectType][name]
 	constant, isConstant := call.Args()[1].(interpreter.InterpretableConst)
-	if !ofEffect || !known || !isConstant {
+	if !ofEffect || !known || !isConstant || args[0].AsSelect().IsTestOnly() {
 		return nil
 	}
 	if _, isList := constant.Value().(traits.Container); call.Function() == "@in" && !isList {

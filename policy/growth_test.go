@@ -62,7 +62,7 @@ func TestQuickJudge(t *testing.T) {
 	from := atoms(t)
 	for _, text := range []string{
 		"usdc == effect.asset", "effect.asset != usdc", "effect.amount > amount(usdc, '0.000005')", "effect.amount >= ether('1')",
-		"effect.by == 'signer'", "effect.amount == units('5')", "effect.amount < wei('6')",
+		"effect.by == 'signer'", "has(effect.to) == true", "has(effect.amount) == false", "effect.decoded == true", "effect.to == effect.from", "effect.amount == units('5')", "effect.amount < wei('6')",
 		"user.tags.exists(tag, tag == 'agent')", "effects.all(e, e.decoded)", "request.total(usdc) <= amount(usdc, '0.000006')",
 		"size(effects) < 3", "eth.tx.chain_id == 1", "effect.kind in ['transfer', 'fee', 'call', 'approve']", "effect.account in treasury", "effect.to in [address('" + thief + "')]",
 	} {

@@ -39,6 +39,7 @@ func TestWrongValues(t *testing.T) {
 		"limit that counts none":  {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: key}\nrules:\n  - {name: a, allow: call, limit: d}\n", "this rule has none of them"},
 		"limit of another chain":  {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: key}\nrules:\n  - {name: a, allow: transfer, on: solana, limit: d}\n", "which does not exist on solana"},
 		"recipient unlisted":      {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: to}\nrules:\n  - {name: a, allow: transfer, when: \"effect.decoded\", limit: d}\n", "a thief can use any number of recipients"},
+		"recipient only tested":   {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: to}\nrules:\n  - {name: a, allow: transfer, when: \"has(effect.to) == true\", limit: d}\n", "a thief can use any number of recipients"},
 		"list twice":              {list(`"` + treasury + `", "` + strings.ToLower(treasury) + `"`), "is in this list twice"},
 		"list empty":              {list(""), "list t is empty"},
 		"address empty":           {list(`""`), "not an address"},

@@ -191,7 +191,7 @@ func restrictsRecipient(e ast.Expr) bool {
 	case "_&&_":
 		return restrictsRecipient(args[0]) || restrictsRecipient(args[1])
 	case "@in", "_==_":
-		return syntax.Path(args[0]) == "effect.to"
+		return syntax.Path(args[0]) == "effect.to" && !args[0].AsSelect().IsTestOnly() // has(effect.to)
 	}
 	return false
 }
