@@ -154,13 +154,6 @@ func (s *supposition) equal(a, b ast.Expr) bool {
 	return left == right || s.outcome(left+" == "+right, yes, no) == yes
 }
 
-func kindTexts(kinds []chains.Kind) (texts []string) {
-	for _, kind := range kinds {
-		texts = append(texts, string(kind))
-	}
-	return texts
-}
-
 // less supposes whether a value is below another. Nothing is below zero.
 func (s *supposition) less(a, b ast.Expr) bool {
 	left, right := s.text(a), s.text(b)

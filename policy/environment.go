@@ -226,29 +226,16 @@ func failure[T any](parse func(string) (T, error)) func(string) error {
 // types.Provider and types.Adapter.
 type provider struct {
 	types.Adapter
-	kinds  map[string]*types.Type
-	fields map[string]map[string]*types.FieldType
+	kinds   map[string]*types.Type
+	members map[*types.Type]map[string]field
 }
 
 func newProvider(members map[*types.Type]map[string]field) *provider {
-	p := &provider{
-		Adapter: types.DefaultTypeAdapter,
-		kinds:   map[string]*types.Type{},
-		fields:  map[string]map[string]*types.FieldType{},
+	kinds := map[string]*types.Type{amountType.TypeName(): amountType, addressType.TypeName(): addressType}
+	for kind := range members {
+		kinds[kind.TypeName()] = kind
 	}
-	for kind, fields := range members {
-		p.kinds[kind.TypeName()] = kind
-		table := map[string]*types.FieldType{}
-		for name, field := range fields {
-			table[name] = field.fieldType()
-		}
-		p.fields[kind.TypeName()] = table
-	}
-	for _, kind := range []*types.Type{amountType, addressType} {
-		p.kinds[kind.TypeName()] = kind
-		p.fields[kind.TypeName()] = nil
-	}
-	return p
+	return &provider{types.DefaultTypeAdapter, kinds, members}
 }
 
 // NativeToValue implements types.Adapter.
@@ -276,17 +263,14 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 
 // FindStructFieldNames implements types.Provider.
 func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
-	fields, ok := p.fields[name]
-	if !ok {
-		return nil, false
-	}
-	return sortedKeys(fields), true
+	kind, ok := p.kinds[name]
+	return sortedKeys(p.members[kind]), ok
 }
 
 // FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
-	field, ok := p.fields[kind][name]
-	return field, ok
+	field, ok := p.members[p.kinds[kind]][name]
+	return field.fieldType(), ok
 }
 
 // NewValue implements types.Provider. Expressions cannot create objects.

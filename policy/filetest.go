@@ -145,7 +145,7 @@ func (f *fileTests) readSpent(t *fileTest, n source.Node) {
 	}
 }
 
-// runTests runs the file's own tests. A test that fails is a problem of the file.
+// run runs the file's own tests. A test that fails is a problem of the file.
 func (f *fileTests) run(j *judge) {
 	for _, test := range f.list {
 		request, err := f.request(test)

@@ -122,11 +122,3 @@ func (l *language) closedValues(of *types.Type, name string) []string {
 	}
 	return nil
 }
-
-func kindNames() []string {
-	var names []string
-	for _, kind := range chains.Kinds() {
-		names = append(names, string(kind))
-	}
-	return names
-}

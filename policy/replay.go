@@ -181,7 +181,15 @@ func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	if r.Before != OutcomeAllowed || r.After != OutcomeAllowed {
 		return
 	}
-	before, after := recordedCharges(record.Decision.Charges), decidedCharges(decision.Charges)
+	var before, after []string
+	for _, charge := range record.Decision.Charges {
+		before = append(before, chargeText(charge.Limit, charge.Amount, charge.Max, charge.Window))
+	}
+	for _, charge := range decision.Charges {
+		after = append(after, chargeText(charge.Limit, charge.Amount, charge.Max, charge.Window))
+	}
+	slices.Sort(before)
+	slices.Sort(after)
 	if !slices.Equal(before, after) {
 		r.Changes = append(r.Changes, "limits: "+joinOrNone(before)+" → "+joinOrNone(after))
 	}
@@ -194,24 +202,9 @@ func joinOrNone(charges []string) string {
 	return strings.Join(charges, ", ")
 }
 
-func recordedCharges(charges []activity.Charge) []string {
-	texts := make([]string, len(charges))
-	for i := range charges {
-		c := &charges[i]
-		texts[i] = fmt.Sprintf("%s %v of %v in %v", c.Limit, c.Amount, c.Max, c.Window)
-	}
-	slices.Sort(texts)
-	return texts
-}
-
-func decidedCharges(charges []store.Charge) []string {
-	recorded := make([]activity.Charge, len(charges))
-	for i, charge := range charges {
-		recorded[i] = activity.Charge{
-			Limit: charge.Limit, Amount: charge.Amount, Max: charge.Max, Window: charge.Window,
-		}
-	}
-	return recordedCharges(recorded)
+// chargeText says what a charge counts, for a comparison of the recorded ones with those of a file.
+func chargeText(limit string, amount, most *big.Int, window time.Duration) string {
+	return fmt.Sprintf("%s %v of %v in %v", limit, amount, most, window)
 }
 
 // charged returns charges with what their limits have counted.

@@ -149,12 +149,17 @@ func kindsText(kinds []chains.Kind) string {
 	if len(kinds) == 0 {
 		return "request"
 	}
-	var names []string
-	for _, kind := range kinds {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(kindTexts(kinds), ", ")
 }
+
+func kindTexts(kinds []chains.Kind) (texts []string) {
+	for _, kind := range kinds {
+		texts = append(texts, string(kind))
+	}
+	return texts
+}
+
+func kindNames() []string { return kindTexts(chains.Kinds()) }
 
 // isReceive reports whether a text is the kind of effect that no rule covers. The conditions of
 // allows that do not mention it do not see what is received.
