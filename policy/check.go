@@ -138,7 +138,8 @@ func (c checks) whole() (cost uint64) {
 	}
 	if worst := cost * chains.MaxEffects; worst > maxFileCost {
 		c.problems.Add(source.FileStart, "",
-			"the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
+			"the conditions of this file cost up to %d steps for one request, at most %d are allowed",
+			worst, maxFileCost)
 	}
 	c.checkUnused()
 	c.checkLists()

@@ -28,8 +28,8 @@ func (d *draft) checkAmounts(r *rule, n source.Node) {
 	k.walk(r.when.checked.Expr())
 	for _, path := range sortedKeys(k.units) {
 		if namespaces := sortedKeys(k.units[path]); len(namespaces) > 1 {
-			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is an "+
-				"error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
+			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is "+
+				"an error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
 		}
 	}
 	k.checkCoin()
@@ -151,8 +151,8 @@ func (k *comparisons) checkCoin() {
 	}
 	for _, name := range sortedKeys(k.words.units) {
 		if unit := k.words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
-			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: "+
-				"name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
+			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows "+
+				"nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}
 	}
 }

@@ -142,7 +142,8 @@ func (c *cover) denies(r *rule, effect *effectView, payload string) error {
 	denial := &Denial{Rule: r.name, Effect: indexOf(effect), Cause: err}
 	switch {
 	case err != nil:
-		denial.Text = fmt.Sprintf("rule %s could not be decided for %s, which denies: %v", r.name, describe(effect), err)
+		denial.Text = fmt.Sprintf("rule %s could not be decided for %s, which denies: %v",
+			r.name, describe(effect), err)
 	case match:
 		denial.Text = fmt.Sprintf("rule %s denies %s", r.name, describe(effect))
 	default:

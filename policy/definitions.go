@@ -77,10 +77,12 @@ func (d *definitions) confusable(name string) (like string, ok bool) {
 }
 
 // reservedWords are keywords of CEL, its types, and functions of expressions.
-var reservedWords = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
+var reservedWords = []string{
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
 	"import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
 	"has", "all", "exists", "filter", "size", "contains", "total",
-	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration"}
+	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration",
+}
 
 func (d *definitions) readList(entry source.Entry) {
 	if !d.checkName(entry, "list") {

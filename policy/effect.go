@@ -154,7 +154,8 @@ func (e *effectView) number(name string) ref.Val {
 	}
 	number, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		return types.NewErr("effect.number('%s') is %q, which is no integer of 64 bits", shorten(name), shorten(string(text)))
+		return types.NewErr("effect.number('%s') is %q, which is no integer of 64 bits",
+			shorten(name), shorten(string(text)))
 	}
 	return types.Int(number)
 }

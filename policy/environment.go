@@ -120,15 +120,17 @@ func (l *language) functions() []cel.EnvOption {
 		cel.Function("_+_", cel.Overload("add_amount", pair(amountType), amountType)),
 		literal("address", addressType, func(text string) (ref.Val, error) { return l.words.readAddress(text) }),
 		literal("timestamp", types.TimestampType, parseTimestamp),
-		cel.Function("amount", cel.Overload("amount_asset_string", []*types.Type{assetType, types.StringType}, amountType,
-			cel.BinaryBinding(func(of, text ref.Val) ref.Val { return orError(amountOf(of, text)) }))),
-		cel.Function("total", cel.MemberOverload("request_total_asset", []*types.Type{requestType, assetType}, amountType,
-			cel.BinaryBinding(func(of, a ref.Val) ref.Val { return of.Value().(*evaluation).total(a.(*asset)) }))),
+		cel.Function("amount", cel.Overload("amount_asset_string",
+			[]*types.Type{assetType, types.StringType}, amountType, cel.BinaryBinding(func(of, text ref.Val) ref.Val {
+				return orError(amountOf(of, text))
+			}))),
+		cel.Function("total", cel.MemberOverload("request_total_asset",
+			[]*types.Type{requestType, assetType}, amountType, cel.BinaryBinding(func(of, a ref.Val) ref.Val {
+				return of.Value().(*evaluation).total(a.(*asset))
+			}))),
 		cel.Function("within", ofText("time_within_string", timeType, types.BoolType, within)),
 		cel.Function("arg", ofText("effect_arg_string", effectType, types.StringType, (*effectView).argument),
-			ofText("reading_arg_string", readingType, types.StringType, func(reading *chains.Reading, name string) ref.Val {
-				return argument(reading.Args, "effect.reading", name)
-			})),
+			ofText("reading_arg_string", readingType, types.StringType, argumentOf)),
 		cel.Function("number", ofText("effect_number_string", effectType, types.IntType, (*effectView).number)),
 	}
 	for name := range l.words.units {
@@ -138,11 +140,15 @@ func (l *language) functions() []cel.EnvOption {
 	return options
 }
 
+// argumentOf returns an argument of what a descriptor reads.
+func argumentOf(reading *chains.Reading, name string) ref.Val {
+	return argument(reading.Args, "effect.reading", name)
+}
+
 // ofText declares a function of an object and a text.
 func ofText[T any](id string, of, result *types.Type, get func(of T, text string) ref.Val) cel.FunctionOpt {
-	return cel.MemberOverload(id, []*types.Type{of, types.StringType}, result, cel.BinaryBinding(func(object, text ref.Val) ref.Val {
-		return get(object.Value().(T), string(text.(types.String)))
-	}))
+	binding := func(object, text ref.Val) ref.Val { return get(object.Value().(T), string(text.(types.String))) }
+	return cel.MemberOverload(id, []*types.Type{of, types.StringType}, result, cel.BinaryBinding(binding))
 }
 
 func pair(kind *types.Type) []*types.Type { return []*types.Type{kind, kind} }

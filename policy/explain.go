@@ -88,7 +88,8 @@ func (f *File) ExplainNamed(
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Digest: f.DigestText(), Approvals: missingVotes(&request, decision.Approvals)}
+	x := &Explanation{Decision: expectAllow, Digest: f.DigestText()}
+	x.Approvals = missingVotes(&request, decision.Approvals)
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}

@@ -24,11 +24,13 @@ func (x *Explanation) String() string {
 		x.Effects[i].write(&out)
 	}
 	for _, c := range x.Charges {
-		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n", c.Amount, c.Max, c.Limit, c.Subject, c.replaced())
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n",
+			c.Amount, c.Max, c.Limit, c.Subject, c.replaced())
 	}
 	for i := range x.Approvals {
 		group := &x.Approvals[i]
-		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", counted(group.Count, "approval"), group.Rule, group.Missing)
+		count := counted(group.Count, "approval")
+		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", count, group.Rule, group.Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)

@@ -234,9 +234,9 @@ func Upgrade(name string, content []byte, options Options) string {
 			lines = slices.Insert(lines, at, line)
 		}
 	}
-	return "# Read as " + Schema + ". In it, a request of nothing but change needs an allow like a payment, and one of " +
-		"nothing but a fee a\n# rule with alone: true and a limit: sponsoring, cancelling, claiming. Remove these lines " +
-		"when all below is done.\n" + strings.Join(lines, "")
+	return "# Read as " + Schema + ". In it, a request of nothing but change needs an allow like a payment, " +
+		"and one of nothing but a fee a\n# rule with alone: true and a limit: sponsoring, cancelling, claiming. " +
+		"Remove these lines when all below is done.\n" + strings.Join(lines, "")
 }
 
 // markApprovals marks groups for which the submission no longer is a vote.

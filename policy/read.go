@@ -92,8 +92,8 @@ func (f *reader) readSchema(root, schema source.Node) {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
 	case schema.Text("schema") != Schema:
-		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' shows what "+
-			"to change in an earlier one", shorten(schema.Text("schema")), Schema)
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
+			"shows what to change in an earlier one", shorten(schema.Text("schema")), Schema)
 	}
 }
 
@@ -133,8 +133,8 @@ func (f *reader) readLimit(n source.Node) {
 	default:
 		l.readMax(most)
 		if l.per == "account" && f.words.ofNetwork(l.asset.Chain).Account == nil {
-			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, such as eip155:1: "+
-				"use per: key", l.name)
+			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, "+
+				"such as eip155:1: use per: key", l.name)
 		}
 		if l.nonce {
 			l.checkNonce(f.words, replaces)
@@ -162,6 +162,6 @@ func (l *limit) checkNonce(words *vocabulary, n source.Node) {
 			return
 		}
 	}
-	n.Fail("replaces: nonce needs an asset of a network of which a nonce is one transaction, such as eip155:1: %s is none",
-		l.asset.Chain)
+	n.Fail("replaces: nonce needs an asset of a network of which a nonce is one transaction, such as eip155:1: "+
+		"%s is none", l.asset.Chain)
 }

@@ -96,8 +96,8 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 		case text == "request":
 			r.request = true
 		case text == "transaction":
-			item.Fail("transaction is not a scope: name the kinds of effects, or write request, which judges every activity, " +
-				"including messages and one-time passwords")
+			item.Fail("transaction is not a scope: name the kinds of effects, or write request, which judges " +
+				"every activity, including messages and one-time passwords")
 		case !slices.Contains(kindNames(), text):
 			meant := source.Meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))
 			item.Fail("%s: it is one of %s, or request", meant, strings.Join(kindNames(), ", "))
@@ -242,8 +242,8 @@ func (d *draft) checkAlone(n source.Node, r *rule, groups []access.Group) {
 		}
 	}
 	if len(alone) > 0 {
-		d.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no other: "+
-			"%s can approve alone; omit submitter: counts if that is not intended", strings.Join(alone, ", "))
+		d.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no "+
+			"other: %s can approve alone; omit submitter: counts if that is not intended", strings.Join(alone, ", "))
 	}
 }
 
