@@ -69,9 +69,9 @@ func TestAPIKeyRefused(t *testing.T) {
 // the key only. A second entry of the same name is refused, with the cure.
 func TestSecondKeyOfOneUser(t *testing.T) {
 	s := clitest.NewServed(t)
-	AddUser(t, s, "ci", "old.json")
+	addUser(t, s, "ci", "old.json")
 	l := clitest.NewLive(t, s)
-	AddKey(t, s, filepath.Join(s.Dir, "old.json"), "new.json")
+	addKey(t, s, filepath.Join(s.Dir, "old.json"), "new.json")
 	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 		t.Errorf("%+v", users)
 	}
 	before := l.Current.Load()
-	AddUser(t, s, "ci", "other.json")
+	addUser(t, s, "ci", "other.json")
 	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.Current.Load() != before {
 		t.Errorf("a second entry: %v", err)
 	}

@@ -27,17 +27,17 @@ func TestKilledServer(t *testing.T) {
 	n := s.Start(t, "--admin", "none", "--log-level", "error")
 	for round := range rounds {
 		before := len(all)
-		all = append(all, loadOf(s, t, n, clients, round, clients+rand.IntN(30*clients))...)
+		all = append(all, loadOf(t, s, n, clients, round, clients+rand.IntN(30*clients))...)
 		if status := n.Wait(t); status != -1 {
 			t.Fatalf("round %d: exit status %d, not killed: %s", round, status, n.Log)
 		}
 		n = s.Start(t, "--admin", "none", "--log-level", "error")
 		for _, one := range all[before:] {
-			mustHave(n, t, one)
+			mustHave(t, n, one)
 		}
 	}
 	for range 100 {
-		mustHave(n, t, all[rand.IntN(len(all))])
+		mustHave(t, n, all[rand.IntN(len(all))])
 	}
 	if status := n.End(t, syscall.SIGTERM); status != console.ExitSuccess {
 		t.Errorf("exit status %d: %s", status, n.Log)
@@ -54,7 +54,7 @@ type recorded struct {
 
 // load submits distinct requests from several clients until the server is gone. It is killed
 // after a number of answers, while other requests are in flight.
-func loadOf(s *clitest.Served, t *testing.T, n *clitest.Node, clients, round, answers int) (all []recorded) {
+func loadOf(t *testing.T, s *clitest.Served, n *clitest.Node, clients, round, answers int) (all []recorded) {
 	t.Helper()
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -84,7 +84,7 @@ func loadOf(s *clitest.Served, t *testing.T, n *clitest.Node, clients, round, an
 }
 
 // mustHave queries an activity and sends its request again. Both must get the first answer.
-func mustHave(n *clitest.Node, t *testing.T, one recorded) {
+func mustHave(t *testing.T, n *clitest.Node, one recorded) {
 	t.Helper()
 	query := console.JSONLine(map[string]string{"organizationId": n.By.OrganizationID, "activityId": one.id})
 	for path, body := range map[string][]byte{"query/get_activity": query, "submit/sign_transaction": one.body} {

@@ -24,7 +24,7 @@ func TestServesDamagedStore(t *testing.T) {
 	s := clitest.NewServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.Start(t, "--admin", admin)
-	one := signs(n, t, s, 1)
+	one := signs(t, n, s, 1)
 	if status, body := readyz(t, admin); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -34,7 +34,7 @@ func TestServesDamagedStore(t *testing.T) {
 	for _, ask := range []func() error{
 		func() error { _, err := n.Post(t.Context(), "query/get_activity", query); return err },
 		func() error { _, err := n.Post(t.Context(), "submit/sign_transaction", one.body); return err },
-		func() error { _, err := submits(n, t, s, 2); return err },
+		func() error { _, err := submits(t, n, s, 2); return err },
 	} {
 		if err := ask(); !isUnavailable(err) {
 			t.Errorf("over a damaged file: %v", err)

@@ -109,12 +109,12 @@ var isNone = []string{"there is none", "limits, used codes, live requests, appro
 
 // closedDoors runs every door of a deployment whose store is gone or damaged. Each refuses
 // with all that says lists, and writes nothing.
-func closedDoors(s *clitest.Served, t *testing.T, what string, says ...string) {
+func closedDoors(t *testing.T, s *clitest.Served, what string, says ...string) {
 	t.Helper()
-	closed(s, t, what, doors, says)
+	closed(t, s, what, doors, says)
 }
 
-func closed(s *clitest.Served, t *testing.T, what string, doors map[string][]string, says []string) {
+func closed(t *testing.T, s *clitest.Served, what string, doors map[string][]string, says []string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	request, policy := filepath.Join(s.Dir, "stamped"), filepath.Join(s.Dir, "tried.yaml")
@@ -157,17 +157,17 @@ func TestDoorsBolt(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	closedDoors(s, t, "absent", append(isNone, file+" does not exist")...)
+	closedDoors(t, s, "absent", append(isNone, file+" does not exist")...)
 	for what, content := range map[string][]byte{"empty": {}, "cut off": cutOff(t)} {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		closedDoors(s, t, what, append(isNone, file+" is empty")...)
+		closedDoors(t, s, what, append(isNone, file+" is empty")...)
 	}
 	if err := os.WriteFile(file, cutOff(t)[:5000], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	closedDoors(s, t, "shorter than its pages", file+" is damaged: restore a backup (docs/operations.md#restore)")
+	closedDoors(t, s, "shorter than its pages", file+" is damaged: restore a backup (docs/operations.md#restore)")
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestDoorsBolt(t *testing.T) {
 	}
 	mustStay(t, "a second new store", s.Dir, before)
 	n := s.Start(t, "--admin", "none")
-	signs(n, t, s, 1)
+	signs(t, n, s, 1)
 	out, err = exec.CommandContext(t.Context(), "countersign", "serve", "--new-store", "--check", "--config", s.Config()).CombinedOutput()
 	if err == nil || !bytes.Contains(out, []byte("--new-store")) {
 		t.Errorf("a new store beside a server: %v: %s", err, out)
@@ -204,14 +204,14 @@ func TestDoorsPostgres(t *testing.T) {
 		if _, err := connection.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
-		closedDoors(s, t, what, append(isNone, "schema public of database postgres has no tables of countersign")...)
+		closedDoors(t, s, what, append(isNone, "schema public of database postgres has no tables of countersign")...)
 		tables := 0
 		if err := connection.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'countersign_%' AND relname <> 'countersign_schema'`).Scan(&tables); err != nil || tables > 0 {
 			t.Errorf("%s: %d tables were made, %v", what, tables, err)
 		}
 	}
 	n := s.Start(t, "--admin", "none", "--new-store")
-	signs(n, t, s, 1)
+	signs(t, n, s, 1)
 	if status := n.End(t, syscall.SIGTERM); status != console.ExitSuccess {
 		t.Errorf("exit status %d: %s", status, n.Log)
 	}
@@ -228,12 +228,12 @@ func TestDoorsPostgres(t *testing.T) {
 	}
 	others := maps.Clone(doors)
 	delete(others, "backup") // the keys can be backed up whatever has become of the database
-	closed(s, t, "a table dropped", others, []string{"schema public of database postgres has lost countersign_ledgers: restore a backup"})
+	closed(t, s, "a table dropped", others, []string{"schema public of database postgres has lost countersign_ledgers: restore a backup"})
 	if _, err := connection.Exec(t.Context(), "CREATE DATABASE other"); err != nil {
 		t.Fatal(err)
 	}
 	s.Edit(t, "postgres:///postgres", "postgres:///other")
-	closedDoors(s, t, "another database", append(isNone, "schema public of database other has no tables of countersign")...)
+	closedDoors(t, s, "another database", append(isNone, "schema public of database other has no tables of countersign")...)
 	mustRefuse("a new store in another database")
 }
 

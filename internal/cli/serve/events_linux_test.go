@@ -77,12 +77,12 @@ func TestServeEvents(t *testing.T) {
 				s.StoreAt(t, "postgres:///postgres?user=postgres&host="+folder)
 				passes = func() { endLease(t, dsn) }
 			}
-			tellTo(s, t, e)
+			tellTo(t, s, e)
 			var want []string
 			for round := range 3 {
 				n := s.Start(t)
 				for i := range 5 {
-					want = append(want, signs(n, t, s, 10*round+i).id)
+					want = append(want, signs(t, n, s, 10*round+i).id)
 				}
 				if round < 2 {
 					n.End(t, syscall.SIGKILL)
@@ -116,7 +116,7 @@ func endLease(t *testing.T, dsn string) {
 }
 
 // tellTo configures an endpoint of events.
-func tellTo(s *clitest.Served, t *testing.T, e *endpoint) {
+func tellTo(t *testing.T, s *clitest.Served, e *endpoint) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(s.Dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestEventsTail(t *testing.T) {
 	s.Edit(t, "store:", "events: {}\nstore:")
 	admin := testenv.FreeAddress(t)
 	n := s.Start(t, "--admin", admin)
-	one := signs(n, t, s, 1)
+	one := signs(t, n, s, 1)
 	line := string(s.Run(t, "events", "tail", "--once", "--url", "http://"+admin))
 	var event activity.Event
 	if err := json.Unmarshal([]byte(line), &event); err != nil || event.Type != activity.EventCompleted || event.Data.ActivityID != one.id || len(event.Data.Sentences) == 0 {

@@ -58,9 +58,9 @@ func TestFirstDay(t *testing.T) {
 	testenv.Node(t, "clients.mjs") // skips before the set-up
 	s := clitest.NewServed(t)
 	path := func(name string) string { return filepath.Join(s.Dir, name) }
-	AddUser(t, s, "ada", "ada.json")
-	AddUser(t, s, "ci", "ci-old.json")
-	AddUser(t, s, "bo", "bo.json", "--tag", "finance", "--votes")
+	addUser(t, s, "ada", "ada.json")
+	addUser(t, s, "ci", "ci-old.json")
+	addUser(t, s, "bo", "bo.json", "--tag", "finance", "--votes")
 	clitest.WritePrivate(t, path("policy.yaml"), firstPolicy)
 	s.Edit(t, "    name: Example\n", "    name: Example\n    policy: policy.yaml\n")
 	trusted := &certificates{pool: x509.NewCertPool()}
@@ -80,8 +80,8 @@ func TestFirstDay(t *testing.T) {
 	ci := &load{t: t, s: s, by: trusted.client(t, url, path("ci-old.json"))}
 	ci.start(4)
 	ci.more(8)
-	AddKey(t, s, path("ci-old.json"), "ci-new.json")
-	reloads(n, t)
+	addKey(t, s, path("ci-old.json"), "ci-new.json")
+	reloads(t, n)
 	next := trusted.client(t, url, path("ci-new.json"))
 	testenv.Await(t, "the new key", func() bool { _, err := next.WhoAmI(t.Context()); return err == nil })
 	old := ci.use(next)
@@ -89,7 +89,7 @@ func TestFirstDay(t *testing.T) {
 	removeKey(t, s, path("ci-old.json"))
 	renewed := clitest.WriteCertificate(t, s.Dir)
 	trusted.add(renewed)
-	reloads(n, t)
+	reloads(t, n)
 	testenv.Await(t, "the end of the old key", func() bool { _, err := old.WhoAmI(t.Context()); return err != nil })
 	testenv.Await(t, "the new certificate", func() bool { return trusted.served(t, url).Equal(renewed) })
 	public = newSDK(t, s, url, path("cert.pem"))
@@ -195,14 +195,14 @@ func logsAgree(t *testing.T, server, restored *clitest.Served) {
 }
 
 // addUser creates an API key and adds its user to the configuration.
-func AddUser(t *testing.T, s *clitest.Served, name, file string, flags ...string) {
+func addUser(t *testing.T, s *clitest.Served, name, file string, flags ...string) {
 	t.Helper()
 	lines := s.Run(t, append([]string{"apikey", "new", "--name", name, "--org", s.By.OrganizationID, "--out", filepath.Join(s.Dir, file)}, flags...)...)
 	s.Edit(t, "    users:\n", "    users:\n"+string(lines))
 }
 
 // addKey creates another API key for a user who has one.
-func AddKey(t *testing.T, s *clitest.Served, has, file string) {
+func addKey(t *testing.T, s *clitest.Served, has, file string) {
 	t.Helper()
 	added := s.Run(t, "apikey", "new", "--name", "ci", "--config", s.Config(), "--out", filepath.Join(s.Dir, file))
 	editKey(t, s, has, func(line string) string { return line + string(added) })
@@ -371,7 +371,7 @@ func (l *load) stop() {
 }
 
 // reloads makes the server re-read its configuration.
-func reloads(n *clitest.Node, t *testing.T) {
+func reloads(t *testing.T, n *clitest.Node) {
 	t.Helper()
 	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)

@@ -49,10 +49,10 @@ func servesThroughFullDisk(t *testing.T, s *clitest.Served, disk *testenv.Disk, 
 	admin := testenv.FreeAddress(t)
 	n := s.Start(t, "--admin", admin)
 	ready := func() (status int, body string) { return clitest.Get(t, "http://"+admin+"/readyz") }
-	answered := []recorded{signs(n, t, s, 0)}
+	answered := []recorded{signs(t, n, s, 0)}
 	prepare()
 	disk.Fill()
-	refused, more := untilRefused(n, t, s)
+	refused, more := untilRefused(t, n, s)
 	answered = append(answered, more...)
 	for range 3 {
 		if status, body := ready(); status != http.StatusServiceUnavailable || !strings.Contains(strings.ToLower(body), "no space left on device") {
@@ -68,16 +68,16 @@ func servesThroughFullDisk(t *testing.T, s *clitest.Served, disk *testenv.Disk, 
 		t.Errorf("again with a full disk: %v", err)
 	}
 	for _, one := range answered {
-		mustHave(n, t, one)
+		mustHave(t, n, one)
 	}
 	disk.Empty()
 	testenv.Await(t, "/readyz once the disk has room", func() bool { status, _ := ready(); return status == http.StatusOK })
 	if _, err := n.Post(t.Context(), "submit/sign_transaction", refused); err != nil {
 		t.Errorf("what was refused, once the disk has room: %v", err)
 	}
-	answered = append(answered, signs(n, t, s, mostOnFullDisk))
+	answered = append(answered, signs(t, n, s, mostOnFullDisk))
 	for _, one := range answered {
-		mustHave(n, t, one)
+		mustHave(t, n, one)
 	}
 	if status := n.End(t, syscall.SIGTERM); status != console.ExitSuccess {
 		t.Errorf("exit status %d: %s", status, n.Log)
@@ -93,10 +93,10 @@ const mostOnFullDisk = 5000
 
 // untilRefused submits requests until one is refused for lack of room. It returns that
 // request and the ones that succeeded.
-func untilRefused(n *clitest.Node, t *testing.T, s *clitest.Served) (refused []byte, answered []recorded) {
+func untilRefused(t *testing.T, n *clitest.Node, s *clitest.Served) (refused []byte, answered []recorded) {
 	t.Helper()
 	for number := 1; number < mostOnFullDisk; number++ {
-		one, err := submits(n, t, s, number)
+		one, err := submits(t, n, s, number)
 		if isUnavailable(err) {
 			return one.body, answered
 		}

@@ -125,7 +125,7 @@ func TestFloodsOfStrangers(t *testing.T) {
 	honest := trusted.client(t, "https://"+address, filepath.Join(s.Dir, setup.APIKeyName))
 	second := &http.Client{Timeout: testenv.Patience, Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: trusted.config(), DisableKeepAlives: true}}
 	for _, flood := range floods {
-		peak := resident(n, t)
+		peak := resident(t, n)
 		sent := make(chan *tls.Conn)
 		const connections = 200
 		for range connections {
@@ -136,7 +136,7 @@ func TestFloodsOfStrangers(t *testing.T) {
 			if conn := <-sent; conn != nil {
 				open = append(open, conn)
 			}
-			peak = max(peak, resident(n, t))
+			peak = max(peak, resident(t, n))
 		}
 		if len(open) < connections/2 {
 			t.Fatalf("%s: %d of %d connections", flood.name, len(open), connections)
@@ -153,7 +153,7 @@ func TestFloodsOfStrangers(t *testing.T) {
 					t.Errorf("%s: %s %s", flood.name, response.Proto, response.Status)
 				}
 			}
-			peak = max(peak, resident(n, t))
+			peak = max(peak, resident(t, n))
 		}
 		for _, conn := range open {
 			_ = conn.Close()

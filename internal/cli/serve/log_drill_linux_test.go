@@ -43,7 +43,7 @@ func (d *drill) load(n *clitest.Node, count int) (answered []recorded) {
 	d.t.Helper()
 	for range count {
 		d.number++
-		answered = append(answered, signs(n, d.t, d.Served, d.number))
+		answered = append(answered, signs(d.t, n, d.Served, d.number))
 	}
 	return answered
 }
@@ -97,7 +97,7 @@ func (d *drill) reopened(nodes ...*clitest.Node) {
 			}
 		}
 		for _, one := range d.kept {
-			mustHave(n, d.t, one)
+			mustHave(d.t, n, one)
 		}
 		for _, body := range d.refused {
 			if reason, _ := d.reasonOf(n, body); reason != activity.ReasonInvalidTime {
@@ -185,7 +185,7 @@ func onBothStores(t *testing.T, do func(t *testing.T, d *drill, at storePlace)) 
 			do(t, d, storePlace{
 				save: func() func() {
 					older := contentOf(t, file)
-					return func() { writes(d.Served, t, file, older) }
+					return func() { writes(t, d.Served, file, older) }
 				},
 				empty: func() {
 					if err := os.Remove(file); err != nil {
@@ -322,7 +322,7 @@ func TestLogDrillKilled(t *testing.T) {
 		}
 		n := d.Start(t, "--admin", "none")
 		for _, one := range d.kept {
-			mustHave(n, t, one)
+			mustHave(t, n, one)
 		}
 		d.ends(n, syscall.SIGTERM)
 		d.verified(0)
@@ -342,11 +342,11 @@ func TestLogDrillOrganizations(t *testing.T) {
 
 		both := contentOf(t, d.Config())
 		alone, _, _ := bytes.Cut(both, []byte("  - id: \""+second.By.OrganizationID))
-		writes(d.Served, t, d.Config(), alone)
+		writes(t, d.Served, d.Config(), alone)
 		n = d.Start(t, "--admin", admin)
 		d.kept = append(d.kept, d.load(n, 1)...)
 		d.ends(n, syscall.SIGTERM)
-		writes(d.Served, t, d.Config(), both)
+		writes(t, d.Served, d.Config(), both)
 		n = d.Start(t, "--admin", admin)
 		second.kept = append(second.kept, second.load(asOrganization(n, second), 1)...)
 		if status, body := readyz(t, admin); status != http.StatusOK || body != `{"status":"ready"}` {
@@ -374,7 +374,7 @@ func TestLogDrillOrganizations(t *testing.T) {
 	})
 }
 
-func writes(s *clitest.Served, t *testing.T, path string, content []byte) {
+func writes(t *testing.T, s *clitest.Served, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -395,7 +395,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 	_, organization, _ := bytes.Cut(contentOf(t, second.Config()), []byte("organizations:\n"))
 	organization, _, _ = bytes.Cut(organization, []byte("otp:\n"))
 	whole, _, _ := bytes.Cut(contentOf(t, d.Config()), []byte("otp:\n"))
-	writes(d.Served, t, d.Config(), append(bytes.Clone(whole), organization...))
+	writes(t, d.Served, d.Config(), append(bytes.Clone(whole), organization...))
 	var key show.KeyLine
 	line := d.Run(t, "keys", "generate", "--config", d.Config(), "--org", second.By.OrganizationID, "--curve", "CURVE_SECP256K1")
 	if err := json.Unmarshal(line, &key); err != nil {
@@ -449,7 +449,7 @@ func (d *drill) secondNode(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(d.Dir, "other.yaml")
 	content := bytes.Replace(contentOf(t, d.Config()), []byte("keyFile: log.pem"), []byte("keyFile: log.pem, memory: other.memory"), 1)
-	writes(d.Served, t, path, content)
+	writes(t, d.Served, path, content)
 	return path
 }
 

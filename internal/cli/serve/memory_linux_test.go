@@ -27,7 +27,7 @@ const maxResident = 256 << 20
 var residentLine = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
 
 // resident returns how many bytes of anonymous memory the process has.
-func resident(n *clitest.Node, t *testing.T) int {
+func resident(t *testing.T, n *clitest.Node) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.Command.Process.Pid))
 	if err != nil {
@@ -51,7 +51,7 @@ func resident(n *clitest.Node, t *testing.T) int {
 func TestResidentMemory(t *testing.T) {
 	testenv.Slow(t)
 	s := clitest.NewServed(t)
-	keys := manyKeys(s, t, 12)
+	keys := manyKeys(t, s, 12)
 	n := s.Start(t, "--admin", "none", "--log-level", "error")
 	for i := range 100 {
 		body := clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.NthTransaction(i), time.Now())
@@ -60,18 +60,18 @@ func TestResidentMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	peak := resident(n, t)
+	peak := resident(t, n)
 	const rounds, connections = 3, 400
 	for range rounds {
 		list := fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"100"}}`, s.By.OrganizationID)
-		stopped := attack(n, t, keys, "query/list_activities", list, len(list), connections)
+		stopped := attack(t, n, keys, "query/list_activities", list, len(list), connections)
 		for _, conn := range stopped {
 			_, _ = io.ReadFull(conn, make([]byte, 1)) // fails for a connection that was closed
-			peak = max(peak, resident(n, t))
+			peak = max(peak, resident(t, n))
 		}
-		begun := attack(n, t, keys, "submit/sign_transaction", strings.Repeat(" ", 60<<10), 2<<20, connections)
+		begun := attack(t, n, keys, "submit/sign_transaction", strings.Repeat(" ", 60<<10), 2<<20, connections)
 		for _, conn := range append(stopped, begun...) {
-			peak = max(peak, resident(n, t))
+			peak = max(peak, resident(t, n))
 			_ = conn.Close()
 		}
 	}
@@ -82,7 +82,7 @@ func TestResidentMemory(t *testing.T) {
 }
 
 // manyKeys adds users to the configuration and returns their keys.
-func manyKeys(s *clitest.Served, t *testing.T, count int) (keys []*api.Key) {
+func manyKeys(t *testing.T, s *clitest.Served, count int) (keys []*api.Key) {
 	t.Helper()
 	for i := range count {
 		file := filepath.Join(s.Dir, fmt.Sprintf("user-%d.json", i))
@@ -102,7 +102,7 @@ func manyKeys(s *clitest.Served, t *testing.T, count int) (keys []*api.Key) {
 
 // attack opens connections and sends a request on each, stamped with one of the keys, whose body may be longer
 // than what is sent.
-func attack(n *clitest.Node, t *testing.T, keys []*api.Key, path, body string, length, connections int) (open []net.Conn) {
+func attack(t *testing.T, n *clitest.Node, keys []*api.Key, path, body string, length, connections int) (open []net.Conn) {
 	t.Helper()
 	for i := range connections {
 		stamp, err := keys[i%len(keys)].Stamp([]byte(body))

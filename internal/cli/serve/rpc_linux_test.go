@@ -22,7 +22,7 @@ import (
 const rpcToken = "0123456789abcdef0123456789abcdef"
 
 // appendConfig adds a section to the configuration.
-func appendConfig(s *clitest.Served, t *testing.T, section string) {
+func appendConfig(t *testing.T, s *clitest.Served, section string) {
 	t.Helper()
 	content, err := os.ReadFile(s.Config())
 	if err != nil {
@@ -63,7 +63,7 @@ func TestServeRPC(t *testing.T) {
 	address, socket := testenv.FreeAddress(t), filepath.Join(s.Dir, "rpc.sock")
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "token"), rpcToken+"\n")
 	token := "\n    - {user: admin, tokenFile: token}"
-	appendConfig(s, t, fmt.Sprintf("rpc:\n  listen: %s\n  socket: rpc.sock\n  chainId: 1\n  users:\n    - {user: admin, uid: %d, tokenFile: token2}%s\n", address, os.Getuid(), ""))
+	appendConfig(t, s, fmt.Sprintf("rpc:\n  listen: %s\n  socket: rpc.sock\n  chainId: 1\n  users:\n    - {user: admin, uid: %d, tokenFile: token2}%s\n", address, os.Getuid(), ""))
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "token2"), rpcToken+"2\n")
 	s.Edit(t, ", tokenFile: token2}", "}"+token+"\n    - {user: admin, tokenFile: token2}")
 	n := s.Start(t, "--admin", "none")
@@ -90,7 +90,7 @@ func TestServeRPC(t *testing.T) {
 		}
 	}
 	s.Edit(t, token, "")
-	reloads(n, t)
+	reloads(t, n)
 	testenv.Await(t, "the token is refused", func() bool {
 		status, _ := overHTTP(t, address, rpcToken, body)
 		return status == http.StatusUnauthorized
@@ -124,7 +124,7 @@ func TestServeRPCRefused(t *testing.T) {
 		"rpc: {listen: \"127.0.0.1:0\", tls: {certFile: a}, users: [{user: admin, tokenFile: proof.pem}]}": "both certFile and keyFile",
 	} {
 		s := clitest.NewServed(t)
-		appendConfig(s, t, section+"\n")
+		appendConfig(t, s, section+"\n")
 		for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--admin", "none"}} {
 			out, err := exec.CommandContext(t.Context(), "countersign", append([]string{"serve", "--config", s.Config()}, args...)...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), problem) {

@@ -68,7 +68,7 @@ func TestRPCReload(t *testing.T) {
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "clients.pem"), authority)
 	address := testenv.FreeAddress(t)
 	const mine = "[{dnsName: batcher.example}]"
-	appendConfig(s, t, fmt.Sprintf("rpc:\n  listen: %s\n  socket: rpc.sock\n  chainId: 10\n  tls: {certFile: cert.pem, keyFile: key.pem, clientCAFile: clients.pem}\n  users:\n    - {user: admin, certificates: %s, uid: %d}\n",
+	appendConfig(t, s, fmt.Sprintf("rpc:\n  listen: %s\n  socket: rpc.sock\n  chainId: 10\n  tls: {certFile: cert.pem, keyFile: key.pem, clientCAFile: clients.pem}\n  users:\n    - {user: admin, certificates: %s, uid: %d}\n",
 		address, mine, os.Getuid()))
 	n := s.Start(t, "--admin", "none")
 	roots := x509.NewCertPool()
@@ -132,7 +132,7 @@ func TestRPCReload(t *testing.T) {
 	} {
 		clitest.WritePrivate(t, filepath.Join(s.Dir, "clients.pem"), step.authority)
 		clitest.WritePrivate(t, s.Config(), step.config)
-		reloads(n, t)
+		reloads(t, n)
 		testenv.Await(t, step.what, func() bool { return overTLS() == step.tls && overSocket() == step.socket })
 	}
 	// No session is resumed: the chain would not be seen again.
@@ -150,7 +150,7 @@ func TestRPCReload(t *testing.T) {
 	}
 	// A new certificate is for new connections.
 	next := clitest.WriteCertificate(t, s.Dir)
-	reloads(n, t)
+	reloads(t, n)
 	testenv.Await(t, "the new certificate is served", func() bool {
 		other, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{client}})
 		if err != nil {

@@ -39,7 +39,7 @@ func TestUnusedCodeLeaksNowhere(t *testing.T) {
 	if !strings.Contains(seen["log"], "init_otp_auth") || !strings.Contains(seen["metrics"], "init_otp_auth") {
 		t.Errorf("the log or the metrics do not show the requests:\n%s\n%s", seen["log"], seen["metrics"])
 	}
-	readFiles(s, t, seen)
+	readFiles(t, s, seen)
 	for place, text := range seen {
 		for _, form := range []string{code, strings.ToLower(code), hex.EncodeToString([]byte(code))} {
 			if strings.Contains(text, form) {
@@ -51,7 +51,7 @@ func TestUnusedCodeLeaksNowhere(t *testing.T) {
 
 // readFiles adds all files of the deployment except the outbox. The store must be among
 // them.
-func readFiles(s *clitest.Served, t *testing.T, into map[string]string) {
+func readFiles(t *testing.T, s *clitest.Served, into map[string]string) {
 	t.Helper()
 	store := false
 	err := fs.WalkDir(os.DirFS(s.Dir), ".", func(path string, entry fs.DirEntry, err error) error {

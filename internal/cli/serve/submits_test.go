@@ -12,16 +12,16 @@ import (
 )
 
 // signs submits request number number, which must succeed.
-func signs(n *clitest.Node, t *testing.T, s *clitest.Served, number int) recorded {
+func signs(t *testing.T, n *clitest.Node, s *clitest.Served, number int) recorded {
 	t.Helper()
-	one, err := submits(n, t, s, number)
+	one, err := submits(t, n, s, number)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return one
 }
 
-func submits(n *clitest.Node, t *testing.T, s *clitest.Served, number int) (recorded, error) {
+func submits(t *testing.T, n *clitest.Node, s *clitest.Served, number int) (recorded, error) {
 	t.Helper()
 	body := clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.NthTransaction(number), time.Now())
 	answer, err := n.Post(t.Context(), "submit/sign_transaction", body)

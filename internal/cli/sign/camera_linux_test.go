@@ -67,14 +67,14 @@ func TestCamera(t *testing.T) {
 		number++
 		read := readers[number%len(readers)]
 		body := fmt.Sprintf("body%d.json", number)
-		t.Run(name, func(t *testing.T) { loop(s, t, c, keys[c.chain.Curve], body, read) })
+		t.Run(name, func(t *testing.T) { loop(t, s, c, keys[c.chain.Curve], body, read) })
 	}
-	t.Run("message", func(t *testing.T) { messageLoop(s, t, keys[keystore.CurveSecp256k1], readers) })
+	t.Run("message", func(t *testing.T) { messageLoop(t, s, keys[keystore.CurveSecp256k1], readers) })
 }
 
 // messageLoop takes another wallet's typed data across the air gap, and the signature back.
 // go-ethereum recovers the key.
-func messageLoop(s *clitest.Session, t *testing.T, key show.KeyLine, readers []pictureReader) {
+func messageLoop(t *testing.T, s *clitest.Session, key show.KeyLine, readers []pictureReader) {
 	public, err := crypto.DecompressPubkey(clitest.MustHex(t, key.PublicKey))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func messageLoop(s *clitest.Session, t *testing.T, key show.KeyLine, readers []p
 		}
 		photograph(t, filepath.Join(asked, fmt.Sprintf("%04d.png", i)), modulesOf(strings.Join(code.Lines(), "\n")), float64(i%5-2))
 	}
-	answered := drawn(s, t, readers[0](asked), true, "sign", "--config", "offline/countersign.yaml", "--allow", "all", "--scan", "--qr")
+	answered := drawn(t, s, readers[0](asked), true, "sign", "--config", "offline/countersign.yaml", "--allow", "all", "--scan", "--qr")
 	signature := signatureIn(t, string(readers[1](answered)), ur.TypeEthSignature, 65)
 	signature[64] -= 27
 	recovered, err := crypto.SigToPub(typedDigest(t, typedText), signature)
@@ -107,7 +107,7 @@ func messageLoop(s *clitest.Session, t *testing.T, key show.KeyLine, readers []p
 type pictureReader func(dir string) []byte
 
 // loop takes one transaction there and back.
-func loop(s *clitest.Session, t *testing.T, c cameraCase, key show.KeyLine, body string, read pictureReader) {
+func loop(t *testing.T, s *clitest.Session, c cameraCase, key show.KeyLine, body string, read pictureReader) {
 	public, err := keystore.ParsePublicKey(c.chain.Curve, clitest.MustHex(t, key.PublicKey))
 	if err != nil {
 		t.Fatal(err)
@@ -116,9 +116,9 @@ func loop(s *clitest.Session, t *testing.T, c cameraCase, key show.KeyLine, body
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := drawn(s, t, []byte(unsigned), false, "request", "--type", string(c.chain.Kind), "--sign-with", key.PrivateKeyID,
+	asked := drawn(t, s, []byte(unsigned), false, "request", "--type", string(c.chain.Kind), "--sign-with", key.PrivateKeyID,
 		"--api-key", "online/api-key.json", "--body", body, "--qr", "--fps", "30")
-	answered := drawn(s, t, read(asked), true, "sign", "--config", "offline/countersign.yaml", "--scan", "--qr", "--fps", "30")
+	answered := drawn(t, s, read(asked), true, "sign", "--config", "offline/countersign.yaml", "--scan", "--qr", "--fps", "30")
 	signed := body + ".signed"
 	stdout := s.Must(read(answered), "verify", "--proof-key", "offline/proof-public.pem", "--body", body, "--scan", "--signed", signed)
 	if want := `{"checked":["body","status","proof","result","summary"],"skipped":[]}`; strings.TrimSpace(string(stdout)) != want {
@@ -162,18 +162,18 @@ func manyOutputs(owner keystore.PublicKey) (string, error) {
 
 // drawn runs a command that draws codes at a terminal, confirms if it asks, and returns a
 // directory with damaged pictures of the codes, of which every second one is lost.
-func drawn(s *clitest.Session, t *testing.T, stdin []byte, asks bool, args ...string) string {
+func drawn(t *testing.T, s *clitest.Session, stdin []byte, asks bool, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "countersign", args...)
 	command.Dir = s.Dir
 	command.Stdin = bytes.NewReader(stdin)
 	var stderr clitest.Printed
 	command.Stderr = &stderr
-	return pictures(s, t, clitest.Sit(t, command), &stderr, asks)
+	return pictures(t, s, clitest.Sit(t, command), &stderr, asks)
 }
 
 // pictures returns a directory with a camera's pictures of the codes that a command draws.
-func pictures(s *clitest.Session, t *testing.T, p *clitest.Person, stderr fmt.Stringer, asks bool) string {
+func pictures(t *testing.T, s *clitest.Session, p *clitest.Person, stderr fmt.Stringer, asks bool) string {
 	t.Helper()
 	if asks {
 		p.Sees("? [y/N] ")

@@ -32,7 +32,7 @@ func TestWindows(t *testing.T) {
 				return
 			}
 			collector := ur.NewCollector(ur.TypeRequest)
-			for code := range bytes.Lines(gozxing(s, pictures(s, t, p, &stderr, false))) {
+			for code := range bytes.Lines(gozxing(s, pictures(t, s, p, &stderr, false))) {
 				if err := collector.Add(string(bytes.TrimSpace(code))); err != nil {
 					t.Fatal(err)
 				}

@@ -30,7 +30,7 @@ const oneEther = "02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5ba
 func TestCameraPicture(t *testing.T) {
 	testenv.Slow(t)
 	s := &clitest.Session{T: t, Dir: t.TempDir()}
-	drawn := recordPlay(s, t)
+	drawn := recordPlay(t, s)
 	if os.Getenv("COUNTERSIGN_UPDATE") != "" {
 		if err := os.WriteFile(cameraPicture, drawn, 0o644); err != nil {
 			t.Fatal(err)
@@ -47,18 +47,18 @@ func TestCameraPicture(t *testing.T) {
 				i+1, cameraPicture, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 		}
 	}
-	request, err := ur.DecodeRequest(filmed(s, t, content, "request", ur.TypeRequest))
+	request, err := ur.DecodeRequest(filmed(t, s, content, "request", ur.TypeRequest))
 	if err != nil || !bytes.Contains(request.Body, []byte(oneEther)) {
 		t.Fatalf("the picture's request is %s, %v", request.Body, err)
 	}
-	answer, err := ur.DecodeAnswer(filmed(s, t, content, "answer", ur.TypeAnswer))
+	answer, err := ur.DecodeAnswer(filmed(t, s, content, "answer", ur.TypeAnswer))
 	if err != nil || !strings.Contains(hex.EncodeToString(answer.Signed), oneEther[6:len(oneEther)-2]) {
 		t.Errorf("the picture's answer is %x, %v", answer.Signed, err)
 	}
 }
 
 // record runs the session and draws it.
-func recordPlay(s *clitest.Session, t *testing.T) []byte {
+func recordPlay(t *testing.T, s *clitest.Session) []byte {
 	client := s.Must(nil, "init", "--online", "online")
 	s.Write("client.json", client)
 	s.Must(nil, "init", "--offline", "--client", "client.json", "offline")
@@ -67,11 +67,11 @@ func recordPlay(s *clitest.Session, t *testing.T) []byte {
 	var p svgPicture
 	p.lines("\x1b[2m# online: ask, and show the request to the other machine's camera\x1b[0m")
 	p.lines("$ countersign request --type ethereum --sign-with " + clitest.Address[:6] + "… --api-key online/api-key.json \\\n    --body body.json --qr < unsigned.hex")
-	asked := played(s, t, &p, "request", []byte(oneEther), false, "request", "--type", "ethereum", "--sign-with", clitest.Address,
+	asked := played(t, s, &p, "request", []byte(oneEther), false, "request", "--type", "ethereum", "--sign-with", clitest.Address,
 		"--api-key", "online/api-key.json", "--body", "body.json", "--qr", "--fps", "30")
 	p.lines("\n\x1b[2m# offline: film the request, look, say yes, and show the answer\x1b[0m")
 	p.lines("$ zbarcam --raw --nodisplay | countersign sign --config offline/countersign.yaml --scan --qr")
-	answered := played(s, t, &p, "answer", gozxing(s, asked), true, "sign", "--config", "offline/countersign.yaml", "--scan", "--qr", "--fps", "30")
+	answered := played(t, s, &p, "answer", gozxing(s, asked), true, "sign", "--config", "offline/countersign.yaml", "--scan", "--qr", "--fps", "30")
 	p.lines("\n\x1b[2m# online: film the answer, and check it\x1b[0m")
 	p.lines("$ zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json \\\n    --scan --signed signed.hex")
 	stdout := s.Must(gozxing(s, answered), "verify", "--proof-key", "offline/proof-public.pem", "--body", "body.json", "--scan", "--signed", "signed.hex")
@@ -82,7 +82,7 @@ func recordPlay(s *clitest.Session, t *testing.T) []byte {
 
 // played runs a command that draws codes at a terminal, draws the screen, and returns a
 // directory with pictures of the codes.
-func played(s *clitest.Session, t *testing.T, picture *svgPicture, name string, stdin []byte, asks bool, args ...string) string {
+func played(t *testing.T, s *clitest.Session, picture *svgPicture, name string, stdin []byte, asks bool, args ...string) string {
 	t.Helper()
 	command := s.Command(append([]string{"-c", `exec countersign "$@" 2>&3`, "sh"}, args...)...)
 	command.Path, command.Args = clitest.Shell(t), append([]string{"sh"}, command.Args[1:]...)
@@ -171,7 +171,7 @@ func svgTexts(picture []byte) (lines []string) {
 }
 
 // filmed reads the codes with a name from a picture, and returns their message.
-func filmed(s *clitest.Session, t *testing.T, picture []byte, name, kind string) ur.Message {
+func filmed(t *testing.T, s *clitest.Session, picture []byte, name, kind string) ur.Message {
 	t.Helper()
 	_, group, _ := bytes.Cut(picture, []byte("<style>@keyframes "+name))
 	group, _, _ = bytes.Cut(group, []byte("</g>"))

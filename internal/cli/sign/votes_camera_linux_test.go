@@ -26,11 +26,11 @@ func TestCameraVotes(t *testing.T) {
 	zbar := testenv.Tool(t, "zbarimg")
 	q := newQuorum(t)
 	readers := map[string]pictureReader{"ann": func(dir string) []byte { return zbarRead(q.Session, zbar, dir) }, "ben": clitest.StartWallets(t).JsQR}
-	asked := gozxing(q.Session, drawn(q.Session, t, []byte(clitest.Unsigned), false, "request", "--type", "ethereum", "--sign-with", clitest.Address,
+	asked := gozxing(q.Session, drawn(t, q.Session, []byte(clitest.Unsigned), false, "request", "--type", "ethereum", "--sign-with", clitest.Address,
 		"--api-key", "made/api-key.json", "--body", "body.json", "--qr", "--fps", "30"))
 	votes := map[string][]byte{}
 	for name, read := range readers {
-		votes[name] = read(drawn(q.Session, t, asked, true, "approve", "--scan", "--api-key", name+".json", "--qr", "--fps", "30"))
+		votes[name] = read(drawn(t, q.Session, asked, true, "approve", "--scan", "--api-key", name+".json", "--qr", "--fps", "30"))
 	}
 
 	q.counts(string(votes["ann"]), "", "pass the request to this command before its votes")
@@ -38,7 +38,7 @@ func TestCameraVotes(t *testing.T) {
 	q.counts(string(votes["ann"]), "n\n", "not counted: the answer was not yes")
 	q.counts(string(votes["ann"]), "y\n", "missing: 1 of 2 votes with tag finance")
 	q.counts(string(votes["ann"]), "y\n", "missing: 1 of 2 votes with tag finance")
-	answer := zbarRead(q.Session, zbar, drawn(q.Session, t, votes["ben"], true, "sign", "--config", "made/countersign.yaml", "--scan", "--qr", "--fps", "30"))
+	answer := zbarRead(q.Session, zbar, drawn(t, q.Session, votes["ben"], true, "sign", "--config", "made/countersign.yaml", "--scan", "--qr", "--fps", "30"))
 
 	collector := ur.NewCollector(ur.TypeAnswer)
 	for code := range strings.FieldsSeq(string(answer)) {
