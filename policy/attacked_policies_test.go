@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/testkit/engines"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
@@ -39,7 +39,7 @@ func TestAttackedPolicies(t *testing.T) {
 	if err := json.Unmarshal(content, &all); err != nil {
 		t.Fatal(err)
 	}
-	samples := engines.SamplePolicies(t)
+	samples := testenv.SamplePolicies(t)
 	for _, one := range all {
 		t.Run(one.Class, func(t *testing.T) {
 			secret, err := hex.DecodeString(one.Secret)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
@@ -59,12 +60,7 @@ func TestStakeEmptiedBeforeItIsOurs(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 
-	document, err := os.ReadFile("../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, sample, _ := strings.Cut(string(document), "### Stake operations\n\n```yaml\n")
-	sample, _, _ = strings.Cut(sample, "```")
+	sample := testenv.SamplePolicies(t)["Stake operations"]
 	engines.WithPolicy(t, strings.ReplaceAll(sample, "Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5NMz", ours))(&config)
 	if engine, err = countersign.New(config); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/tempomodel"
-	"github.com/countersign-dev/countersign/internal/testkit/engines"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
@@ -106,10 +106,10 @@ func sponsoredCalls(sender, sponsor []byte) map[string][]tempomodel.Call {
 	}
 }
 
-// TestSponsorPolicy checks that the policy of docs/sponsor.md pays the fees of what a sender moves
+// TestSponsorPolicy checks that the policy for sponsors pays the fees of what a sender moves
 // by its own right, in both forms of the request, and of nothing that moves what the sponsor has.
 func TestSponsorPolicy(t *testing.T) {
-	file, err := policy.Parse("policy.yaml", []byte(engines.SamplePolicies(t)["A sponsor on Tempo"]), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(testenv.SamplePolicies(t)["A sponsor on Tempo"]), policy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

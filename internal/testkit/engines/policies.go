@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -64,22 +60,4 @@ func (n *Notes) Authorize(context.Context, access.Authorization) error { return 
 func (n *Notes) Decide(_ context.Context, asked access.Authorization) (access.Decision, error) {
 	n.Of = append(n.Of, asked)
 	return access.Decision{Hazards: asked.Hazards}, nil
-}
-
-var sample = regexp.MustCompile("(?s)\n### ([^\n]+)\n[^#]*?```yaml\n(.*?)```")
-
-// SamplePolicies returns the policies of the documentation by their headings.
-func SamplePolicies(t testing.TB) map[string]string {
-	t.Helper()
-	samples := map[string]string{}
-	for _, page := range []string{"policies.md", "sponsor.md", "recipes.md"} {
-		text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range sample.FindAllStringSubmatch(string(text), -1) {
-			samples[found[1]] = found[2]
-		}
-	}
-	return samples
 }
