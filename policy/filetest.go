@@ -23,22 +23,11 @@ import (
 // fileTest is a test of the file: a request and the expected decision.
 type fileTest struct {
 	node        source.Node
+	asked       access.Authorization
 	transaction string
 	kind        string
 	file        string
-	effects     []chains.Effect
 	hasEffects  bool
-	readings    chains.Readings
-	hazards     []chains.Hazard
-	chain       string
-	network     string
-	messages    bool
-	user        access.User
-	key         string
-	wallet      string
-	now         time.Time
-	spent       spentSoFar
-	votes       []string
 	expect      string
 	rule        string
 }
@@ -68,33 +57,56 @@ const (
 )
 
 func (f *fileTests) read(n source.Node) {
-	t := &fileTest{node: n, spent: spentSoFar{}}
+	spent, network, voters := spentSoFar{}, "", []string(nil)
+	t := &fileTest{node: n, asked: access.Authorization{Spent: spent, Intent: activity.SignTransactionIntent{}}}
+	asked := &t.asked
 	n.Fields("a test", map[string]func(source.Node){
 		"transaction": func(n source.Node) { t.transaction = n.Text("transaction") },
 		"type":        func(n source.Node) { t.kind = n.Text("type") },
 		"file":        func(n source.Node) { t.file = n.Text("file") },
 		"effects": func(n source.Node) {
 			t.hasEffects = true
-			t.effects, t.readings = f.readEffects(n)
+			asked.Effects, asked.Readings = f.readEffects(n)
 		},
-		"on":    func(n source.Node) { t.chain = f.words.readChain(n) },
-		"chain": func(n source.Node) { t.network = f.words.readNetwork(n) },
+		"on":    func(n source.Node) { asked.Summary = &chains.Summary{Chain: f.words.readChain(n)} },
+		"chain": func(n source.Node) { network = f.words.readNetwork(n) },
 		"of": func(n source.Node) {
-			if t.messages = n.Text("of") == ofMessages; !t.messages {
+			if asked.Intent = (activity.SignRawPayloadIntent{}); n.Text("of") != ofMessages {
 				n.Fail("of: only messages is supported: effects are those of a transaction otherwise")
 			}
 		},
-		"hazards": func(n source.Node) { t.readHazards(n, f.hazards) },
-		"as":      func(n source.Node) { t.user = f.names.testUser(n, t.user.Tags) },
-		"tags":    func(n source.Node) { t.user.Tags = n.Strings("tags") },
-		"key":     func(n source.Node) { t.key = n.Text("key") },
-		"wallet":  func(n source.Node) { t.wallet = n.Text("wallet") },
-		"at":      func(n source.Node) { t.now = n.Instant("at") },
-		"spent":   func(n source.Node) { f.readSpent(t, n) },
-		"votes":   func(n source.Node) { t.votes = n.Strings("votes") },
-		"expect":  func(n source.Node) { t.expect = n.Text("expect") },
-		"rule":    func(n source.Node) { t.rule = n.Text("rule") },
+		"hazards": func(n source.Node) {
+			for _, name := range readHazards(n, f.hazards) {
+				asked.Hazards = append(asked.Hazards, chains.Hazard{Name: name})
+			}
+		},
+		"as":   func(n source.Node) { asked.User = f.names.testUser(n, asked.User.Tags) },
+		"tags": func(n source.Node) { asked.User.Tags = n.Strings("tags") },
+		"key":  func(n source.Node) { asked.Keys = []access.SigningKey{f.names.testKey(n.Text("key"))} },
+		"wallet": func(n source.Node) {
+			name := n.Text("wallet")
+			asked.Wallet = &access.SigningWallet{ID: name, Name: name}
+		},
+		"at":     func(n source.Node) { asked.Now = n.Instant("at") },
+		"spent":  func(n source.Node) { f.readSpent(spent, n) },
+		"votes":  func(n source.Node) { voters = n.Strings("votes") },
+		"expect": func(n source.Node) { t.expect = n.Text("expect") },
+		"rule":   func(n source.Node) { t.rule = n.Text("rule") },
 	})
+	for _, name := range voters {
+		asked.Votes = append(asked.Votes, access.Vote{User: f.names.voter(name), At: asked.Now})
+	}
+	if _, id, numbered := strings.Cut(network, ":"); numbered && asked.Summary != nil {
+		field := chains.Field{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}
+		asked.Summary.Fields = []chains.Field{field}
+	}
+	f.check(t, network)
+	f.list = append(f.list, t)
+}
+
+// check refuses a test that says too little, or nothing that can be.
+func (f *fileTests) check(t *fileTest, network string) {
+	n := t.node
 	sources, rules := 0, namesOf(f.rules)
 	for _, given := range []bool{t.transaction != "", t.file != "", t.hasEffects} {
 		if given {
@@ -106,16 +118,15 @@ func (f *fileTests) read(n source.Node) {
 		n.Fail("a test expects allow, deny or approvals")
 	case sources != 1:
 		n.Fail("a test has one of transaction, file and effects")
-	case t.network != "" && t.chain == "":
-		n.Fail("chain needs on: the chain that %s is a network of", t.network)
+	case network != "" && t.asked.Summary == nil:
+		n.Fail("chain needs on: the chain that %s is a network of", network)
 	case t.transaction != "" && t.kind == "":
 		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
 	case t.rule != "" && !slices.Contains(rules, t.rule):
 		n.Fail("%s", source.Meant("there is no rule "+shorten(t.rule), t.rule, rules))
-	case t.now.IsZero() && f.usesTime():
+	case t.asked.Now.IsZero() && f.usesTime():
 		n.Fail("a rule depends on the time: set it, such as at: 2026-11-23T09:00:00Z")
 	}
-	f.list = append(f.list, t)
 }
 
 // usesTime reports whether any rule depends on the time.
@@ -123,13 +134,7 @@ func (f *fileTests) usesTime() bool {
 	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.when != nil && r.when.names["time"] })
 }
 
-func (t *fileTest) readHazards(n source.Node, known []string) {
-	for _, name := range readHazards(n, known) {
-		t.hazards = append(t.hazards, chains.Hazard{Name: name})
-	}
-}
-
-func (f *fileTests) readSpent(t *fileTest, n source.Node) {
+func (f *fileTests) readSpent(spent spentSoFar, n source.Node) {
 	for _, member := range n.Pairs("spent") {
 		limit, err := f.limit(member.Name)
 		if err != nil {
@@ -141,27 +146,26 @@ func (f *fileTests) readSpent(t *fileTest, n source.Node) {
 			member.Fail("spent: %v", err)
 			continue
 		}
-		t.spent[member.Name] = value
+		spent[member.Name] = value
 	}
 }
 
 // run runs the file's own tests. A test that fails is a problem of the file.
 func (f *fileTests) run(j *judge) {
 	for _, test := range f.list {
-		request, err := f.request(test)
-		if err != nil {
+		if err := f.inspect(test); err != nil {
 			test.node.Fail("the test cannot be run: %v", err)
 			continue
 		}
-		decision, err := j.cover(context.Background(), request).decide()
-		if problem := test.judge(decision, err, request); problem != "" {
+		decision, err := j.cover(context.Background(), &test.asked).decide()
+		if problem := test.judge(decision, err); problem != "" {
 			test.node.Fail("the test fails: %s", problem)
 		}
 	}
 }
 
 // judge compares a decision with the expected one. It returns the difference, or "".
-func (t *fileTest) judge(decision access.Decision, err error, request *access.Authorization) string {
+func (t *fileTest) judge(decision access.Decision, err error) string {
 	var denial *Denial
 	rules := decision.Rules
 	got := expectAllow
@@ -170,7 +174,7 @@ func (t *fileTest) judge(decision access.Decision, err error, request *access.Au
 		got, rules = expectDeny, []string{denial.Rule}
 	case err != nil:
 		return err.Error()
-	case missingAny(&decision, request):
+	case missingAny(&decision, &t.asked):
 		got = expectApprovals
 	}
 	switch {
@@ -184,39 +188,11 @@ func (t *fileTest) judge(decision access.Decision, err error, request *access.Au
 	return ""
 }
 
-// request returns the request of a test.
-func (f *fileTests) request(test *fileTest) (*access.Authorization, error) {
-	request := &access.Authorization{
-		User: test.user, Now: test.now, Spent: test.spent, Effects: test.effects, Readings: test.readings,
-		Intent: activity.SignTransactionIntent{}, Hazards: test.hazards,
-	}
-	if test.wallet != "" {
-		request.Wallet = &access.SigningWallet{ID: test.wallet, Name: test.wallet}
-	}
-	if test.key != "" {
-		request.Keys = []access.SigningKey{f.names.testKey(test.key)}
-	}
-	if test.chain != "" {
-		request.Summary = &chains.Summary{Chain: test.chain}
-		if _, id, numbered := strings.Cut(test.network, ":"); numbered {
-			field := chains.Field{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}
-			request.Summary.Fields = []chains.Field{field}
-		}
-	}
-	if test.messages {
-		request.Intent = activity.SignRawPayloadIntent{}
-	}
-	for _, name := range test.votes {
-		request.Votes = append(request.Votes, access.Vote{User: f.names.voter(name), At: test.now})
-	}
+// inspect parses the transaction of a test, unless it gives the effects.
+func (f *fileTests) inspect(test *fileTest) error {
 	if test.hasEffects {
-		return request, nil
+		return nil
 	}
-	return request, f.inspect(test, request)
-}
-
-// inspect parses the transaction of a test.
-func (f *fileTests) inspect(test *fileTest, request *access.Authorization) error {
 	kind, unsigned := test.kind, test.transaction
 	if test.file != "" {
 		path := filepath.Join(f.folder, test.file)
@@ -239,9 +215,9 @@ func (f *fileTests) inspect(test *fileTest, request *access.Authorization) error
 	if err != nil {
 		return err
 	}
-	summary := tx.Summary()
-	request.Effects, _ = chains.Follow(tx.Effects())
-	request.Intent, request.Summary, request.Hazards = intent, &summary, tx.Hazards()
+	summary, asked := tx.Summary(), &test.asked
+	asked.Effects, _ = chains.Follow(tx.Effects())
+	asked.Intent, asked.Summary, asked.Hazards = intent, &summary, tx.Hazards()
 	return nil
 }
 
