@@ -39,8 +39,6 @@ type Command struct {
 	listen     string
 	admin      string
 	plaintext  bool
-	leaveOut   bool
-	retryPIN   bool
 	level      slog.Level
 	check      bool
 	newStore   bool
@@ -104,13 +102,11 @@ from being read, and neither is the answer protected.`),
 	flags.StringVar(&c.listen, "listen", "", "`HOST:PORT` to listen on instead of the configured one; port 0 picks a free port")
 	flags.StringVar(&c.admin, "admin", "", "`HOST:PORT` of the admin address instead of the configured one; none disables it")
 	flags.BoolVar(&c.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
-	flags.BoolVar(&c.leaveOut, "leave-out-bad-files", false, "start without the key files that cannot be trusted, instead of failing")
 	flags.BoolVar(&c.check, "check", false, "check the configuration and exit")
 	flags.BoolVar(&c.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
 	flags.BoolVar(&c.checkStore, "check-store", false, "read the whole bolt file before serving, also one above 1 GiB")
 	flags.BoolVar(&c.profile, "pprof", false, "also serve Go's profiles under /debug/pprof/ of the admin address")
 	flags.DurationVar(&c.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
-	deployment.RegisterRetryPIN(command, &c.retryPIN)
 	flags.TextVar(&c.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
 	return command
 }
@@ -122,7 +118,7 @@ func (c *Command) run(cmd *cobra.Command) (err error) {
 	if c.profile && c.admin == "none" {
 		return console.Usagef("--pprof needs an admin address")
 	}
-	loader := deployment.Loader{Path: c.configFile, NewStore: c.newStore, LeaveOutBadFiles: c.leaveOut, Addresses: c.places().Check}
+	loader := deployment.Loader{Path: c.configFile, NewStore: c.newStore, Addresses: c.places().Check}
 	if c.check {
 		return c.report(cmd, loader)
 	}
@@ -210,7 +206,7 @@ func (c *Command) warn(loaded *deployment.Loaded, before []string) {
 // openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
 // no file has it.
 func (c *Command) openKeystore(cmd *cobra.Command, configured *config.Config, observer *metrics.Metrics) (keystore.Keystore, error) {
-	flags := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, LeaveOutBadFiles: c.leaveOut, RetryPIN: c.retryPIN, Log: c.log, ObserveService: observer.ObserveService}
+	flags := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization, Log: c.log, ObserveService: observer.ObserveService}
 	flags.Use(configured)
 	keys, err := flags.Open(cmd)
 	if errors.Is(err, pkcs11.ErrPIN) {
