@@ -19,66 +19,65 @@ type addresses struct {
 	rpc   *rpcServer   // nil if none is configured
 }
 
-func (a *addresses) close() {
-	_ = a.api.Close() // Shutdown has done so already
-	if a.admin != nil {
-		_ = a.admin.Close()
+// close closes those that are bound. Shutting down the servers has done so already.
+func (a *addresses) close() error {
+	for _, listener := range []net.Listener{a.api, a.admin} {
+		if listener != nil {
+			_ = listener.Close()
+		}
 	}
 	a.rpc.close()
+	return nil
 }
 
 // places are where the server listens.
-func (c *Command) places() deployment.Addresses {
-	return deployment.Addresses{Listen: c.listen, Admin: c.admin, Plaintext: c.plaintext, Serve: true}
+func (s *Server) places() deployment.Addresses {
+	return deployment.Addresses{Listen: s.listen, Admin: s.admin, Plaintext: s.plaintext, Serve: true}
 }
 
-// bind binds the configured addresses. Flags take precedence.
-func (c *Command) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
-	listen := cmp.Or(c.listen, configured.Listen)
+// bind binds the configured addresses, until close. Flags take precedence.
+func (s *Server) bind(configured *config.Config) (err error) {
+	listen := cmp.Or(s.listen, configured.Listen)
 	if listen == "" {
-		return nil, deployment.ErrNoListen
+		return deployment.ErrNoListen
 	}
-	api, err := c.bindOne(listen, protocol != nil)
-	if err != nil {
-		return nil, deployment.BindError("listen", err)
+	s.bound = &addresses{tls: s.current.TLSConfig()}
+	s.ends = append(s.ends, s.bound.close)
+	if s.bound.api, err = s.bindOne(listen, s.bound.tls != nil); err != nil {
+		return deployment.BindError("listen", err)
 	}
-	admin, err := c.bindAdmin(configured)
-	if err != nil {
-		return nil, errors.Join(deployment.BindError("admin", err), api.Close())
+	if s.bound.admin, err = s.bindAdmin(configured); err != nil {
+		return deployment.BindError("admin", err)
 	}
-	bound := &addresses{api: api, tls: protocol, admin: admin}
-	if bound.rpc, err = c.bindRPC(configured); err != nil {
-		bound.close()
-		return nil, err
-	}
-	return bound, nil
+	s.bound.rpc, err = s.bindRPC(configured)
+	return err
 }
 
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API
 // away from its configured address, this is a second server with the same
 // configuration, and a free port is used.
-func (c *Command) bindAdmin(configured *config.Config) (net.Listener, error) {
+func (s *Server) bindAdmin(configured *config.Config) (net.Listener, error) {
 	switch {
-	case c.admin == "none", c.admin == "" && configured.Admin == "":
+	case s.admin == "none", s.admin == "" && configured.Admin == "":
 		return nil, nil
-	case c.admin != "":
-		return c.bindOne(c.admin, false)
+	case s.admin != "":
+		return s.bindOne(s.admin, false)
 	}
-	bound, err := c.bindOne(configured.Admin, false)
-	if c.listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
+	bound, err := s.bindOne(configured.Admin, false)
+	if s.listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
 		return bound, err
 	}
 	host, _, splitErr := net.SplitHostPort(configured.Admin)
 	if splitErr != nil {
 		return nil, splitErr
 	}
-	c.log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
-	return c.bindOne(net.JoinHostPort(host, "0"), false)
+	s.log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
+	return s.bindOne(net.JoinHostPort(host, "0"), false)
 }
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
-func (c *Command) bindOne(address string, secured bool) (net.Listener, error) {
-	resolved, err := c.places().Resolve(address, secured)
+func (s *Server) bindOne(address string, secured bool) (net.Listener, error) {
+	resolved, err := s.places().Resolve(address, secured)
 	if err != nil {
 		return nil, err
 	}
