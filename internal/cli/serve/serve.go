@@ -18,9 +18,7 @@ import (
 // flags are the flags of serve.
 type flags struct {
 	configFile string
-	listen     string
-	admin      string
-	plaintext  bool
+	at         deployment.Addresses
 	level      slog.Level
 	check      bool
 	newStore   bool
@@ -31,7 +29,7 @@ type flags struct {
 
 // NewCommand returns the command serve.
 func NewCommand() *cobra.Command {
-	var s Server
+	s := Server{flags: flags{at: deployment.Addresses{Serve: true}}}
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the HTTP API",
@@ -77,9 +75,9 @@ from being read, and neither is the answer protected.`),
 	}
 	flags := command.Flags()
 	flags.StringVar(&s.configFile, "config", "", "configuration `FILE`: countersign.yaml, as init writes it")
-	flags.StringVar(&s.listen, "listen", "", "`HOST:PORT` to listen on instead of the configured one; port 0 picks a free port")
-	flags.StringVar(&s.admin, "admin", "", "`HOST:PORT` of the admin address instead of the configured one; none disables it")
-	flags.BoolVar(&s.plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
+	flags.StringVar(&s.at.Listen, "listen", "", "`HOST:PORT` to listen on instead of the configured one; port 0 picks a free port")
+	flags.StringVar(&s.at.Admin, "admin", "", "`HOST:PORT` of the admin address instead of the configured one; none disables it")
+	flags.BoolVar(&s.at.Plaintext, "plaintext-beyond-loopback", false, "serve beyond loopback without TLS, readable by anyone on the way")
 	flags.BoolVar(&s.check, "check", false, "check the configuration and exit")
 	flags.BoolVar(&s.newStore, "new-store", false, "create the store, once, for a deployment that has never answered a request")
 	flags.BoolVar(&s.checkStore, "check-store", false, "read the whole bolt file before serving, also one above 1 GiB")
@@ -93,7 +91,7 @@ func (s *Server) run(cmd *cobra.Command) (err error) {
 	if s.configFile == "" {
 		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
 	}
-	if s.profile && s.admin == "none" {
+	if s.profile && s.at.Admin == "none" {
 		return console.Usagef("--pprof needs an admin address")
 	}
 	if s.check {
@@ -119,10 +117,5 @@ func (s *Server) run(cmd *cobra.Command) (err error) {
 
 // loader returns what reads the configuration.
 func (s *Server) loader() deployment.Loader {
-	return deployment.Loader{Path: s.configFile, NewStore: s.newStore, Addresses: s.places().Check}
+	return deployment.Loader{Path: s.configFile, NewStore: s.newStore, Addresses: s.at.Check}
 }
-
-// serverGCPercent is the garbage collector's target of a server. Its live memory is a few
-// megabytes, of which each request allocates a hundredth: at Go's default of 100 the
-// collector runs dozens of times a second.
-const serverGCPercent = 400

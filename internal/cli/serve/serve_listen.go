@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"syscall"
 
@@ -30,54 +31,48 @@ func (a *addresses) close() error {
 	return nil
 }
 
-// places are where the server listens.
-func (s *Server) places() deployment.Addresses {
-	return deployment.Addresses{Listen: s.listen, Admin: s.admin, Plaintext: s.plaintext, Serve: true}
-}
-
-// bind binds the configured addresses, until close. Flags take precedence.
-func (s *Server) bind(configured *config.Config) (err error) {
-	listen := cmp.Or(s.listen, configured.Listen)
+// bind binds the configured addresses, of which those of flags take precedence. The caller
+// closes what is bound, also after an error.
+func (a *addresses) bind(at deployment.Addresses, configured *config.Config, log *slog.Logger) (err error) {
+	listen := cmp.Or(at.Listen, configured.Listen)
 	if listen == "" {
 		return deployment.ErrNoListen
 	}
-	s.bound = &addresses{tls: s.current.TLSConfig()}
-	s.ends = append(s.ends, s.bound.close)
-	if s.bound.api, err = s.bindOne(listen, s.bound.tls != nil); err != nil {
+	if a.api, err = bindOne(at, listen, a.tls != nil); err != nil {
 		return deployment.BindError("listen", err)
 	}
-	if s.bound.admin, err = s.bindAdmin(configured); err != nil {
+	if a.admin, err = bindAdmin(at, configured, log); err != nil {
 		return deployment.BindError("admin", err)
 	}
-	s.bound.rpc, err = s.bindRPC(configured)
+	a.rpc, err = bindRPC(at, configured.RPC)
 	return err
 }
 
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API
 // away from its configured address, this is a second server with the same
 // configuration, and a free port is used.
-func (s *Server) bindAdmin(configured *config.Config) (net.Listener, error) {
+func bindAdmin(at deployment.Addresses, configured *config.Config, log *slog.Logger) (net.Listener, error) {
 	switch {
-	case s.admin == "none", s.admin == "" && configured.Admin == "":
+	case at.Admin == "none", at.Admin == "" && configured.Admin == "":
 		return nil, nil
-	case s.admin != "":
-		return s.bindOne(s.admin, false)
+	case at.Admin != "":
+		return bindOne(at, at.Admin, false)
 	}
-	bound, err := s.bindOne(configured.Admin, false)
-	if s.listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
+	bound, err := bindOne(at, configured.Admin, false)
+	if at.Listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
 		return bound, err
 	}
 	host, _, splitErr := net.SplitHostPort(configured.Admin)
 	if splitErr != nil {
 		return nil, splitErr
 	}
-	s.log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
-	return s.bindOne(net.JoinHostPort(host, "0"), false)
+	log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
+	return bindOne(at, net.JoinHostPort(host, "0"), false)
 }
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
-func (s *Server) bindOne(address string, secured bool) (net.Listener, error) {
-	resolved, err := s.places().Resolve(address, secured)
+func bindOne(at deployment.Addresses, address string, secured bool) (net.Listener, error) {
+	resolved, err := at.Resolve(address, secured)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,7 @@ type rpcServer struct {
 }
 
 // bindRPC binds the addresses of the signer. It returns nil if none is configured.
-func (s *Server) bindRPC(configured *config.Config) (bound *rpcServer, err error) {
-	r := configured.RPC
+func bindRPC(at deployment.Addresses, r *config.RPC) (bound *rpcServer, err error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -42,7 +41,7 @@ func (s *Server) bindRPC(configured *config.Config) (bound *rpcServer, err error
 		}
 	}()
 	if r.Listen != "" {
-		if bound.tcp, err = s.bindOne(r.Listen, r.TLS != nil); err != nil {
+		if bound.tcp, err = bindOne(at, r.Listen, r.TLS != nil); err != nil {
 			return nil, deployment.BindError("rpc.listen", err)
 		}
 	}

@@ -65,7 +65,9 @@ func (s *Server) open(cmd *cobra.Command) error {
 	// address is in use.
 	loader.Checked = func(loaded *deployment.Loaded) error {
 		s.current.Put(loaded)
-		return s.bind(loaded.Configured)
+		s.bound = &addresses{tls: s.current.TLSConfig()}
+		s.ends = append(s.ends, s.bound.close)
+		return s.bound.bind(s.at, loaded.Configured, s.log)
 	}
 	loader.Keystore = s.openKeystore
 	loaded, err := loader.Load(cmd)
