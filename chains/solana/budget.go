@@ -27,16 +27,16 @@ var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layou
 // checkBudget refuses what every node refuses before executing anything: an
 // instruction of the Compute Budget program that does not exist, is repeated, or has
 // a value out of range. In v1 these instructions do nothing.
-func (t *Transaction) checkBudget() error {
-	if t.version == Version1 {
+func (p *parser) checkBudget() error {
+	if p.version == Version1 {
 		return nil
 	}
 	var seen [setLoadedDataLimit + 1]bool
-	for i, in := range t.instructions {
-		if *t.programID(in) != computeID {
+	for i, in := range p.instructions {
+		if *p.programID(in) != computeID {
 			continue
 		}
-		number, problem := checkBudgetData(t.data(in))
+		number, value, problem := readBudget(p.data(in))
 		if problem == "" && seen[number] {
 			problem = fmt.Sprintf("repeats instruction %d of the Compute Budget program", number)
 		}
@@ -44,32 +44,39 @@ func (t *Transaction) checkBudget() error {
 			return within(malformed("data", in.dataAt, "%s: every node refuses it", problem), "instructions", i)
 		}
 		seen[number] = true
+		switch number {
+		case setComputeUnitLimit:
+			p.budget.units, p.budget.unitsAreSet = value, true
+		case setComputeUnitPrice:
+			p.budget.price, p.budget.priceIsSet = value, true
+		}
 	}
 	return nil
 }
 
-func checkBudgetData(data []byte) (number byte, problem string) {
+// readBudget reads an instruction's number and its value, which is little-endian.
+func readBudget(data []byte) (number byte, value uint64, problem string) {
 	if len(data) == 0 {
-		return 0, "is empty"
+		return 0, 0, "is empty"
 	}
 	number = data[0]
 	sizes := [...]int{requestHeapFrame: 4, setComputeUnitLimit: 4, setComputeUnitPrice: 8, setLoadedDataLimit: 4}
 	if number == 0 || int(number) >= len(sizes) {
-		return 0, fmt.Sprintf("is instruction %d of the Compute Budget program, which does not exist", number)
+		return 0, 0, fmt.Sprintf("is instruction %d of the Compute Budget program, which does not exist", number)
 	}
-	if len(data) <= sizes[number] {
-		return 0, fmt.Sprintf("has %d bytes, and instruction %d of the Compute Budget program needs %d", len(data), number, 1+sizes[number])
+	size := sizes[number]
+	if len(data) <= size {
+		return 0, 0, fmt.Sprintf("has %d bytes, and instruction %d of the Compute Budget program needs %d", len(data), number, 1+size)
 	}
-	value := binary.LittleEndian.Uint32(data[1:])
+	if value = uint64(binary.LittleEndian.Uint32(data[1:])); size == 8 {
+		value = binary.LittleEndian.Uint64(data[1:])
+	}
 	switch {
-	case number == requestHeapFrame && !validHeapSize(value):
-		return 0, fmt.Sprintf("asks for a heap of %d bytes: it must be a multiple of %d from %d to %d", value, heapSizeUnit, minHeapSize, maxHeapSize)
+	case number == requestHeapFrame && !validHeapSize(uint32(value)):
+		return 0, 0, fmt.Sprintf("asks for a heap of %d bytes: it must be a multiple of %d from %d to %d",
+			value, heapSizeUnit, minHeapSize, maxHeapSize)
 	case number == setLoadedDataLimit && value == 0:
-		return 0, "sets a loaded accounts data size limit of 0"
+		return 0, 0, "sets a loaded accounts data size limit of 0"
 	}
-	return number, ""
-}
-
-func validHeapSize(size uint32) bool {
-	return size >= minHeapSize && size <= maxHeapSize && size%heapSizeUnit == 0
+	return number, value, ""
 }

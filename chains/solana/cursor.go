@@ -115,3 +115,7 @@ func (c *cursor) counted(size int, field string) (offset, count int, err error) 
 	offset, err = c.skip(count*size, field)
 	return offset, count, err
 }
+
+// item names one item of a list in a message: item("accounts", 2) is
+// "accounts[2]".
+func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }

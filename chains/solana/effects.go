@@ -56,21 +56,6 @@ func (e *effect) byOther(slots []int) bool {
 	return e.By == chains.BySigner && len(e.slots) > 0 && !slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
 }
 
-// missingSlots returns the slots without a signature.
-func (t *Transaction) missingSlots() (slots []int) {
-	for slot := range t.header.required {
-		if !t.filled(slot) {
-			slots = append(slots, slot)
-		}
-	}
-	return slots
-}
-
-// party returns the party at an address.
-func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
-
-var base58Notation = &chains.Notation{Text: encode58}
-
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in
 // the workspace, which must be empty.

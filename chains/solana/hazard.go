@@ -95,7 +95,7 @@ func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
 // cannot succeed.
 func (t *Transaction) missingLimits() (missing []string) {
 	if t.version != Version1 {
-		if units, set := t.budget(setComputeUnitLimit, 4); set && units == 0 {
+		if t.budget.unitsAreSet && t.budget.units == 0 {
 			return []string{"compute-unit limit"}
 		}
 		return nil

@@ -1,6 +1,6 @@
 package solana
 
-import "fmt"
+import "github.com/countersign-dev/countersign/chains"
 
 // The limits of a legacy or v0 transaction.
 const (
@@ -18,48 +18,48 @@ const (
 //	32 bytes                      recent_blockhash
 //	count ‖ instruction each      instructions
 //	count ‖ lookup each           address_table_lookups, v0 only
-func (t *Transaction) readMessage(c *cursor) (err error) {
-	if err := t.readVersion(c); err != nil {
+func (p *parser) readMessage() (err error) {
+	if err := p.readVersion(); err != nil {
 		return err
 	}
-	if err := t.readHeader(c); err != nil {
+	if err := p.readHeader(); err != nil {
 		return err
 	}
-	countAt := c.offset
-	if t.keysAt, t.keys, err = c.counted(keySize, "account_keys"); err != nil {
+	countAt := p.offset
+	if p.keysAt, p.keys, err = p.counted(keySize, "account_keys"); err != nil {
 		return err
 	}
-	if t.keys > maxAccounts {
-		return malformed("account_keys", countAt, "%d keys, of at most %d", t.keys, maxAccounts)
+	if p.keys > maxAccounts {
+		return malformed("account_keys", countAt, "%d keys, of at most %d", p.keys, maxAccounts)
 	}
-	if err := t.checkHeader(); err != nil {
+	if err := p.checkHeader(); err != nil {
 		return err
 	}
-	if t.blockhashAt, err = c.skip(keySize, "recent_blockhash"); err != nil {
+	if p.blockhashAt, err = p.skip(keySize, "recent_blockhash"); err != nil {
 		return err
 	}
-	if err := t.readInstructions(c); err != nil {
+	if err := p.readInstructions(); err != nil {
 		return err
 	}
-	if t.version == Legacy {
+	if p.version == Legacy {
 		return nil
 	}
-	return t.readLookups(c)
+	return p.readLookups()
 }
 
 // readVersion reads the version, if there is one. A legacy message begins with the
 // number of its signers instead, which is below 128.
-func (t *Transaction) readVersion(c *cursor) error {
-	offset := c.offset
-	first, err := c.uint8("version")
+func (p *parser) readVersion() error {
+	offset := p.offset
+	first, err := p.uint8("version")
 	if err != nil {
 		return err
 	}
 	switch {
 	case first < prefixBit:
-		t.version, c.offset = Legacy, offset
+		p.version, p.offset = Legacy, offset
 	case first == prefixBit:
-		t.version = Version0
+		p.version = Version0
 	case first == prefixBit|1:
 		return malformed("version", offset, "a v1 message follows signature slots: it comes first, and its slots last, without a count")
 	default:
@@ -68,16 +68,16 @@ func (t *Transaction) readVersion(c *cursor) error {
 	return nil
 }
 
-func (t *Transaction) readHeader(c *cursor) error {
+func (p *parser) readHeader() error {
 	for _, field := range []struct {
 		name  string
 		value *int
 	}{
-		{"header.num_required_signatures", &t.header.required},
-		{"header.num_readonly_signed_accounts", &t.header.readonlySigned},
-		{"header.num_readonly_unsigned_accounts", &t.header.readonlyUnsigned},
+		{"header.num_required_signatures", &p.header.required},
+		{"header.num_readonly_signed_accounts", &p.header.readonlySigned},
+		{"header.num_readonly_unsigned_accounts", &p.header.readonlyUnsigned},
 	} {
-		value, err := c.uint8(field.name)
+		value, err := p.uint8(field.name)
 		if err != nil {
 			return err
 		}
@@ -86,9 +86,9 @@ func (t *Transaction) readHeader(c *cursor) error {
 	return nil
 }
 
-func (t *Transaction) readInstructions(c *cursor) error {
-	offset := c.offset
-	count, err := c.compactU16("instructions")
+func (p *parser) readInstructions() error {
+	offset := p.offset
+	count, err := p.compactU16("instructions")
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func (t *Transaction) readInstructions(c *cursor) error {
 		return malformed("instructions", offset, "%d instructions, of at most %d", count, maxInstructions)
 	}
 	for i := range count {
-		in, err := readInstruction(c)
+		in, err := p.readInstruction()
 		if err != nil {
 			return within(err, "instructions", i)
 		}
-		t.instructions = append(t.instructions, in)
+		p.instructions = append(p.instructions, in)
 	}
 	return nil
 }
@@ -110,21 +110,41 @@ func (t *Transaction) readInstructions(c *cursor) error {
 //	u8                    program_id_index
 //	count ‖ u8 each       accounts
 //	count ‖ bytes         data
-func readInstruction(c *cursor) (in instruction, err error) {
-	if in.programAt, err = c.skip(1, "program_id_index"); err != nil {
+func (p *parser) readInstruction() (in instruction, err error) {
+	if in.programAt, err = p.skip(1, "program_id_index"); err != nil {
 		return in, err
 	}
-	if in.accountsAt, in.numbers, err = c.counted(1, "accounts"); err != nil {
+	if in.accountsAt, in.numbers, err = p.counted(1, "accounts"); err != nil {
 		return in, err
 	}
-	in.dataAt, in.size, err = c.counted(1, "data")
+	in.dataAt, in.size, err = p.counted(1, "data")
 	return in, err
 }
 
-// item names one item of a list in a message: item("accounts", 2) is
-// "accounts[2]".
-func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
-
 func duplicateKey(keysAt, first, second int, key []byte) error {
 	return malformed(item("account_keys", second), keysAt+second*keySize, "is the same as account_keys[%d], %s", first, encode58(key))
+}
+
+func unsupportedVersion(offset int, prefix byte) error {
+	err := malformed("version", offset, "transaction version %d is not supported: use legacy, 0 or 1", prefix&^prefixBit)
+	err.Kind = chains.ErrUnsupported
+	return err
+}
+
+// checkHeader checks the header against the number of the message's own keys.
+func (p *parser) checkHeader() error {
+	offset, h := p.headerAt(), p.header
+	switch {
+	case h.required == 0:
+		return malformed("header.num_required_signatures", offset, "no signers: the first key pays the fee and signs")
+	case h.readonlySigned >= h.required:
+		return malformed("header.num_readonly_signed_accounts", offset+1,
+			"all %d signers are read-only: the first pays the fee and must be writable", h.required)
+	case h.required > p.keys:
+		return malformed("header.num_required_signatures", offset, "%d signers, and %d account keys", h.required, p.keys)
+	case h.required+h.readonlyUnsigned > p.keys:
+		return malformed("header.num_readonly_unsigned_accounts", offset+2,
+			"%d signers and %d read-only accounts, and %d account keys", h.required, h.readonlyUnsigned, p.keys)
+	}
+	return nil
 }

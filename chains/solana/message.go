@@ -1,51 +1,225 @@
 package solana
 
 import (
+	"bytes"
 	"crypto/ed25519"
-	"fmt"
-	"slices"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
-var _ chains.Exchanger = Chain{}
+// Version is the version of a transaction's message.
+type Version int8
 
-// Forms implements chains.Exchanger.
-func (Chain) Forms() (forms []string, expected string) {
-	return []string{"base64", "base58"}, "a transaction, or the message of one, in hex, base64 or base58"
+// The versions that are read.
+const (
+	Legacy    Version = -1 // without a version
+	Version0  Version = 0  // with address lookup tables
+	Version1  Version = 1  // SIMD-0385
+	prefixBit         = 0x80
+)
+
+// String returns "legacy", "0" or "1", as the network's RPC does.
+func (v Version) String() string {
+	switch v {
+	case Legacy:
+		return "legacy"
+	case Version0:
+		return "0"
+	}
+	return "1"
 }
 
-// Complete implements chains.Exchanger: the message of a transaction gets an empty slot for
-// each signature. The bytes decide what they are, not what came with them.
-func (c Chain) Complete(raw []byte) (transaction []byte, err error) {
-	_, whole := c.Parse(raw)
-	if whole == nil {
-		return raw, nil
-	}
-	completed := withSlots(raw)
-	if completed != nil {
-		_, whole = c.Parse(completed)
-	}
-	if whole != nil {
-		return nil, fmt.Errorf("neither a transaction nor the message of one: %w", whole)
-	}
-	return completed, nil
+// message is the wire form of one transaction: where its parts are in the raw bytes. The
+// parser has checked all of it.
+type message struct {
+	raw     []byte
+	version Version
+
+	// Offsets in raw, and counts.
+	signaturesAt           int // of the first slot
+	messageAt, messageEnd  int
+	keysAt, keys           int // of the keys in the message itself
+	blockhashAt            int
+	loaded, loadedWritable int // accounts from lookup tables
+	header                 header
+	config                 config // of v1
+	budget                 budget // of legacy and v0
+	instructions           []instruction
+	lookups                []lookup
+
+	// The backing arrays of the two slices in most transactions, to save allocations.
+	inlineInstructions [6]instruction
+	inlineLookups      [2]lookup
 }
 
-// withSlots returns the message of a transaction with an empty slot for each signature:
-// before it, after their number, or behind it in version 1. It returns nil for what is no
-// message.
-func withSlots(message []byte) []byte {
-	slots := func(count byte) []byte { return make([]byte, ed25519.SignatureSize*int(count)) }
+// header says what access the account keys of the message have. The signers come
+// first, and the first of them pays the fee. In either group the writable keys come
+// before the read-only ones.
+//
+//	writable signers │ read-only signers │ writable │ read-only
+//	◄─────── required ──────────►        │          ◄─ readonlyUnsigned ─►
+//	                 ◄─ readonlySigned ─►
+type header struct {
+	required, readonlySigned, readonlyUnsigned int
+}
+
+// budget is what the instructions of the Compute Budget program set that the fee depends on.
+type budget struct {
+	units       uint64 // the compute-unit limit
+	unitsAreSet bool
+	price       uint64 // micro-lamports per unit
+	priceIsSet  bool
+}
+
+// instruction locates the parts of an instruction in the raw bytes.
+type instruction struct {
+	programAt           int // of the program's index
+	accountsAt, numbers int // one byte for each account: its index
+	dataAt, size        int
+}
+
+// Version returns the version of the message.
+func (m *message) Version() Version { return m.version }
+
+// Message returns the bytes that the signatures cover. They are part of the raw
+// bytes and must not be changed.
+func (m *message) Message() []byte {
+	return m.raw[m.messageAt:m.messageEnd:m.messageEnd]
+}
+
+// Complete reports whether every slot has its signature.
+func (m *message) Complete() bool {
+	for i := range m.header.required {
+		if !m.filled(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// key returns the i-th of the message's own account keys.
+func (m *message) key(i int) []byte {
+	offset := m.keysAt + i*keySize
+	return m.raw[offset : offset+keySize]
+}
+
+// signatureAt returns the offset of the i-th slot.
+func (m *message) signatureAt(i int) int { return m.signaturesAt + i*ed25519.SignatureSize }
+
+func (m *message) signature(i int) []byte {
+	offset := m.signatureAt(i)
+	return m.raw[offset : offset+ed25519.SignatureSize]
+}
+
+// filled reports whether the i-th slot has a signature.
+func (m *message) filled(i int) bool { return !allZero(m.signature(i)) }
+
+func (m *message) blockhash() []byte {
+	return m.raw[m.blockhashAt : m.blockhashAt+keySize]
+}
+
+func (m *message) program(i instruction) int     { return int(m.raw[i.programAt]) }
+func (m *message) accounts(i instruction) []byte { return m.raw[i.accountsAt:][:i.numbers] }
+func (m *message) data(i instruction) []byte     { return m.raw[i.dataAt:][:i.size] }
+
+// isSigner and isWritable report the access that the message asks for the account
+// with an index. Those from lookup tables follow the message's own.
+func (m *message) isSigner(account int) bool { return account < m.header.required }
+
+func (m *message) isWritable(account int) bool {
 	switch {
-	case len(message) < 2:
-		return nil
-	case message[0] == 0x81 && message[1] < 0x80:
-		return slices.Concat(message, slots(message[1]))
-	case message[0] == 0x80 && message[1] < 0x80: // version 0
-		return slices.Concat(message[1:2], slots(message[1]), message)
-	case message[0] < 0x80: // legacy: begins with the number of signers
-		return slices.Concat(message[:1], slots(message[0]), message)
+	case account < m.header.required:
+		return account < m.header.required-m.header.readonlySigned
+	case account < m.keys:
+		return account < m.keys-m.header.readonlyUnsigned
 	}
-	return nil
+	return account < m.keys+m.loadedWritable
+}
+
+func allZero(value []byte) bool {
+	for _, b := range value {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// config is the configuration of a v1 message. A value that the mask leaves out is zero
+// and means zero, except the heap size, which is minHeapSize then.
+type config struct {
+	mask             uint32
+	priorityFee      uint64 // lamports, for the whole transaction
+	computeUnitLimit uint32
+	loadedDataLimit  uint32 // bytes of account data
+	heapSize         uint32 // bytes
+}
+
+// lookup locates the parts of an address table lookup in the raw bytes.
+type lookup struct {
+	keyAt                int
+	writableAt, writable int // one byte for each: its index in the table
+	readonlyAt, readonly int
+}
+
+func (m *message) table(l lookup) []byte { return m.raw[l.keyAt : l.keyAt+keySize] }
+
+func (m *message) writableIndexes(l lookup) []byte { return m.raw[l.writableAt:][:l.writable] }
+
+func (m *message) readonlyIndexes(l lookup) []byte { return m.raw[l.readonlyAt:][:l.readonly] }
+
+// resolve returns the lookup that loads an account, and the account's index in the
+// table. The account must not be one of the message's own keys.
+func (m *message) resolve(account int) (from lookup, index byte) {
+	position := account - m.keys
+	for _, l := range m.lookups {
+		if position < l.writable {
+			return l, m.writableIndexes(l)[position]
+		}
+		position -= l.writable
+	}
+	for _, l := range m.lookups {
+		if position < l.readonly {
+			return l, m.readonlyIndexes(l)[position]
+		}
+		position -= l.readonly
+	}
+	panic("solana: account index out of range in a transaction that was checked")
+}
+
+// headerAt returns the offset of the header, which follows the version if there is one.
+func (m *message) headerAt() int {
+	if m.version == Legacy {
+		return m.messageAt
+	}
+	return m.messageAt + 1
+}
+
+func (m *message) programID(in instruction) *[keySize]byte {
+	return (*[keySize]byte)(m.key(m.program(in)))
+}
+
+// missingSlots returns the slots without a signature.
+func (m *message) missingSlots() (slots []int) {
+	for slot := range m.header.required {
+		if !m.filled(slot) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// slotOf returns the slot of a signer, −1 if the key is not a signer.
+func (m *message) slotOf(key [keySize]byte) int {
+	for i := range m.header.required {
+		if bytes.Equal(m.key(i), key[:]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (m *message) slotState(i int) string {
+	if m.filled(i) {
+		return "signed"
+	}
+	return "missing"
 }

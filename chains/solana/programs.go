@@ -64,15 +64,6 @@ func init() {
 // errNotDecoded is the problem of every instruction of a program without a table.
 var errNotDecoded = errors.New("not a program that is decoded")
 
-// isBuiltin reports whether every cluster charges the program the units of a builtin
-// one. Clusters differ in which other programs are builtin: those count as the rest,
-// which costs more.
-func isBuiltin(id *[keySize]byte) bool { return *id == systemID || *id == computeID }
-
-func isPrecompile(id *[keySize]byte) bool {
-	return *id == ed25519ID || *id == secp256k1ID || *id == secp256r1ID
-}
-
 // The precompiles verify signatures that instructions contain. They change nothing,
 // and every signature that they announce is paid for.
 var (

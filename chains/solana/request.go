@@ -1,7 +1,6 @@
 package solana
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -128,16 +127,6 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 	return slotKey{key.ID(), signer, slot}, nil
 }
 
-// slotOf returns the slot of a signer, −1 if the key is not a signer.
-func (t *Transaction) slotOf(key [keySize]byte) int {
-	for i := range t.header.required {
-		if bytes.Equal(t.key(i), key[:]) {
-			return i
-		}
-	}
-	return -1
-}
-
 func notSigner(format string, arguments ...any) error {
 	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
 }
@@ -148,11 +137,4 @@ func (t *Transaction) signerList() string {
 		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
 	}
 	return strings.Join(signers, ", ")
-}
-
-func (t *Transaction) slotState(i int) string {
-	if t.filled(i) {
-		return "signed"
-	}
-	return "missing"
 }

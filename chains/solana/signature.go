@@ -7,11 +7,11 @@ import (
 )
 
 // checkSignatures verifies the signatures that other signers have put into their slots.
-func (t *Transaction) checkSignatures() error {
-	for i := range t.header.required {
-		if t.filled(i) && !verifyStrict(t.key(i), t.Message(), t.signature(i)) {
-			return malformed(item("signatures", i), t.signatureAt(i),
-				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(t.key(i)))
+func (p *parser) checkSignatures() error {
+	for i := range p.header.required {
+		if p.filled(i) && !verifyStrict(p.key(i), p.Message(), p.signature(i)) {
+			return malformed(item("signatures", i), p.signatureAt(i),
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(p.key(i)))
 		}
 	}
 	return nil

@@ -87,10 +87,6 @@ func (t *Transaction) nonceAccounts() (accounts []byte, ok bool) {
 		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
 }
 
-func (t *Transaction) programID(in instruction) *[keySize]byte {
-	return (*[keySize]byte)(t.key(t.program(in)))
-}
-
 func (t *Transaction) lookupsField() chains.Field {
 	tables := chains.List("address lookup tables")
 	for i, l := range t.lookups {

@@ -20,13 +20,13 @@ func (t *Transaction) WithTables(tables chains.TableReader) (chains.Transaction,
 		return t, nil
 	}
 	resolved := *t
-	resolved.tableAccounts = make([][]byte, t.loaded)
+	resolved.fromTables = make([][]byte, t.loaded)
 	named := map[string]bool{}
 	for i := range t.keys {
 		named[string(t.key(i))] = true
 	}
 	var readings chains.Readings
-	writable, readonly := resolved.tableAccounts[:t.loadedWritable], resolved.tableAccounts[t.loadedWritable:]
+	writable, readonly := resolved.fromTables[:t.loadedWritable], resolved.fromTables[t.loadedWritable:]
 	for i, l := range t.lookups {
 		if table, ok := tables.LookupTable(t.table(l)); ok {
 			reading, accounts := t.load(l, table, named)
@@ -72,10 +72,10 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 
 // withoutTables returns the transaction without what WithTables resolved.
 func (t *Transaction) withoutTables() *Transaction {
-	if t.tableAccounts == nil {
+	if t.fromTables == nil {
 		return t
 	}
 	plain := *t
-	plain.tableAccounts = nil
+	plain.fromTables = nil
 	return &plain
 }

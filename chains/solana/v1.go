@@ -24,16 +24,6 @@ const (
 	heapSizeUnit = 1 << 10
 )
 
-// config is the configuration of a v1 message. A value that the mask leaves out is zero
-// and means zero, except the heap size, which is minHeapSize then.
-type config struct {
-	mask             uint32
-	priorityFee      uint64 // lamports, for the whole transaction
-	computeUnitLimit uint32
-	loadedDataLimit  uint32 // bytes of account data
-	heapSize         uint32 // bytes
-}
-
 // readV1 reads a v1 transaction (SIMD-0385). Numbers are little-endian.
 //
 //	0x81
@@ -51,106 +41,106 @@ type config struct {
 //	64 bytes each         signatures, num_required_signatures of them
 //
 // The message, which the signatures cover, ends before them.
-func (t *Transaction) readV1(c *cursor) (err error) {
-	t.version = Version1
-	c.offset = 1
-	if err := t.readHeader(c); err != nil {
+func (p *parser) readV1() (err error) {
+	p.version = Version1
+	p.offset = 1
+	if err := p.readHeader(); err != nil {
 		return err
 	}
-	if err := t.readMask(c); err != nil {
+	if err := p.readMask(); err != nil {
 		return err
 	}
-	if t.blockhashAt, err = c.skip(keySize, "lifetime_specifier"); err != nil {
+	if p.blockhashAt, err = p.skip(keySize, "lifetime_specifier"); err != nil {
 		return err
 	}
-	instructions, err := t.readCountsV1(c)
+	instructions, err := p.readCountsV1()
 	if err != nil {
 		return err
 	}
-	if t.keysAt, err = c.skip(t.keys*keySize, "account_keys"); err != nil {
+	if p.keysAt, err = p.skip(p.keys*keySize, "account_keys"); err != nil {
 		return err
 	}
-	if err := t.readConfig(c); err != nil {
+	if err := p.readConfig(); err != nil {
 		return err
 	}
-	if err := t.readInstructionsV1(c, instructions); err != nil {
+	if err := p.readInstructionsV1(instructions); err != nil {
 		return err
 	}
-	t.messageEnd = c.offset
-	if c.offset == len(t.raw) {
-		return malformed("signatures", c.offset, "this is a message alone: append %d zeroed slots of 64 bytes", t.header.required)
+	p.messageEnd = p.offset
+	if p.offset == len(p.message.raw) {
+		return malformed("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes", p.header.required)
 	}
-	t.signaturesAt, err = c.skip(t.header.required*ed25519.SignatureSize, "signatures")
+	p.signaturesAt, err = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
 	return err
 }
 
 // readMask refuses unknown bits: the values that follow could not be located.
-func (t *Transaction) readMask(c *cursor) (err error) {
-	offset := c.offset
-	if t.config.mask, err = c.uint32("config.mask"); err != nil {
+func (p *parser) readMask() (err error) {
+	offset := p.offset
+	if p.config.mask, err = p.uint32("config.mask"); err != nil {
 		return err
 	}
-	if unknown := t.config.mask &^ maskKnown; unknown != 0 {
+	if unknown := p.config.mask &^ maskKnown; unknown != 0 {
 		return malformed("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
 	}
-	if half := t.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
+	if half := p.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
 		return malformed("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
 	}
 	return nil
 }
 
-func (t *Transaction) readCountsV1(c *cursor) (instructions int, err error) {
-	offset := c.offset
-	counts, err := c.uint16("instructions")
+func (p *parser) readCountsV1() (instructions int, err error) {
+	offset := p.offset
+	counts, err := p.uint16("instructions")
 	if err != nil {
 		return 0, err
 	}
-	instructions, t.keys = int(counts&0xff), int(counts>>8)
+	instructions, p.keys = int(counts&0xff), int(counts>>8)
 	switch {
-	case t.header.required > maxSignaturesV1:
-		return 0, malformed("header.num_required_signatures", t.headerAt(), "%d signers, of at most %d", t.header.required, maxSignaturesV1)
+	case p.header.required > maxSignaturesV1:
+		return 0, malformed("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required, maxSignaturesV1)
 	case instructions > maxInstructionsV1:
 		return 0, malformed("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
-	case t.keys > maxAddressesV1:
-		return 0, malformed("account_keys", offset+1, "%d keys, of at most %d", t.keys, maxAddressesV1)
+	case p.keys > maxAddressesV1:
+		return 0, malformed("account_keys", offset+1, "%d keys, of at most %d", p.keys, maxAddressesV1)
 	}
-	return instructions, t.checkHeader()
+	return instructions, p.checkHeader()
 }
 
 // readConfig reads the values that the mask announces.
-func (t *Transaction) readConfig(c *cursor) (err error) {
-	mask := t.config.mask
+func (p *parser) readConfig() (err error) {
+	mask := p.config.mask
 	if mask&maskPriorityFee != 0 {
-		if t.config.priorityFee, err = c.uint64("config.priority_fee"); err != nil {
+		if p.config.priorityFee, err = p.uint64("config.priority_fee"); err != nil {
 			return err
 		}
 	}
 	if mask&maskComputeUnitLimit != 0 {
-		if t.config.computeUnitLimit, err = c.uint32("config.compute_unit_limit"); err != nil {
+		if p.config.computeUnitLimit, err = p.uint32("config.compute_unit_limit"); err != nil {
 			return err
 		}
 	}
 	if mask&maskLoadedDataLimit != 0 {
-		if t.config.loadedDataLimit, err = c.uint32("config.loaded_accounts_data_size_limit"); err != nil {
+		if p.config.loadedDataLimit, err = p.uint32("config.loaded_accounts_data_size_limit"); err != nil {
 			return err
 		}
 	}
 	if mask&maskHeapSize != 0 {
-		return t.readHeapSize(c)
+		return p.readHeapSize()
 	}
 	return nil
 }
 
-func (t *Transaction) readHeapSize(c *cursor) error {
-	offset := c.offset
-	size, err := c.uint32("config.heap_size")
+func (p *parser) readHeapSize() error {
+	offset := p.offset
+	size, err := p.uint32("config.heap_size")
 	if err != nil {
 		return err
 	}
 	if !validHeapSize(size) {
 		return malformed("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
 	}
-	t.config.heapSize = size
+	p.config.heapSize = size
 	return nil
 }
 
@@ -160,25 +150,29 @@ func (t *Transaction) readHeapSize(c *cursor) error {
 //	u8                    program_id_index
 //	u8                    number of accounts
 //	u16                   length of data
-func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
-	headers := cursor{raw: c.raw, offset: c.offset}
-	if _, err := c.skip(count*4, "instructions"); err != nil {
+func (p *parser) readInstructionsV1(count int) error {
+	headers := cursor{raw: p.message.raw, offset: p.offset}
+	if _, err := p.skip(count*4, "instructions"); err != nil {
 		return err
 	}
-	t.instructions = slices.Grow(t.instructions, count) // at most maxInstructionsV1
+	p.instructions = slices.Grow(p.instructions, count) // at most maxInstructionsV1
 	for i := range count {
 		in := instruction{programAt: headers.offset}
-		in.numbers = int(c.raw[in.programAt+1])
-		in.size = int(binary.LittleEndian.Uint16(c.raw[in.programAt+2:]))
+		in.numbers = int(p.message.raw[in.programAt+1])
+		in.size = int(binary.LittleEndian.Uint16(p.message.raw[in.programAt+2:]))
 		headers.offset += 4
 		var err error
-		if in.accountsAt, err = c.skip(in.numbers, "accounts"); err != nil {
+		if in.accountsAt, err = p.skip(in.numbers, "accounts"); err != nil {
 			return within(err, "instructions", i)
 		}
-		if in.dataAt, err = c.skip(in.size, "data"); err != nil {
+		if in.dataAt, err = p.skip(in.size, "data"); err != nil {
 			return within(err, "instructions", i)
 		}
-		t.instructions = append(t.instructions, in)
+		p.instructions = append(p.instructions, in)
 	}
 	return nil
+}
+
+func validHeapSize(size uint32) bool {
+	return size >= minHeapSize && size <= maxHeapSize && size%heapSizeUnit == 0
 }
