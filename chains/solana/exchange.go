@@ -23,53 +23,44 @@ func (c Chain) Complete(raw []byte) (transaction []byte, err error) {
 	if whole == nil {
 		return raw, nil
 	}
-	completed := withSlots(raw)
-	if completed != nil {
-		_, whole = c.Parse(completed)
+	if transaction, _ = withSlots(raw); transaction != nil {
+		_, whole = c.Parse(transaction)
 	}
 	if whole != nil {
 		return nil, fmt.Errorf("neither a transaction nor the message of one: %w", whole)
 	}
-	return completed, nil
+	return transaction, nil
 }
 
 // withSlots returns the message of a transaction with an empty slot for each signature:
-// before it, after their number, or behind it in version 1. It returns nil for what is no
-// message.
-func withSlots(message []byte) []byte {
-	slots := func(count byte) []byte { return make([]byte, ed25519.SignatureSize*int(count)) }
-	switch {
-	case len(message) < 2:
-		return nil
-	case message[0] == 0x81 && message[1] < 0x80:
-		return slices.Concat(message, slots(message[1]))
-	case message[0] == 0x80 && message[1] < 0x80: // version 0
-		return slices.Concat(message[1:2], slots(message[1]), message)
-	case message[0] < 0x80: // legacy: begins with the number of signers
-		return slices.Concat(message[:1], slots(message[0]), message)
+// before it, after their number, or behind it in version 1. at is where the message begins.
+// It returns nil for what is no message.
+func withSlots(message []byte) (wire []byte, at int) {
+	header := 0
+	if len(message) > 0 && message[0]&prefixBit != 0 {
+		header = 1
 	}
-	return nil
+	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
+		return nil, 0
+	}
+	slots := make([]byte, ed25519.SignatureSize*int(message[header]))
+	if message[0] == prefixBit|1 {
+		return slices.Concat(message, slots), 0
+	}
+	return slices.Concat(message[header:header+1], slots, message), 1 + len(slots)
 }
 
 // ParseMessage reads a message alone, which is what signatures cover, as strictly as
 // Parse reads a whole transaction: it adds zeroed signature slots. The error is a
 // *chains.ParseError whose offsets are in message.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
-	header := 0
-	if len(message) > 0 && message[0]&prefixBit != 0 {
-		header = 1
-	}
-	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
+	wire, at := withSlots(message)
+	if wire == nil {
 		return nil, malformed("header.num_required_signatures", -1, "not a Solana message: it must have 1 to 127 signers")
 	}
-	slots := make([]byte, int(message[header])*ed25519.SignatureSize)
-	if message[0] == prefixBit|1 {
-		return c.Parse(append(append(make([]byte, 0, len(message)+len(slots)), message...), slots...))
-	}
-	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
-	tx, err := c.Parse(append(append(wire, slots...), message...))
-	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= 1+len(slots) {
-		refused.Offset -= 1 + len(slots) // the caller has the message alone
+	tx, err := c.Parse(wire)
+	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= at {
+		refused.Offset -= at // the caller has the message alone
 	}
 	return tx, err
 }

@@ -74,16 +74,16 @@ func (t *Transaction) Hazards() []chains.Hazard {
 }
 
 // messageHazards returns the hazards that do not depend on which key signs.
-func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
-	if allZero(t.blockhash()) {
+func (m *message) messageHazards() (hazards []chains.Hazard) {
+	if allZero(m.blockhash()) {
 		hazards = append(hazards, chains.Hazard{
 			Name:   HazardZeroBlockhash,
 			Detail: "the blockhash is zero: fill in a recent one or a nonce before signing",
 		})
 	}
-	if missing := t.missingLimits(); len(missing) > 0 {
+	if missing := m.missingLimits(); len(missing) > 0 {
 		detail := "no " + strings.Join(missing, " and no ") + ": in a v1 transaction that means zero, and it fails at a fee"
-		if t.version != Version1 {
+		if m.version != Version1 {
 			detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
 		}
 		hazards = append(hazards, chains.Hazard{Name: HazardNoComputeBudget, Detail: detail})
@@ -93,17 +93,17 @@ func (t *Transaction) messageHazards() (hazards []chains.Hazard) {
 
 // missingLimits names the limits that are missing or zero, so that the transaction
 // cannot succeed.
-func (t *Transaction) missingLimits() (missing []string) {
-	if t.version != Version1 {
-		if t.budget.unitsAreSet && t.budget.units == 0 {
+func (m *message) missingLimits() (missing []string) {
+	if m.version != Version1 {
+		if m.budget.unitsAreSet && m.budget.units == 0 {
 			return []string{"compute-unit limit"}
 		}
 		return nil
 	}
-	if t.config.computeUnitLimit == 0 {
+	if m.config.computeUnitLimit == 0 {
 		missing = append(missing, "compute-unit limit")
 	}
-	if t.config.loadedDataLimit == 0 {
+	if m.config.loadedDataLimit == 0 {
 		missing = append(missing, "loaded accounts data size limit")
 	}
 	return missing
@@ -130,11 +130,11 @@ func (t *Transaction) hazardsFor(effects []effect, slots []int) (hazards []chain
 
 // othersControlNonce reports whether the transaction lives by a durable nonce that
 // signatures other than ours can advance, or that ours cannot.
-func (t *Transaction) othersControlNonce(slots []int) bool {
-	accounts, durable := t.nonceAccounts()
+func (m *message) othersControlNonce(slots []int) bool {
+	accounts, durable := m.nonceAccounts()
 	ours := false
 	for _, index := range accounts {
-		if t.isSigner(int(index)) {
+		if m.isSigner(int(index)) {
 			if ours = slices.Contains(slots, int(index)); !ours {
 				break
 			}

@@ -60,7 +60,7 @@ var instructionPaths = func() (paths [max(maxInstructions, maxInstructionsV1)]st
 
 // decodeInstruction decodes one of the transaction's instructions. It reuses the
 // slices of r, whose former content is lost.
-func (t *Transaction) decodeInstruction(r *reader, index int) {
+func (t *accountTable) decodeInstruction(r *reader, index int) {
 	in := t.instructions[index]
 	*r = reader{
 		cursor: cursor{raw: t.raw[:in.dataAt+in.size], offset: in.dataAt},
