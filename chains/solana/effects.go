@@ -5,56 +5,7 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
-
-// Effects implements chains.Transaction. Parties are accounts: those of a token
-// transfer are the token accounts, since the bytes do not name their owners. An
-// effect is by the signer unless a signature that is already there authorizes it.
-func (t *Transaction) Effects() []chains.Effect { return t.effectsFor(t.missingSlots()) }
-
-// effectsFor returns the effects for the signers of some slots. An effect that another
-// signer authorizes is by that one.
-func (t *Transaction) effectsFor(slots []int) []chains.Effect {
-	w := workspaces.Get().(*workspace)
-	defer w.release()
-	return t.resolved(t.effects(w), slots)
-}
-
-// resolved returns effects with who authorizes each, and with what becomes of the recipients.
-func (t *Transaction) resolved(effects []effect, slots []int) []chains.Effect {
-	settled(effects)
-	list := make([]chains.Effect, len(effects))
-	for i := range effects {
-		list[i] = effects[i].Effect
-		if effects[i].byOther(slots) {
-			list[i].By, list[i].OtherSigner = chains.ByOther, party(t.key(effects[i].slots[0]))
-		}
-		list[i].Change = t.unwraps(&list[i], slots)
-	}
-	return list
-}
-
-// unwraps reports whether an effect brings SOL home from the account that a signer has
-// for wrapped SOL. It is the only transfer between two addresses that is change: the
-// recipient is the signer itself, so that nothing is spent, no matter who owns the account. In
-// the other direction the owner matters, and an associated account can have been given
-// to another one: what goes there is a transfer to an account of the signer's.
-func (t *Transaction) unwraps(e *chains.Effect, slots []int) bool {
-	if e.Kind != chains.KindTransfer || !e.Asset.IsNative() || e.From.Equal(e.To) {
-		return false
-	}
-	return slices.ContainsFunc(slots, func(slot int) bool {
-		key := t.key(slot)
-		return e.To.Is(key) && tokenaccount.HoldsSOL(e.From.Address(), key)
-	})
-}
-
-// byOther reports whether none of the slots' signatures authorizes an effect that
-// a signature authorizes.
-func (e *effect) byOther(slots []int) bool {
-	return e.By == chains.BySigner && len(e.slots) > 0 && !slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
-}
 
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in

@@ -3,6 +3,7 @@ package solana
 import (
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -21,10 +22,10 @@ const DefaultMaxFee = 100_000_000
 
 // fee is the most that a transaction can cost, in lamports.
 type fee struct {
-	signatures  uint64 // the header's and those that precompiles announce
-	base        uint64
-	priority    uint64
-	budget            // not in v1, but for the units
+	signatures uint64 // the header's and those that precompiles announce
+	base       uint64
+	priority   uint64
+	budget     // not in v1, but for the units
 }
 
 func (f fee) total() uint64 {
@@ -140,4 +141,40 @@ func isBuiltin(id *[keySize]byte) bool { return *id == systemID || *id == comput
 
 func isPrecompile(id *[keySize]byte) bool {
 	return *id == ed25519ID || *id == secp256k1ID || *id == secp256r1ID
+}
+
+// missingLimits names the limits that are missing or zero, so that the transaction
+// cannot succeed.
+func (m *message) missingLimits() (missing []string) {
+	if m.version != Version1 {
+		if m.budget.unitsAreSet && m.budget.units == 0 {
+			return []string{"compute-unit limit"}
+		}
+		return nil
+	}
+	if m.config.computeUnitLimit == 0 {
+		missing = append(missing, "compute-unit limit")
+	}
+	if m.config.loadedDataLimit == 0 {
+		missing = append(missing, "loaded accounts data size limit")
+	}
+	return missing
+}
+
+// messageHazards returns the hazards that do not depend on which key signs.
+func (m *message) messageHazards() (hazards []chains.Hazard) {
+	if allZero(m.blockhash()) {
+		hazards = append(hazards, chains.Hazard{
+			Name:   HazardZeroBlockhash,
+			Detail: "the blockhash is zero: fill in a recent one or a nonce before signing",
+		})
+	}
+	if missing := m.missingLimits(); len(missing) > 0 {
+		detail := "no " + strings.Join(missing, " and no ") + ": in a v1 transaction that means zero, and it fails at a fee"
+		if m.version != Version1 {
+			detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
+		}
+		hazards = append(hazards, chains.Hazard{Name: HazardNoComputeBudget, Detail: detail})
+	}
+	return hazards
 }

@@ -1,14 +1,12 @@
 package solana
 
 import (
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// settled tells of each account that gets something whether it is a passage, and whose it is in
+// findPassages tells of each account that gets something whether it is a passage, and whose it is in
 // the end.
-func settled(effects []effect) {
+func findPassages(effects []effect) {
 	if len(effects) < 2 { // the fee
 		return
 	}
@@ -48,21 +46,4 @@ func (e *effect) appendOwners(owners chains.Parties, account chains.Party) chain
 		owners = append(owners, e.owner)
 	}
 	return owners
-}
-
-// passedOn appends the hazards of what leaves passages, which chains.Follow adds to the effects
-// for the signers of some slots.
-func (t *Transaction) passedOn(hazards []chains.Hazard, effects []effect, slots []int) []chains.Hazard {
-	if !slices.ContainsFunc(effects, func(e effect) bool { return e.byOther(slots) }) {
-		return hazards
-	}
-	list, moved := chains.Follow(t.resolved(effects, slots))
-	for i, from := range moved {
-		e, at := effects[from], len(effects)+i
-		e.Effect, e.slots = list[at], nil
-		for _, hazard := range t.effectHazards(&e, slots) {
-			hazards = append(hazards, hazard.OnEffect(at))
-		}
-	}
-	return hazards
 }

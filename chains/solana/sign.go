@@ -48,8 +48,7 @@ func (s *signing) Effects() []chains.Effect { return s.t.effectsFor(s.slots) }
 func (s *signing) Hazards() []chains.Hazard {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
-	effects := s.t.effects(w)
-	return s.t.passedOn(append(s.t.messageHazards(), s.t.hazardsFor(effects, s.slots)...), effects, s.slots)
+	return view{s.t, s.t.effects(w), s.slots}.hazards()
 }
 
 // AppendSigned implements chains.Signing. It signs the message bytes unchanged and fills

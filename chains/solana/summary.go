@@ -2,6 +2,7 @@ package solana
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -146,4 +147,19 @@ func (t *accountTable) instructionFields(index int) []chains.Field {
 		fields[0].Note += ": it does nothing in a v1 transaction"
 	}
 	return fields
+}
+
+// othersControlNonce reports whether the transaction lives by a durable nonce that
+// signatures other than ours can advance, or that ours cannot.
+func (m *message) othersControlNonce(slots []int) bool {
+	accounts, durable := m.nonceAccounts()
+	ours := false
+	for _, index := range accounts {
+		if m.isSigner(int(index)) {
+			if ours = slices.Contains(slots, int(index)); !ours {
+				break
+			}
+		}
+	}
+	return durable && !ours
 }
