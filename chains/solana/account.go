@@ -106,3 +106,14 @@ func (t *accountTable) accountField(label string, index int) chains.Field {
 func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
 
 var base58Notation = &chains.Notation{Text: encode58}
+
+// partyText returns a party as text for a hazard's detail.
+func partyText(p chains.Party) string {
+	switch {
+	case p.IsNone():
+		return "no one"
+	case p.IsUnknown():
+		return "an address that the transaction does not contain"
+	}
+	return p.String()
+}

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// argument reads one argument from the instruction's data, shows it, and keeps its
-// value if effects use it. Numbers are little-endian.
-type argument func(r *reader) error
 
 // sequence reads arguments one after the other.
 func sequence(arguments ...argument) argument {
@@ -345,4 +342,42 @@ func named(label, name string) argument {
 		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, name) }})
 		return nil
 	}
+}
+
+// show adds an argument's field, if fields are wanted.
+func (r *reader) show(field func() chains.Field) {
+	if r.shown {
+		r.argumentFields = append(r.argumentFields, field())
+	}
+}
+
+func (r *reader) set(v value) { r.values = append(r.values, v) }
+
+// number returns a numeric argument. ok is false if it is absent.
+func (r *reader) number(label string) (number uint64, ok bool) {
+	for _, v := range r.values {
+		if v.label == label {
+			return v.number, !v.none
+		}
+	}
+	return 0, false
+}
+
+// keep is set and show.
+func (r *reader) keep(v value) {
+	r.set(v)
+	r.show(func() chains.Field { return v.field(v.number) })
+}
+
+// text is how effects write the argument: a time in seconds, and an absent one as nothing.
+func (v *value) text() string {
+	switch {
+	case v.key != nil:
+		return encode58(v.key)
+	case v.field != nil && v.field(v.number).Type != chains.TypeTime:
+		return v.field(v.number).Value
+	case v.none:
+		return ""
+	}
+	return strconv.FormatUint(v.number, 10)
 }

@@ -10,7 +10,7 @@ import (
 // effects returns what the transaction does: the fee, and the effects of each
 // instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in
 // the workspace, which must be empty.
-func (t *Transaction) effects(w *workspace) []effect {
+func (t *accountTable) effects(w *workspace) []effect {
 	w.effects = append(w.effects, t.feeEffect())
 	r := &w.reader
 	r.given, r.values, r.roles = w.given[:0], w.values[:0], w.roles[:0]
@@ -18,11 +18,11 @@ func (t *Transaction) effects(w *workspace) []effect {
 		t.decodeInstruction(r, i)
 		w.effects = r.effects(w.effects)
 	}
-	effects := t.memos(mintsEnd(w.effects))
+	effects := t.addMemos(endMints(w.effects))
 	w.effects = effects
-	inherit(effects)
-	leftBare(effects)
-	t.burnt(effects)
+	inheritOwners(effects)
+	findBareAccounts(effects)
+	t.findBurns(effects)
 	if len(effects) <= chains.MaxEffects {
 		return effects
 	}
@@ -31,10 +31,10 @@ func (t *Transaction) effects(w *workspace) []effect {
 	return append(effects[:chains.MaxEffects-1], rest)
 }
 
-// mintsEnd puts the end of a mint before the transfer of what it frees, if an instruction or
+// endMints puts the end of a mint before the transfer of what it frees, if an instruction or
 // a list names what is closed as a mint. Unless one names it as an account of a token, the
 // bytes do not say which of the two it is.
-func mintsEnd(effects []effect) []effect {
+func endMints(effects []effect) []effect {
 	for i := 0; i < len(effects); i++ {
 		closed := effects[i]
 		switch {
@@ -52,17 +52,17 @@ func mintsEnd(effects []effect) []effect {
 	return effects
 }
 
-func (t *Transaction) feeEffect() effect {
+func (m *message) feeEffect() effect {
 	return effect{slots: appendSlot(nil, 0), Effect: chains.Effect{
-		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0)),
-		Asset: chains.Native(Name), Amount: chains.AtMostUint(t.fee().total()), Path: "fee",
+		Kind: chains.KindFee, By: chains.BySigner, From: party(m.key(0)),
+		Asset: chains.Native(Name), Amount: chains.AtMostUint(m.fee().total()), Path: "fee",
 	}}
 }
 
-// inherit makes the funder of an account that the transaction creates its owner:
+// inheritOwners makes the funder of an account that the transaction creates its owner:
 // an instruction that then names who controls the account gives away what the
 // funder put in. Where the funder pays only rent, there is nothing to give away.
-func inherit(effects []effect) {
+func inheritOwners(effects []effect) {
 	for i := range effects {
 		e := &effects[i]
 		if e.owned || e.Kind != chains.KindAuthority && e.Kind != chains.KindStake {
@@ -76,6 +76,25 @@ func inherit(effects []effect) {
 					e.From = create.From
 				}
 			}
+		}
+	}
+}
+
+// findBareAccounts names the danger of new accounts that no later instruction initializes, or that
+// one initializes for a party that it does not name.
+func findBareAccounts(effects []effect) {
+	for i := range effects {
+		e := &effects[i]
+		if !e.bare {
+			continue
+		}
+		later := slices.IndexFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) })
+		if later < 0 {
+			e.danger = HazardAuthorityChange
+			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
+		} else if by := &effects[i+later]; e.rich && (by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
+			e.danger = HazardAuthorityChange
+			e.detail = "the instruction that initializes the new account " + partyText(e.To) + " does not say who then has it and its SOL, which is more than the rent"
 		}
 	}
 }

@@ -1,9 +1,5 @@
 package solana
 
-import (
-	"github.com/countersign-dev/countersign/chains"
-)
-
 // The hazards of Solana transactions.
 const (
 	// HazardZeroBlockhash: the blockhash is zero, a placeholder. The network never
@@ -50,15 +46,4 @@ const (
 func (Chain) HazardNames() []string {
 	return []string{HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
 		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}
-}
-
-// partyText returns a party as text for a hazard's detail.
-func partyText(p chains.Party) string {
-	switch {
-	case p.IsNone():
-		return "no one"
-	case p.IsUnknown():
-		return "an address that the transaction does not contain"
-	}
-	return p.String()
 }

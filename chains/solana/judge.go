@@ -186,9 +186,3 @@ func (v view) withPassages(hazards []chains.Hazard) []chains.Hazard {
 	}
 	return hazards
 }
-
-// byOther reports whether none of the slots' signatures authorizes an effect that
-// a signature authorizes.
-func (e *effect) byOther(slots []int) bool {
-	return e.By == chains.BySigner && len(e.slots) > 0 && !slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
-}

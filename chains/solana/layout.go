@@ -3,6 +3,8 @@ package solana
 import (
 	"fmt"
 	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // program is what is known of a program: how the data of its instructions begins,
@@ -17,11 +19,18 @@ type program struct {
 
 	// decode, if it is not nil, decodes in place of decodeLayout.
 	decode func(*reader) error
+
+	standard    string // of the tokens that it moves; empty if none
+	ownAccounts bool   // it takes an account's own signature before it knows who controls it
 }
 
 // discriminatorSize is the length in bytes of what begins the instructions of
 // Anchor programs and of the token metadata and group interfaces.
 const discriminatorSize = 8
+
+// programs are the programs that are decoded, by address. They are filled in by init
+// because stored instructions are decoded by all of them.
+var programs = map[[keySize]byte]*program{}
 
 // layout is the layout of one instruction, and what it does.
 type layout struct {
@@ -156,4 +165,70 @@ func readTag(c *cursor, size int) (uint32, error) {
 	}
 	tag, err := c.uint8("instruction number")
 	return uint32(tag), err
+}
+
+// reader decodes one instruction: its data and accounts by its program's table,
+// then its effects from both.
+type reader struct {
+	cursor // over the instruction's data
+
+	id      []byte   // address of the program
+	program *program // nil if the program is not known
+	layout  *layout  // nil if the instruction is not known, and of a batch
+	problem error    // why the instruction is not decoded; nil if it is
+
+	path   string    // of its effects
+	shown  bool      // whether fields are wanted, which only a summary does
+	depth  int       // number of instructions that it is nested in
+	stored bool      // whether the transaction only stores it, for others to execute
+	given  []account // every account that it is given
+
+	operation      string
+	argumentFields []chains.Field
+	accountFields  []chains.Field
+
+	values  []value   // arguments by name, for effects
+	roles   []role    // accounts by name
+	further []account // accounts that the layout has no name for
+	inner   []*reader // the instructions of a batch, or those that are stored
+}
+
+// role is an account with the name that the layout gives to its place.
+type role struct {
+	name string
+	account
+	checked, authority bool // as of accountSlot
+}
+
+// value is an argument that effects use: a number, an address, a text or bytes.
+type value struct {
+	label  string
+	number uint64
+	key    []byte // nil if it is a number, or none
+	none   bool   // an optional argument that is absent
+
+	field func(number uint64) chains.Field // how it is shown; nil if that is not known, or none
+}
+
+// argument reads one argument from the instruction's data, shows it, and keeps its
+// value if effects use it. Numbers are little-endian.
+type argument func(r *reader) error
+
+// template describes one effect of an instruction in the names of its layout. A
+// party is an account, by the name of its place, or an argument that is an address.
+type template struct {
+	kind chains.Kind
+
+	from, to, account string
+
+	asset  string // native, unknownToken, or the mint: an account or an argument
+	amount string // an argument, or wholeBalance or unstated; empty for none
+
+	by   string   // what authorizes it, if not the layout's authorities
+	args []string // accounts and arguments that become the effect's Args: see complete
+
+	each  string                 // one effect for each account or address of this name
+	given string                 // only if this account or argument is given
+	when  func(r *reader) bool   // only if this holds
+	with  func(*reader, *effect) // completes the effect
 }

@@ -14,12 +14,6 @@ var programEnds = template{kind: chains.KindBurn, account: "program account", gi
 	when: func(r *reader) bool { length, _ := r.number("length"); return length == 0 },
 	with: func(r *reader, e *effect) { e.Function = r.operation; e.ends("program", e.Account) }}
 
-// ends says that an account ends for ever, which is a program or a mint.
-func (e *effect) ends(what string, account chains.Party) {
-	e.Kind, e.Account, e.Args = chains.KindBurn, account, []chains.Arg{{Name: what, Value: account.String()}}
-	e.danger, e.detail = HazardBurn, what+" "+partyText(account)+" ends for ever, and what depends on it is lost"
-}
-
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
 

@@ -124,3 +124,16 @@ func (r *reader) checkAuthority() error {
 	}
 	return nil
 }
+
+// leftOut is the name of an account that is left out.
+const leftOut = "left out"
+
+// role returns the account in a role. ok is false if it is not given.
+func (r *reader) role(name string) (account, bool) {
+	for i := range r.roles {
+		if r.roles[i].name == name {
+			return r.roles[i].account, true
+		}
+	}
+	return account{}, false
+}

@@ -5,9 +5,6 @@ import "github.com/countersign-dev/countersign/chains"
 var stakeAuthorize = oneOf("authority type", 4, "Staker", "Withdrawer")
 
 const (
-	historySysvar = "stake history sysvar"
-	stakeConfig   = "stake config"
-
 	// Since version 5 (SIMD-0490) the stake program checks whether the account in the
 	// place of the first sysvar is that sysvar. If it is not, the sysvars are left out
 	// and the accounts after them move up.
@@ -65,7 +62,7 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 // stakeProgram delegates SOL to validators. The number of an instruction is a u32; the
 // layouts are those of solana-stake-interface, in bincode, and the roles are those of
 // version 5 of the program.
-var stakeProgram = &program{name: "Stake", tagSize: 4, layouts: layouts(map[uint32]*layout{
+var stakeProgram = &program{name: "Stake", tagSize: 4, ownAccounts: true, layouts: layouts(map[uint32]*layout{
 	0: {name: "Initialize", initializes: "stake account", accounts: "stake account, ?further account*",
 		arguments: []argument{key("staker"), key("withdrawer"), unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")},
 		effects: append(initializes[:2:2],

@@ -1,18 +1,7 @@
 package solana
 
 import (
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
-)
-
-// Roles of accounts that several programs use.
-const (
-	clockSysvar      = "clock sysvar"
-	rentSysvar       = "rent sysvar"
-	hashesSysvar     = "recent blockhashes sysvar"
-	systemRole       = "system program"
-	tokenProgramRole = "token program"
 )
 
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
@@ -45,32 +34,6 @@ func belongs(r *reader, e *effect) {
 		e.danger = HazardAuthorityChange
 		e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
 	}
-}
-
-// leftBare names the danger of new accounts that no later instruction initializes, or that
-// one initializes for a party that it does not name.
-func leftBare(effects []effect) {
-	for i := range effects {
-		e := &effects[i]
-		if !e.bare {
-			continue
-		}
-		later := slices.IndexFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) })
-		if later < 0 {
-			e.danger = HazardAuthorityChange
-			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
-		} else if by := &effects[i+later]; e.rich && (by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
-			e.danger = HazardAuthorityChange
-			e.detail = "the instruction that initializes the new account " + partyText(e.To) + " does not say who then has it and its SOL, which is more than the rent"
-		}
-	}
-}
-
-// names reports whether the effect's instruction says who controls an account.
-func (e *effect) names(effects []effect, account chains.Party) bool {
-	return slices.ContainsFunc(effects, func(of effect) bool {
-		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) && of.Account.Equal(account)
-	})
 }
 
 // assigns gives an account another owner.

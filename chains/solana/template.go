@@ -6,27 +6,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/texts"
 )
-
-// template describes one effect of an instruction in the names of its layout. A
-// party is an account, by the name of its place, or an argument that is an address.
-type template struct {
-	kind chains.Kind
-
-	from, to, account string
-
-	asset  string // native, unknownToken, or the mint: an account or an argument
-	amount string // an argument, or wholeBalance or unstated; empty for none
-
-	by   string   // what authorizes it, if not the layout's authorities
-	args []string // accounts and arguments that become the effect's Args: see complete
-
-	each  string                 // one effect for each account or address of this name
-	given string                 // only if this account or argument is given
-	when  func(r *reader) bool   // only if this holds
-	with  func(*reader, *effect) // completes the effect
-}
 
 // Assets of a template that are not a mint.
 const (
@@ -49,44 +29,6 @@ const (
 // unlimitedFrom is the amount from which an approval counts as unlimited: 2^63,
 // half of the largest supply that a mint can have.
 const unlimitedFrom = 1 << 63
-
-// effect is an effect together with what decides who authorizes it and how
-// dangerous it is.
-type effect struct {
-	chains.Effect
-
-	// slots are the signers any of whose signatures authorizes the effect. None if
-	// no signature does, or if it is not known which one.
-	slots []int
-
-	// owned is set if the instruction needs a signature of the owner of what it
-	// changes. An effect that is not owned takes control of nothing.
-	owned bool
-
-	// lost is what the recipient of a burn is; empty if the tokens are destroyed.
-	lost string
-	text *texts.Text // of a KindMessage
-
-	// danger names a hazard in addition to those that follow from the kind.
-	danger, detail string
-
-	// bare is set of a KindCreate after which anyone may initialize the account, and rich
-	// if the account gets more than its rent.
-	bare, rich bool
-
-	// alone is set if what the effect takes out of From needs the signature of From itself,
-	// which is no wallet: the program has not been told who controls the account.
-	alone bool
-
-	// initialized is the account that the effect's instruction initializes, if any. If it
-	// follows, its authorities are those of another account, which the bytes do not name.
-	initialized chains.Party
-	follows     bool
-
-	owner  chains.Party // of the account that is created, if the instruction names it
-	mint   chains.Party // that the effect's instruction names, if any
-	closes bool         // From is closed, which may be an account or a mint of Token-2022
-}
 
 // effects appends what the instruction does: its effects by its layout and those
 // of the instructions inside it, or a call that is not decoded.
@@ -205,7 +147,7 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	e.Asset = r.asset(e, tpl.asset)
 	e.Amount = r.amount(tpl)
 	e.slots = r.slots(tpl)
-	e.alone = r.program == stakeProgram && r.signs(e.From)
+	e.alone = r.program.ownAccounts && r.signs(e.From)
 	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
 	if tpl.kind == chains.KindSettings || tpl.kind == chains.KindFreeze {
 		e.Function = r.operation
@@ -292,7 +234,7 @@ func (r *reader) asset(e *effect, name string) chains.Asset {
 // instruction's own program, or the token program among its accounts.
 func (r *reader) standard() string {
 	named, _ := r.role(tokenProgramRole)
-	if r.program == token2022Program || named.is(token2022ID) {
+	if r.program.standard == splToken2022 || named.is(token2022ID) {
 		return splToken2022
 	}
 	return splToken
@@ -374,27 +316,3 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 func (r *reader) signs(p chains.Party) bool {
 	return slices.ContainsFunc(r.given, func(given account) bool { return given.signer && p.Is(given.address) })
 }
-
-func addSlot(slots []int, given account) []int {
-	if given.signer && given.slot >= 0 {
-		return appendSlot(slots, given.slot)
-	}
-	return slots
-}
-
-// appendSlot is append, without an allocation for the first slot.
-func appendSlot(slots []int, slot int) []int {
-	if len(slots) == 0 {
-		return slotNumbers[slot : slot+1 : slot+1] // without room for another
-	}
-	return append(slots, slot)
-}
-
-// slotNumbers are the slots that a header, which counts in a byte, can ask for. They are
-// never changed.
-var slotNumbers = func() (slots [1 << 8]int) {
-	for i := range slots {
-		slots[i] = i
-	}
-	return slots
-}()

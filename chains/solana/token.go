@@ -47,7 +47,7 @@ const hookFunction = "transfer hook"
 // mayCallHook reports whether a transfer has accounts other than the signers of a
 // multisig: accounts after an authority that signs itself, or that do not sign.
 func mayCallHook(r *reader) bool {
-	if r.program != token2022Program {
+	if r.program.standard != splToken2022 {
 		return false
 	}
 	authority, _ := r.role("authority")
@@ -112,7 +112,7 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
 		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
 			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native, amount: wholeBalance,
-				with: func(r *reader, e *effect) { e.closes = r.program == token2022Program }}}},
+				with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}}},
 		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
 		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
 		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",

@@ -8,7 +8,7 @@ import (
 
 // token2022Program is Token-2022: SPL Token's instructions, those of its extensions, and
 // those of the token metadata and token group interfaces, which it implements.
-var token2022Program = &program{name: "Token-2022", tagSize: 1}
+var token2022Program = &program{name: "Token-2022", tagSize: 1, standard: splToken2022}
 
 // init fills in the table, whose entries refer to the program.
 func init() {

@@ -1,7 +1,6 @@
 package solana
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,27 +29,6 @@ func init() {
 
 // metadataOptional are the accounts that may be left out, besides those "or none".
 var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
-
-// leftOut is the name of an account that is left out.
-const leftOut = "left out"
-
-// decodeLeavingOut decodes an instruction of a program whose own address stands for an
-// account that is left out. It refuses the address where the account is not optional.
-func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
-	if err := r.decodeLayout(); err != nil {
-		return err
-	}
-	for i := range r.roles {
-		switch {
-		case !r.roles[i].is(self):
-		case !optional(r.roles[i].name):
-			return fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name)
-		default:
-			r.roles[i].name = leftOut
-		}
-	}
-	return nil
-}
 
 // authorized makes the first authority of each instruction, not the payer, authorize
 // what the instruction does, except for payments.
