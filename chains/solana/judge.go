@@ -42,7 +42,7 @@ func (v view) hazards() []chains.Hazard {
 
 // ownHazards returns the hazards of the effects that the signers authorize.
 func (v view) ownHazards() (hazards []chains.Hazard) {
-	if v.othersControlNonce(v.slots) {
+	if v.othersControlNonce() {
 		hazards = append(hazards, chains.Hazard{
 			Name:   HazardDurableNonce,
 			Detail: "the transaction does not expire, and another than the signer can advance its nonce: once signed it can be sent at any time",
@@ -185,4 +185,19 @@ func (v view) withPassages(hazards []chains.Hazard) []chains.Hazard {
 		}
 	}
 	return hazards
+}
+
+// othersControlNonce reports whether the transaction lives by a durable nonce that
+// signatures other than ours can advance, or that ours cannot.
+func (v view) othersControlNonce() bool {
+	accounts, durable := v.nonceAccounts()
+	ours := false
+	for _, index := range accounts {
+		if v.isSigner(int(index)) {
+			if ours = slices.Contains(v.slots, int(index)); !ours {
+				break
+			}
+		}
+	}
+	return durable && !ours
 }

@@ -28,9 +28,6 @@ var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data
 var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer", given: "payer",
 	with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(maxProgram)) }}
 
-// maxProgram is the largest size of an account, in bytes.
-const maxProgram = 10 << 20
-
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{

@@ -50,6 +50,12 @@ type message struct {
 	inlineLookups      [2]lookup
 }
 
+// The limits of a legacy or v0 transaction.
+const (
+	maxAccounts     = 64 // locked accounts: keys of the message and entries of lookup tables
+	maxInstructions = 64 // SIMD-0160
+)
+
 // header says what access the account keys of the message have. The signers come
 // first, and the first of them pays the fee. In either group the writable keys come
 // before the read-only ones.
@@ -223,3 +229,20 @@ func (m *message) slotState(i int) string {
 	}
 	return "missing"
 }
+
+// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
+// transaction uses a durable nonce. The nonce account is the first, its authority the
+// third. Like the network, it looks only at the number of the first instruction, not
+// at the data that follows.
+func (m *message) nonceAccounts() (accounts []byte, ok bool) {
+	if len(m.instructions) == 0 {
+		return nil, false
+	}
+	first := m.instructions[0]
+	data, accounts := m.data(first), m.accounts(first)
+	return accounts, *m.programID(first) == systemID && len(accounts) > 0 && m.isWritable(int(accounts[0])) &&
+		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
+}
+
+// advanceNonce is the number of AdvanceNonceAccount of the System program.
+const advanceNonce = 4

@@ -7,12 +7,6 @@ import (
 	"encoding/binary"
 )
 
-// parser reads the raw bytes of a transaction strictly, and fills in where its parts are.
-type parser struct {
-	cursor
-	*message
-}
-
 // read reads all of raw. It verifies the signatures last, once everything else is
 // known to be valid.
 func (p *parser) read(limits Limits) error {

@@ -102,13 +102,6 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	return s, nil
 }
 
-// slotKey is a key and its slot.
-type slotKey struct {
-	id     string
-	signer keystore.Ed25519Signer
-	slot   int
-}
-
 // slotKey refuses a key that cannot sign, is not the one that signWith names, is not a
 // signer of the transaction, or has signed already.
 func (r *request) slotKey(key keystore.Key) (slotKey, error) {
@@ -125,10 +118,6 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
-}
-
-func notSigner(format string, arguments ...any) error {
-	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 func (t *Transaction) signerList() string {

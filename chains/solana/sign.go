@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // signing is a transaction and the keys that sign it now.
@@ -76,4 +77,15 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
+}
+
+// slotKey is a key and its slot.
+type slotKey struct {
+	id     string
+	signer keystore.Ed25519Signer
+	slot   int
+}
+
+func notSigner(format string, arguments ...any) error {
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
 }

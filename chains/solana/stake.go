@@ -14,11 +14,6 @@ const (
 	configIfAny  = historyIfAny + "+" + stakeConfig
 )
 
-// hands gives control of an account to another party.
-func hands(account, from, to string) template {
-	return template{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
-}
-
 // initializes gives a stake account its authorities. The withdrawer can withdraw all of
 // it.
 var initializes = []template{

@@ -2,7 +2,6 @@ package solana
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -74,20 +73,6 @@ func (t *accountTable) lifetimeField() chains.Field {
 	return list
 }
 
-// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
-// transaction uses a durable nonce. The nonce account is the first, its authority the
-// third. Like the network, it looks only at the number of the first instruction, not
-// at the data that follows.
-func (m *message) nonceAccounts() (accounts []byte, ok bool) {
-	if len(m.instructions) == 0 {
-		return nil, false
-	}
-	first := m.instructions[0]
-	data, accounts := m.data(first), m.accounts(first)
-	return accounts, *m.programID(first) == systemID && len(accounts) > 0 && m.isWritable(int(accounts[0])) &&
-		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
-}
-
 func (m *message) lookupsField() chains.Field {
 	tables := chains.List("address lookup tables")
 	for i, l := range m.lookups {
@@ -147,19 +132,4 @@ func (t *accountTable) instructionFields(index int) []chains.Field {
 		fields[0].Note += ": it does nothing in a v1 transaction"
 	}
 	return fields
-}
-
-// othersControlNonce reports whether the transaction lives by a durable nonce that
-// signatures other than ours can advance, or that ours cannot.
-func (m *message) othersControlNonce(slots []int) bool {
-	accounts, durable := m.nonceAccounts()
-	ours := false
-	for _, index := range accounts {
-		if m.isSigner(int(index)) {
-			if ours = slices.Contains(slots, int(index)); !ours {
-				break
-			}
-		}
-	}
-	return durable && !ours
 }

@@ -4,9 +4,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// advanceNonce is the number of AdvanceNonceAccount of the System program.
-const advanceNonce = 4
-
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
 	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
@@ -93,8 +90,3 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 // withdrawsNonce is what leaves a nonce account. Before that is initialized, it signs itself.
 var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native, amount: "amount",
 	with: func(r *reader, e *effect) { e.alone = r.signs(e.From) }}
-
-// sends moves SOL.
-func sends(from, to, amount string) template {
-	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
-}

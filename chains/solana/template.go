@@ -316,3 +316,18 @@ func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 func (r *reader) signs(p chains.Party) bool {
 	return slices.ContainsFunc(r.given, func(given account) bool { return given.signer && p.Is(given.address) })
 }
+
+// changes is a change of an account's settings.
+func changes(account string) []template {
+	return []template{{kind: chains.KindSettings, account: account}}
+}
+
+// sends moves SOL.
+func sends(from, to, amount string) template {
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
+}
+
+// hands gives control of an account to another party.
+func hands(account, from, to string) template {
+	return template{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
+}

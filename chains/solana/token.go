@@ -187,3 +187,14 @@ func (r *reader) batched(i int, accounts []account) (*reader, error) {
 	inner.program = r.program
 	return inner, inner.decodeLayout()
 }
+
+// sets is a change of a mint's settings that also sets authorities.
+func sets(authorities ...string) []template {
+	return append(changes("mint"), governs(authorities...)...)
+}
+
+// withheld moves the fees that were withheld from transfers.
+var withheld = []template{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: wholeBalance}}
+
+// harvests moves withheld fees, which the owners cannot reach, to the mint.
+var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})

@@ -19,16 +19,6 @@ func init() {
 	token2022Program.decode = decodeToken
 }
 
-// changes is a change of an account's settings.
-func changes(account string) []template {
-	return []template{{kind: chains.KindSettings, account: account}}
-}
-
-// sets is a change of a mint's settings that also sets authorities.
-func sets(authorities ...string) []template {
-	return append(changes("mint"), governs(authorities...)...)
-}
-
 // token2022Extensions are the instructions that only Token-2022 has. An authority or
 // address of 32 zero bytes means none.
 var token2022Extensions = map[uint32]*layout{
@@ -100,12 +90,6 @@ var transferFee = map[uint32]*layout{
 	5: {name: "SetTransferFee", accounts: "mint, !fee authority, signer*",
 		arguments: []argument{u16("fee in basis points"), tokens("maximum fee")}, effects: sets()},
 }
-
-// withheld moves the fees that were withheld from transfers.
-var withheld = []template{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: wholeBalance}}
-
-// harvests moves withheld fees, which the owners cannot reach, to the mint.
-var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})
 
 var accountState = oneOf("account state", 1, "Uninitialized", "Initialized", "Frozen")
 

@@ -49,13 +49,6 @@ func authorized(table map[uint32]*layout) map[uint32]*layout {
 // holds it until the program's owner collects it.
 const metadataCost = 10_000_000
 
-// Parts of layouts' accounts.
-const (
-	ofInstructions = ", " + systemRole + ", instructions sysvar"
-	underRules     = ", ?rules program or none, ?rules or none"
-	ofCollection   = "collection mint, collection metadata, collection master edition"
-)
-
 // makesMetadata is the cost of a new metadata account, and its authority.
 func makesMetadata(by string) []template {
 	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
@@ -100,11 +93,6 @@ func closes(to string, accounts ...string) (list []template) {
 	return list
 }
 
-// updates changes metadata, and its update authority if a new one is given.
-func updates(by string) []template {
-	return append(changes("metadata"), template{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
-}
-
 // madeHere reports whether the instruction creates the mint, which signs then.
 func madeHere(r *reader) bool {
 	mint, _ := r.role("mint")
@@ -125,7 +113,6 @@ const (
 		ofInstructions + ", token program or none" + underRules
 	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, token record or none, !payer" + ofInstructions +
 		", token program or none" + underRules
-	updatesAccounts = "!authority, delegate record or none, token or none, mint, metadata, edition or none, !payer" + ofInstructions + underRules
 )
 
 var (

@@ -1,5 +1,7 @@
 package solana
 
+import "github.com/countersign-dev/countersign/chains"
+
 // The arguments of Token Metadata, in Borsh.
 
 var nothing = sequence()
@@ -38,6 +40,13 @@ var (
 			many("proof", fixedBytes("hash", 32)), u64("number")))))
 )
 
+// Parts of layouts' accounts.
+const (
+	ofInstructions = ", " + systemRole + ", instructions sysvar"
+	underRules     = ", ?rules program or none, ?rules or none"
+	ofCollection   = "collection mint, collection metadata, collection master edition"
+)
+
 // updateForms are the forms of Update: by the update authority, or by a delegate, which
 // may change less.
 var updateForms = func() map[uint32]*layout {
@@ -60,3 +69,10 @@ var updateForms = func() map[uint32]*layout {
 	}
 	return forms
 }()
+
+const updatesAccounts = "!authority, delegate record or none, token or none, mint, metadata, edition or none, !payer" + ofInstructions + underRules
+
+// updates changes metadata, and its update authority if a new one is given.
+func updates(by string) []template {
+	return append(changes("metadata"), template{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
+}
