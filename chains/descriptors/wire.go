@@ -58,14 +58,6 @@ type wireMember struct {
 	*wireType
 }
 
-// named adds a member whose name no other member has: it would mean either.
-func named(members []wireMember, name string, t *wireType) ([]wireMember, error) {
-	if slices.ContainsFunc(members, func(before wireMember) bool { return before.name == name }) {
-		return nil, fmt.Errorf("two are named %.64q: a name would mean either", name)
-	}
-	return append(members, wireMember{name, t}), nil
-}
-
 // The prefixes of Borsh.
 var (
 	wireU8  = &wireType{size: 1}
