@@ -1,9 +1,15 @@
 package descriptors
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 )
 
 // codamaMembers are the members that a node of each kind can have. A node with other
@@ -261,3 +267,80 @@ func (c *codama) constants(n object, name string) (raw []byte) {
 	}
 	return raw
 }
+
+// codama reads an IDL of Codama, a rootNode of version 1
+// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
+// documentation are ignored.
+type codama struct {
+	idl
+	defined map[string]map[string]object // the types of each program
+	main    string                       // the program of types that name no program
+}
+
+// constant encodes a constantValueNode.
+func (c *codama) constant(n object) []byte {
+	value := c.node(n, "value")
+	raw := c.encode(c.member(n, "type", -1), value)
+	if len(raw) == 0 {
+		c.fail("the constant is empty")
+	}
+	return raw
+}
+
+// encode encodes a value of a type: a number, bytes, a text or an address.
+func (c *codama) encode(t *wireType, value object) []byte {
+	switch value["kind"] {
+	case "numberValueNode":
+		if number, ok := value["number"].(int64); ok {
+			if raw, ok := t.encode(big.NewInt(number)); ok {
+				return raw
+			}
+		}
+	case "bytesValueNode":
+		raw := c.decode(value)
+		size, fixed := t.width()
+		if t.kind == wireBytes || t.kind == wireFixed && t.element.kind == wireBytes && fixed && size == len(raw) {
+			return raw
+		}
+	case "stringValueNode":
+		if text, ok := value["string"].(string); ok && t.kind == wireText {
+			return []byte(text)
+		}
+	case "publicKeyValueNode":
+		text, _ := value["publicKey"].(string)
+		if raw, err := solanaAddress(text); err == nil && t.kind == wireKey {
+			return raw
+		}
+	}
+	c.fail("%.64q: the value does not fit its type", value["kind"])
+	return nil
+}
+
+// decode decodes a bytesValueNode.
+func (c *codama) decode(value object) (raw []byte) {
+	text, ok := value["data"].(string)
+	if !ok || len(text) > maxText {
+		c.fail("data: must be a text of at most %d bytes", maxText)
+	}
+	var err error
+	switch value["encoding"] {
+	case "base16":
+		raw, err = hex.DecodeString(text)
+	case "base58":
+		if raw = base58.Decode(text); len(raw) == 0 && text != "" {
+			err = errors.New("data: not base58")
+		}
+	case "base64":
+		raw, err = base64.StdEncoding.Strict().DecodeString(text)
+	case "utf8":
+		return []byte(text)
+	default:
+		c.failEncoding()
+	}
+	if err != nil {
+		c.fail("%w", err)
+	}
+	return raw
+}
+
+func (c *codama) failEncoding() { c.fail("encoding: must be base16, base58, base64 or utf8") }

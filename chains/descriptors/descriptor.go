@@ -339,3 +339,23 @@ func fixedHex(text string, size int) ([]byte, error) {
 	}
 	return raw, nil
 }
+
+// ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712
+// encodes them.
+func (d *descriptor) ofTyped(context *typedForm) (*descriptor, []target, error) {
+	d.domain, d.typed = context.Domain, map[string]*format{}
+	switch {
+	case context.DomainSeparator != nil:
+		d.external = "domainSeparator"
+	case context.Domain.Salt != nil:
+		d.external = "domain.salt"
+	}
+	targets, err := targetsOf(context.Deployments)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, targets, d.readFormats(func(key string, f *format) error {
+		d.typed[key] = f
+		return nil
+	})
+}

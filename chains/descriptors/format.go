@@ -14,13 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// position is the position of a value among those that its field shows.
-type position struct {
-	scope located
-	index int
-	of    int
-}
-
 // formatter shows a value in a format.
 type formatter func(s *session, f *field, value located, pos position) (chains.Field, error)
 
@@ -74,69 +67,6 @@ func textOf(f *field, shown chains.Field) string {
 		return "0x" + shown.Value
 	}
 	return shown.Value
-}
-
-func number(value *big.Int) located {
-	return located{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: wordOf(value)}}
-}
-
-func (s *session) value() *big.Int {
-	if s.call.Value == nil {
-		return new(big.Int)
-	}
-	return s.call.Value
-}
-
-// constant returns a value that the descriptor itself contains.
-func (s *session) constant(node any) located {
-	text := fmt.Sprint(node)
-	if strings.HasPrefix(text, "$.") {
-		if constant := lookUp(s.descriptor.root, text); constant != nil {
-			text = fmt.Sprint(constant)
-		}
-	}
-	if raw, err := fixedHex(text, 20); err == nil {
-		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
-	}
-	return located{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
-}
-
-// param returns a text parameter, with a constant resolved.
-func (s *session) param(f *field, name string) string {
-	text, _ := f.Params[name].(string)
-	if strings.HasPrefix(text, "$.") {
-		constant := lookUp(s.descriptor.root, text)
-		if constant == nil {
-			return ""
-		}
-		return fmt.Sprint(constant)
-	}
-	return text
-}
-
-// pathParam returns the value of a parameter, which is given directly or by its path.
-func (s *session) pathParam(f *field, name string, pos position) (value located, ok bool, err error) {
-	if text := s.param(f, name); text != "" {
-		return s.constant(text), true, nil
-	}
-	path, _ := f.Params[name+"Path"].(string)
-	if path == "" {
-		return located{}, false, nil
-	}
-	values, err := s.at(path, pos.scope)
-	if err != nil {
-		if values, err = s.at(path, s.root); err != nil {
-			return located{}, false, err
-		}
-	}
-	values = spread(values)
-	switch {
-	case len(values) == pos.of:
-		return values[pos.index], true, nil
-	case len(values) == 1:
-		return values[0], true, nil
-	}
-	return located{}, false, fmt.Errorf("%sPath leads to %d values, for %d of the field", name, len(values), pos.of)
 }
 
 func (s *session) showRaw(f *field, value located, _ position) (chains.Field, error) {
@@ -366,4 +296,14 @@ func (s *session) showCall(f *field, value located, pos position) (chains.Field,
 		shown = append(shown, chains.Text("argument "+arg.Name, arg.Value))
 	}
 	return chains.List(f.Label, append(shown, reading.Fields...)...), nil
+}
+
+// addressIn returns the 20 bytes of a value that is an address, or a word with an address
+// in its low bytes.
+func addressIn(value located) ([]byte, bool) {
+	raw := value.Bytes
+	if len(raw) == 32 && allZero(raw[:12]) {
+		raw = raw[12:]
+	}
+	return raw, len(raw) == 20 && value.Kind != evm.ArgumentText
 }

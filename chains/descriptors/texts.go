@@ -8,9 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
-// textChain stands for the chain of a text's domain: a text is the same on all.
-const textChain = "text"
-
 // maxTexts bounds the templates of a file.
 const maxTexts = 1_000
 
