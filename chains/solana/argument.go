@@ -1,7 +1,6 @@
 package solana
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -14,13 +13,12 @@ import (
 
 // sequence reads arguments one after the other.
 func sequence(arguments ...argument) argument {
-	return func(r *reader) error {
+	return func(r *reader) {
 		for _, read := range arguments {
-			if err := read(r); err != nil {
-				return err
+			if r.err == nil {
+				read(r)
 			}
 		}
-		return nil
 	}
 }
 
@@ -46,28 +44,20 @@ func tokens(label string) argument {
 
 // checkedTokens is the argument "amount", a u64, followed by a u8 of the mint's decimals,
 // which the program compares with the mint.
-func checkedTokens(r *reader) error {
-	amount, err := r.uint64("amount")
-	if err != nil {
-		return err
-	}
-	decimals, err := r.uint8("decimals")
-	if err != nil {
-		return err
-	}
+func checkedTokens(r *reader) {
+	amount, decimals := r.uint(8, "amount"), r.uint8("decimals")
 	r.set(value{label: "amount", number: amount})
 	r.set(value{label: "decimals", number: uint64(decimals)})
 	r.show(func() chains.Field {
 		return markUnlimited(chains.AmountUint("amount", amount, int(decimals), ""), amount)
 	})
 	r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
-	return nil
 }
 
 // checkedWithFee is checkedTokens followed by a u64 transfer fee.
-var checkedWithFee = sequence(checkedTokens, func(r *reader) error {
+var checkedWithFee = sequence(checkedTokens, func(r *reader) {
 	decimals, _ := r.number("decimals")
-	return integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
+	integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
 })
 
 func markUnlimited(field chains.Field, amount uint64) chains.Field {
@@ -79,15 +69,8 @@ func markUnlimited(field chains.Field, amount uint64) chains.Field {
 
 // integer is a number of size bytes, and how it is shown.
 func integer(label string, size int, field func(number uint64) chains.Field) argument {
-	return func(r *reader) error {
-		raw, err := r.take(uint64(size), label)
-		if err != nil {
-			return err
-		}
-		var wide [8]byte
-		copy(wide[:], raw)
-		r.keep(value{label: label, number: binary.LittleEndian.Uint64(wide[:]), field: field})
-		return nil
+	return func(r *reader) {
+		r.keep(value{label: label, number: r.uint(size, label), field: field})
 	}
 }
 
@@ -143,204 +126,145 @@ func unixTime(label string) argument {
 
 // oneOf is a number of size bytes, 1 or 4, that stands for a name.
 func oneOf(label string, size int, names ...string) argument {
-	return func(r *reader) error {
-		number, err := readTag(&r.cursor, size)
-		if err != nil {
-			return err
+	return func(r *reader) {
+		number := r.uint(size, label)
+		if number >= uint64(len(names)) {
+			r.fail(fmt.Errorf("%s %d is not known", label, number))
+			return
 		}
-		if uint64(number) >= uint64(len(names)) {
-			return fmt.Errorf("%s %d is not known", label, number)
-		}
-		r.keep(value{label: label, number: uint64(number), field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
-		return nil
+		r.keep(value{label: label, number: number, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
 	}
 }
 
 // key is an address of 32 bytes.
 func key(label string) argument {
-	return func(r *reader) error {
-		address, err := r.take(keySize, label)
-		if err != nil {
-			return err
-		}
+	return func(r *reader) {
+		address := r.take(keySize, label)
 		r.set(value{label: label, key: address})
 		r.show(func() chains.Field { return chains.AddressField(label, encode58(address)) })
-		return nil
 	}
 }
 
 // nonZeroKey is an address of 32 bytes. Zero bytes mean none.
 func nonZeroKey(label string) argument {
-	return func(r *reader) error {
+	return func(r *reader) {
 		if rest := r.raw[r.cursor.offset:]; len(rest) >= keySize && allZero(rest[:keySize]) {
 			r.cursor.offset += keySize
 			r.keep(value{label: label, none: true, field: func(uint64) chains.Field { return chains.Text(label, "none") }})
-			return nil
+			return
 		}
-		return key(label)(r)
+		key(label)(r)
 	}
-}
-
-func (r *reader) setNone(label string) {
-	r.set(value{label: label, none: true})
-	r.show(func() chains.Field { return chains.Text(label, "none") })
 }
 
 // optional is a u8, 0 or 1, and the argument if it is 1.
 func optional(label string, some argument) argument {
-	return func(r *reader) error {
-		present, err := r.uint8(label)
-		switch {
-		case err != nil:
-			return err
+	return func(r *reader) {
+		switch present := r.uint8(label); {
+		case r.err != nil:
 		case present == 0:
-			r.setNone(label)
-			return nil
+			r.set(value{label: label, none: true})
+			r.show(func() chains.Field { return chains.Text(label, "none") })
 		case present > 1:
-			return fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present)
+			r.fail(fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present))
+		default:
+			some(r)
 		}
-		return some(r)
 	}
 }
 
 // variant is a u8 that selects the argument that follows. A variant without a name is not shown.
 func variant(label string, names []string, forms ...argument) argument {
-	return func(r *reader) error {
-		number, err := r.uint8(label)
-		switch {
-		case err != nil:
-			return err
-		case int(number) >= len(forms):
-			return fmt.Errorf("%s %d is not known", label, number)
+	return func(r *reader) {
+		number := int(r.uint8(label))
+		if number >= len(forms) {
+			r.fail(fmt.Errorf("%s %d is not known", label, number))
+		}
+		if r.err != nil {
+			return
 		}
 		if names != nil && names[number] != "" {
 			r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
 		}
-		return forms[number](r)
+		forms[number](r)
 	}
 }
 
 // many is a u32 count followed by that many items.
 func many(label string, item argument) argument {
-	return func(r *reader) error {
-		count, err := r.uint32(label)
-		for i := uint32(0); err == nil && i < count; i++ {
-			err = item(r)
+	return func(r *reader) {
+		count := r.uint32(label)
+		for i := uint32(0); i < count && r.err == nil; i++ {
+			item(r)
 		}
-		return err
 	}
 }
 
 // keys is a u64 count followed by that many addresses.
 func keys(label string) argument {
-	return func(r *reader) error {
-		count, err := r.uint64(label)
-		if err != nil {
-			return err
+	return func(r *reader) {
+		count := r.uint(8, label)
+		if count > uint64(r.left())/keySize {
+			r.refuse(label, r.cursor.offset, "cut off: %d addresses are announced, %d bytes are left", count, r.left())
 		}
-		if left := len(r.raw) - r.cursor.offset; count > uint64(left)/keySize {
-			return malformed(label, r.cursor.offset, "cut off: %d addresses are announced, %d bytes are left", count, left)
+		for i := uint64(0); i < count && r.err == nil; i++ {
+			key(fmt.Sprintf("%s %d", label, i))(r)
 		}
-		for i := range count {
-			if err := key(fmt.Sprintf("%s %d", label, i))(r); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 }
 
 // restU16s is 16-bit numbers up to the end of the data.
 func restU16s(label string) argument {
-	return func(r *reader) error {
-		for len(r.raw)-r.cursor.offset >= 2 {
-			if err := u16(label)(r); err != nil {
-				return err
-			}
+	return func(r *reader) {
+		for r.left() >= 2 {
+			u16(label)(r)
 		}
-		return nil
 	}
 }
 
 // fixedBytes is size bytes.
 func fixedBytes(label string, size int) argument {
-	return func(r *reader) error {
-		content, err := r.take(uint64(size), label)
+	return func(r *reader) {
+		content := r.take(uint64(size), label)
 		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Bytes(label, content) }})
-		return err
 	}
 }
 
-// restBytes is all bytes up to the end of the data.
-func restBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
+// What follows has a length: a u64 as in bincode, a u32 as in Borsh, or the rest of the data.
+func restBytes(label string) argument  { return bytesOf(label, (*reader).rest) }
+func sizedBytes(label string) argument { return bytesOf(label, sized(8, label)) }
+func shortBytes(label string) argument { return bytesOf(label, sized(4, label)) }
+func restText(label string) argument   { return textOf(label, (*reader).rest) }
+func text(label string) argument       { return textOf(label, sized(8, label)) }
+func shortText(label string) argument  { return textOf(label, sized(4, label)) }
+
+// sized reads a length, a number of so many bytes, and that many bytes.
+func sized(prefix int, label string) func(r *reader) []byte {
+	return func(r *reader) []byte { return r.take(r.uint(prefix, label), label) }
 }
 
-// sizedBytes is a u64 length followed by that many bytes, as in bincode.
-func sizedBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
-}
-
-// shortBytes is a u32 length followed by that many bytes, as in Borsh.
-func shortBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
-}
-
-func bytesOf(label string, read func(r *reader) ([]byte, error)) argument {
-	return func(r *reader) error {
-		content, err := read(r)
+func bytesOf(label string, read func(r *reader) []byte) argument {
+	return func(r *reader) {
+		content := read(r)
 		r.show(func() chains.Field { return chains.Bytes(label, content) })
-		return err
 	}
 }
 
-// text is a u64 length followed by that many bytes of UTF-8, as in bincode.
-func text(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
-}
-
-// shortText is a u32 length followed by that many bytes of UTF-8, as in Borsh.
-func shortText(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
-}
-
-// restText is UTF-8 up to the end of the data.
-func restText(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
-}
-
-func textOf(label string, read func(r *reader) ([]byte, error)) argument {
-	return func(r *reader) error {
-		content, err := read(r)
-		if err == nil && !utf8.Valid(content) {
-			err = fmt.Errorf("%s is not UTF-8", label)
+// textOf is bytes of UTF-8.
+func textOf(label string, read func(r *reader) []byte) argument {
+	return func(r *reader) {
+		content := read(r)
+		if !utf8.Valid(content) {
+			r.fail(fmt.Errorf("%s is not UTF-8", label))
 		}
 		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, string(content)) }})
-		return err
 	}
-}
-
-// sized reads a length, a u32 or u64 by its own size in bytes, and that many bytes.
-func (c *cursor) sized(prefix int, field string) ([]byte, error) {
-	if prefix == 4 {
-		size, err := c.uint32(field)
-		if err != nil {
-			return nil, err
-		}
-		return c.take(uint64(size), field)
-	}
-	size, err := c.uint64(field)
-	if err != nil {
-		return nil, err
-	}
-	return c.take(size, field)
 }
 
 // named is an argument without data of its own that stands for a name.
 func named(label, name string) argument {
-	return func(r *reader) error {
+	return func(r *reader) {
 		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, name) }})
-		return nil
 	}
 }
 

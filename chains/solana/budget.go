@@ -27,16 +27,16 @@ var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layou
 // checkBudget refuses what every node refuses before executing anything: an
 // instruction of the Compute Budget program that does not exist, is repeated, or has
 // a value out of range. In v1 these instructions do nothing.
-func (p *parser) checkBudget() error {
-	if p.version == Version1 {
+func (m *message) checkBudget() error {
+	if m.version == Version1 {
 		return nil
 	}
 	var seen [setLoadedDataLimit + 1]bool
-	for i, in := range p.instructions {
-		if *p.programID(in) != computeID {
+	for i, in := range m.instructions {
+		if *m.programID(in) != computeID {
 			continue
 		}
-		number, value, problem := readBudget(p.data(in))
+		number, value, problem := readBudget(m.data(in))
 		if problem == "" && seen[number] {
 			problem = fmt.Sprintf("repeats instruction %d of the Compute Budget program", number)
 		}
@@ -46,9 +46,9 @@ func (p *parser) checkBudget() error {
 		seen[number] = true
 		switch number {
 		case setComputeUnitLimit:
-			p.budget.units, p.budget.unitsAreSet = value, true
+			m.budget.units, m.budget.unitsAreSet = value, true
 		case setComputeUnitPrice:
-			p.budget.price, p.budget.priceIsSet = value, true
+			m.budget.price, m.budget.priceIsSet = value, true
 		}
 	}
 	return nil

@@ -92,12 +92,12 @@ var confidentialMintBurn = map[uint32]*layout{
 // zkProofProgram verifies the proofs of confidential balances (ZK ElGamal Proof). What a proof
 // proves can be kept in an account, which its authority can close; nothing else changes. A
 // proof is in the data, or, if that has 5 bytes, in the first account, at a u32 offset.
-var zkProofProgram = &program{name: "ZK ElGamal Proof", tagSize: 1, decode: func(r *reader) error {
-	if len(r.raw)-r.cursor.offset == 5 && len(r.given) > 0 {
+var zkProofProgram = &program{name: "ZK ElGamal Proof", tagSize: 1, decode: func(r *reader) {
+	if r.left() == 5 && len(r.given) > 0 {
 		r.showAccount("proof account", r.given[0])
 		r.given = r.given[1:]
 	}
-	return r.decodeLayout()
+	r.decodeLayout()
 }}
 
 // lastProof is the number of the last kind of proof.

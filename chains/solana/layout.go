@@ -18,7 +18,7 @@ type program struct {
 	tagged map[[discriminatorSize]byte]*layout
 
 	// decode, if it is not nil, decodes in place of decodeLayout.
-	decode func(*reader) error
+	decode func(*reader)
 
 	standard    string // of the tokens that it moves; empty if none
 	ownAccounts bool   // it takes an account's own signature before it knows who controls it
@@ -120,62 +120,41 @@ func (l *layout) prepare() *layout {
 	return l
 }
 
-// find reads the instruction's number and returns its layout.
-func (p *program) find(c *cursor) (*layout, error) {
-	if tagged, ok := p.findTagged(c); ok {
-		return tagged, nil
+// find reads the instruction's number and returns its layout, nil after an error.
+func (p *program) find(c *cursor) *layout {
+	if len(p.tagged) > 0 && c.left() >= discriminatorSize {
+		if tagged, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]; ok {
+			c.offset += discriminatorSize
+			return tagged
+		}
 	}
-	tag, err := readTag(c, p.tagSize)
-	if err != nil {
-		return nil, err
+	tag := uint32(c.uint(p.tagSize, tagField))
+	found := p.layouts[tag]
+	if found == nil {
+		c.fail(fmt.Errorf("instruction %d of the %s program is not known", tag, p.name))
 	}
-	named, ok := p.layouts[tag]
-	if !ok {
-		return nil, fmt.Errorf("instruction %d of the %s program is not known", tag, p.name)
+	if c.err != nil || found.nested == nil {
+		return found
 	}
-	if named.nested == nil {
-		return named, nil
+	sub := uint32(c.uint8(tagField))
+	inner := found.nested[sub]
+	if inner == nil {
+		c.fail(fmt.Errorf("instruction %d of %s is not known", sub, found.name))
 	}
-	sub, err := readTag(c, 1)
-	if err != nil {
-		return nil, err
-	}
-	inner, ok := named.nested[sub]
-	if !ok {
-		return nil, fmt.Errorf("instruction %d of %s is not known", sub, named.name)
-	}
-	return inner, nil
+	return inner
 }
 
-func (p *program) findTagged(c *cursor) (*layout, bool) {
-	if len(p.tagged) == 0 || len(c.raw)-c.offset < discriminatorSize {
-		return nil, false
-	}
-	named, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]
-	if ok {
-		c.offset += discriminatorSize
-	}
-	return named, ok
-}
-
-// readTag reads a number of 1 or 4 bytes.
-func readTag(c *cursor, size int) (uint32, error) {
-	if size == 4 {
-		return c.uint32("instruction number")
-	}
-	tag, err := c.uint8("instruction number")
-	return uint32(tag), err
-}
+// tagField names an instruction's number in errors.
+const tagField = "instruction number"
 
 // reader decodes one instruction: its data and accounts by its program's table,
 // then its effects from both.
 type reader struct {
-	cursor // over the instruction's data
+	cursor // over the instruction's data; its error says why the instruction is not decoded
 
 	id      []byte   // address of the program
 	program *program // nil if the program is not known
 	layout  *layout  // nil if the instruction is not known, and of a batch
-	problem error    // why the instruction is not decoded; nil if it is
 
 	path   string    // of its effects
 	shown  bool      // whether fields are wanted, which only a summary does
@@ -212,7 +191,7 @@ type value struct {
 
 // argument reads one argument from the instruction's data, shows it, and keeps its
 // value if effects use it. Numbers are little-endian.
-type argument func(r *reader) error
+type argument func(r *reader)
 
 // template describes one effect of an instruction in the names of its layout. A
 // party is an account, by the name of its place, or an argument that is an address.

@@ -11,65 +11,49 @@ import "bytes"
 //
 // The accounts that the lookups load follow the message's own: the writable ones of all
 // lookups first, then the read-only ones.
-func (p *parser) readLookups() error {
+func (p *parser) readLookups() {
 	offset := p.offset
-	count, err := p.compactU16("address_table_lookups")
-	if err != nil {
-		return err
-	}
-	for i := range count {
-		next, err := p.readLookup()
-		if err == nil {
-			err = p.checkLookup(next)
-		}
-		if err != nil {
-			return within(err, "address_table_lookups", i)
-		}
+	count := p.compactU16("address_table_lookups")
+	for i := 0; i < count && p.err == nil; i++ {
+		next := p.readLookup()
+		p.qualify("address_table_lookups", i)
 		p.lookups = append(p.lookups, next)
 		p.loaded += next.writable + next.readonly
 		p.loadedWritable += next.writable
 	}
 	if p.keys+p.loaded > maxAccounts {
-		return malformed("address_table_lookups", offset, "%d keys and %d loaded accounts, of at most %d together",
+		p.refuse("address_table_lookups", offset, "%d keys and %d loaded accounts, of at most %d together",
 			p.keys, p.loaded, maxAccounts)
 	}
-	return nil
 }
 
-func (p *parser) readLookup() (l lookup, err error) {
-	if l.keyAt, err = p.skip(keySize, "account_key"); err != nil {
-		return l, err
-	}
-	if l.writableAt, l.writable, err = p.counted(1, "writable_indexes"); err != nil {
-		return l, err
-	}
-	l.readonlyAt, l.readonly, err = p.counted(1, "readonly_indexes")
-	return l, err
-}
-
-// checkLookup refuses a lookup that loads nothing, that loads an entry twice, or whose
+// readLookup refuses a lookup that loads nothing, that loads an entry twice, or whose
 // table another lookup has.
-func (p *parser) checkLookup(next lookup) error {
+func (p *parser) readLookup() (next lookup) {
+	next.keyAt = p.skip(keySize, "account_key")
+	next.writableAt, next.writable = p.counted(1, "writable_indexes")
+	next.readonlyAt, next.readonly = p.counted(1, "readonly_indexes")
+	if p.err != nil {
+		return next
+	}
 	if next.writable+next.readonly == 0 {
-		return malformed("writable_indexes", next.writableAt-1, "the lookup loads no accounts")
+		p.refuse("writable_indexes", next.writableAt-1, "the lookup loads no accounts")
 	}
 	for i, earlier := range p.lookups {
 		if bytes.Equal(p.table(earlier), p.table(next)) {
-			return malformed("account_key", next.keyAt, "is the same table as that of address_table_lookups[%d], %s", i, encode58(p.table(next)))
+			p.refuse("account_key", next.keyAt, "is the same table as that of address_table_lookups[%d], %s", i, encode58(p.table(next)))
 		}
 	}
 	var seen [256]bool
-	for i, index := range p.writableIndexes(next) {
-		if seen[index] {
-			return malformed(item("writable_indexes", i), next.writableAt+i, "loads %d of the table a second time", index)
+	refuseTwice := func(list string, at int, indexes []byte) {
+		for i, index := range indexes {
+			if seen[index] {
+				p.refuse(item(list, i), at+i, "loads %d of the table a second time", index)
+			}
+			seen[index] = true
 		}
-		seen[index] = true
 	}
-	for i, index := range p.readonlyIndexes(next) {
-		if seen[index] {
-			return malformed(item("readonly_indexes", i), next.readonlyAt+i, "loads %d of the table a second time", index)
-		}
-		seen[index] = true
-	}
-	return nil
+	refuseTwice("writable_indexes", next.writableAt, p.writableIndexes(next))
+	refuseTwice("readonly_indexes", next.readonlyAt, p.readonlyIndexes(next))
+	return next
 }

@@ -58,7 +58,7 @@ func (s sample) read() *reader {
 		data = make([]byte, 1024)
 	}
 	r := &reader{cursor: cursor{raw: data}, id: mustKeyOf(s.program), program: s.program, path: "instructions/0", given: s.given, shown: true}
-	r.problem = r.decodeAs(s.layout)
+	r.decodeAs(s.layout)
 	return r
 }
 
@@ -97,8 +97,8 @@ func TestEveryAccountIsNamed(t *testing.T) {
 	named := 0
 	eachSample(func(s sample) {
 		r := s.read()
-		if r.problem != nil {
-			t.Errorf("%s %s: %v", s.program.name, s.layout.name, r.problem)
+		if r.err != nil {
+			t.Errorf("%s %s: %v", s.program.name, s.layout.name, r.err)
 			return
 		}
 		checkLabels(t, s, r)

@@ -32,18 +32,18 @@ var (
 func precompile(name string) *program {
 	verify := (&layout{name: "Verify", inert: true, accounts: "further account*",
 		arguments: []argument{u8("signatures"), restBytes("offsets and data")}}).prepare()
-	return &program{name: name, decode: func(r *reader) error { return r.decodeAs(verify) }}
+	return &program{name: name, decode: func(r *reader) { r.decodeAs(verify) }}
 }
 
 // memoProgram writes text into the ledger. All of the data is the text; the accounts
 // are its signers.
-var memoProgram = &program{name: "Memo", decode: func(r *reader) error { return r.decodeAs(memoLayout) }}
+var memoProgram = &program{name: "Memo", decode: func(r *reader) { r.decodeAs(memoLayout) }}
 
 var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*", arguments: []argument{restText("memo")}}).prepare()
 
 // configProgram keeps texts, such as that of "solana validator-info publish". All signers
 // that the account lists must sign a change, which lists them again.
-var configProgram = &program{name: "Config", decode: func(r *reader) error { return r.decodeAs(storeLayout) }}
+var configProgram = &program{name: "Config", decode: func(r *reader) { r.decodeAs(storeLayout) }}
 
 var storeLayout = (&layout{name: "Store", initializes: "config account", accounts: "config account, signer*", anySigner: true,
 	arguments: []argument{configKeys, text("contents")},
@@ -51,10 +51,9 @@ var storeLayout = (&layout{name: "Store", initializes: "config account", account
 }).prepare()
 
 // configKeys is a compact-u16 count of addresses, each followed by a u8: whether it signs.
-func configKeys(r *reader) error {
-	count, err := r.compactU16("keys")
-	for i := 0; err == nil && i < count; i++ {
-		err = sequence(key("key"), boolean("signs"))(r)
+func configKeys(r *reader) {
+	count := r.compactU16("keys")
+	for i := 0; i < count && r.err == nil; i++ {
+		sequence(key("key"), boolean("signs"))(r)
 	}
-	return err
 }

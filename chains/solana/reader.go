@@ -36,41 +36,40 @@ func (r *reader) nested(i int, data cursor, accounts []account) *reader {
 	}
 }
 
-// decode decodes the instruction by its program's table, and sets problem if it
-// cannot.
+// decode decodes the instruction by its program's table.
 func (r *reader) decode() {
 	r.program = programs[[keySize]byte(r.id)]
 	switch {
 	case r.program == nil:
-		r.problem = errNotDecoded
+		r.fail(errNotDecoded)
 	case r.program.decode != nil:
-		r.problem = r.program.decode(r)
+		r.program.decode(r)
 	default:
-		r.problem = r.decodeLayout()
+		r.decodeLayout()
 	}
 }
 
 // decodeLayout decodes the instruction by the layout that its number selects.
-func (r *reader) decodeLayout() error {
-	layout, err := r.program.find(&r.cursor)
-	if err != nil {
-		return err
+func (r *reader) decodeLayout() {
+	if layout := r.program.find(&r.cursor); r.err == nil {
+		r.decodeAs(layout)
 	}
-	return r.decodeAs(layout)
 }
 
 // decodeAs decodes what follows the instruction's number by a layout.
-func (r *reader) decodeAs(l *layout) error {
+func (r *reader) decodeAs(l *layout) {
 	r.layout, r.operation = l, l.name
-	if err := sequence(l.arguments...)(r); err != nil {
-		return err
+	for _, read := range l.arguments {
+		if read(r); r.err != nil {
+			return
+		}
 	}
-	if rest := r.raw[r.cursor.offset:]; len(rest) > 0 {
+	if rest := r.rest(); len(rest) > 0 {
 		r.show(func() chains.Field {
 			return chains.Bytes("trailing data", rest).WithNote("not part of the instruction; most programs ignore it")
 		})
 	}
-	return r.nameAccounts()
+	r.nameAccounts()
 }
 
 // fields shows the operation, its arguments and its accounts.
@@ -84,16 +83,15 @@ func (r *reader) fields() []chains.Field {
 // data and accounts if it is not decoded.
 func (r *reader) shownFields(data []byte) []chains.Field {
 	fields := []chains.Field{chains.AddressField("program", encode58(r.id)).As("program_key")}
-	switch {
-	case r.program == nil:
-		fields[0].Note = errNotDecoded.Error()
+	if r.program == nil {
+		fields[0].Note = r.err.Error()
 		return append(fields, r.undecodedFields(data)...)
-	case r.problem == nil:
-		fields[0].Note = r.program.name + " program"
-		return append(fields, r.fields()...)
 	}
 	fields[0].Note = r.program.name + " program"
-	fields = append(fields, chains.Text("not decoded", r.problem.Error()))
+	if r.err == nil {
+		return append(fields, r.fields()...)
+	}
+	fields = append(fields, chains.Text("not decoded", r.err.Error()))
 	return append(fields, r.undecodedFields(data)...)
 }
 
@@ -115,18 +113,15 @@ var errNotDecoded = errors.New("not a program that is decoded")
 
 // decodeLeavingOut decodes an instruction of a program whose own address stands for an
 // account that is left out. It refuses the address where the account is not optional.
-func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
-	if err := r.decodeLayout(); err != nil {
-		return err
-	}
+func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) {
+	r.decodeLayout()
 	for i := range r.roles {
 		switch {
 		case !r.roles[i].is(self):
 		case !optional(r.roles[i].name):
-			return fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name)
+			r.fail(fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name))
 		default:
 			r.roles[i].name = leftOut
 		}
 	}
-	return nil
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // checkSignatures verifies the signatures that other signers have put into their slots.
-func (p *parser) checkSignatures() error {
-	for i := range p.header.required {
-		if p.filled(i) && !verifyStrict(p.key(i), p.Message(), p.signature(i)) {
-			return malformed(item("signatures", i), p.signatureAt(i),
-				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(p.key(i)))
+func (m *message) checkSignatures() error {
+	for i := range m.header.required {
+		if m.filled(i) && !verifyStrict(m.key(i), m.Message(), m.signature(i)) {
+			return malformed(item("signatures", i), m.signatureAt(i),
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(m.key(i)))
 		}
 	}
 	return nil

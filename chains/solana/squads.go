@@ -143,11 +143,12 @@ func spendsToken(r *reader) bool {
 }
 
 // decodeSquads decodes an instruction. It bounds how deep stored ones are nested.
-func decodeSquads(r *reader) error {
+func decodeSquads(r *reader) {
 	if r.depth >= chains.MaxCallDepth {
-		return fmt.Errorf("it is nested %d deep", r.depth)
+		r.fail(fmt.Errorf("it is nested %d deep", r.depth))
+		return
 	}
-	return r.decodeLeavingOut(squadsID, func(string) bool { return true })
+	r.decodeLeavingOut(squadsID, func(string) bool { return true })
 }
 
 var squadsMembers = many("members", squadsMember)

@@ -33,7 +33,7 @@ const unlimitedFrom = 1 << 63
 // effects appends what the instruction does: its effects by its layout and those
 // of the instructions inside it, or a call that is not decoded.
 func (r *reader) effects(list []effect) []effect {
-	if r.problem != nil {
+	if r.err != nil {
 		return append(list, r.undecoded())
 	}
 	for _, inner := range r.inner {

@@ -147,45 +147,42 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 //
 // The accounts of the instructions follow one another in those of the batch. The program
 // ignores further accounts.
-func decodeToken(r *reader) error {
-	if r.cursor.offset == len(r.raw) || r.raw[r.cursor.offset] != batchTag {
-		return r.decodeLayout()
+func decodeToken(r *reader) {
+	if r.left() == 0 || r.raw[r.cursor.offset] != batchTag {
+		r.decodeLayout()
+		return
 	}
 	r.cursor.offset++
 	r.operation = "Batch"
 	rest := r.given
-	for i := 0; r.cursor.offset < len(r.raw) || i == 0; i++ {
-		inner, err := r.batched(i, rest)
-		if err != nil {
-			return fmt.Errorf("instruction %d of the batch: %w", i, err)
-		}
-		rest = rest[len(inner.given):]
-		r.inner = append(r.inner, inner)
-		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
+	for i := 0; (r.left() > 0 || i == 0) && r.err == nil; i++ {
+		rest = r.decodeBatched(i, rest)
 	}
 	for i, extra := range rest {
 		r.showNumbered("further account", i, extra)
 	}
-	return nil
 }
 
-// batched decodes the next instruction of a batch.
-func (r *reader) batched(i int, accounts []account) (*reader, error) {
-	header, err := r.take(2, "batch")
-	if err != nil {
-		return nil, err
-	}
-	used, size := int(header[0]), int(header[1])
-	offset, err := r.skip(size, "batch")
-	if err != nil {
-		return nil, err
-	}
+// decodeBatched decodes the next instruction of a batch, and returns the accounts that it
+// leaves to the others.
+func (r *reader) decodeBatched(i int, accounts []account) (rest []account) {
+	used, size := int(r.uint8("batch")), int(r.uint8("batch"))
+	offset := r.skip(size, "batch")
 	if used > len(accounts) {
-		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
+		r.fail(fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts)))
 	}
-	inner := r.nested(i, cursor{raw: r.raw[:r.cursor.offset], offset: offset}, accounts[:used])
-	inner.program = r.program
-	return inner, inner.decodeLayout()
+	if r.err == nil {
+		inner := r.nested(i, cursor{raw: r.raw[:r.cursor.offset], offset: offset}, accounts[:used])
+		inner.program = r.program
+		inner.decodeLayout()
+		r.err, r.inner = inner.err, append(r.inner, inner)
+		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
+	}
+	if r.err != nil {
+		r.err = fmt.Errorf("instruction %d of the batch: %w", i, r.err)
+		return nil
+	}
+	return accounts[used:]
 }
 
 // sets is a change of a mint's settings that also sets authorities.

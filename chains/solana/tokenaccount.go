@@ -32,9 +32,10 @@ var createsTokenAccount = []template{{
 	},
 }}
 
-func decodeTokenAccount(r *reader) error {
-	if r.cursor.offset < len(r.raw) {
-		return r.decodeLayout()
+func decodeTokenAccount(r *reader) {
+	if r.left() == 0 {
+		r.decodeAs(createTokenAccount)
+		return
 	}
-	return r.decodeAs(createTokenAccount)
+	r.decodeLayout()
 }

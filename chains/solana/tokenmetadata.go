@@ -20,8 +20,8 @@ var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts:
 
 // init sets the function, which uses the tables that the program is part of.
 func init() {
-	tokenMetadataProgram.decode = func(r *reader) error {
-		return r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
+	tokenMetadataProgram.decode = func(r *reader) {
+		r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
 			return strings.HasSuffix(name, " or none") || slices.Contains(metadataOptional, name)
 		})
 	}

@@ -31,7 +31,7 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 		t.maxFee = new(big.Int).SetUint64(c.limits.MaxFee)
 	}
 	t.raw, t.instructions, t.lookups = raw, t.inlineInstructions[:0], t.inlineLookups[:0]
-	p := parser{cursor{raw: raw}, &t.message}
+	p := parser{cursor: cursor{raw: raw}, message: &t.message}
 	if err := p.read(c.limits); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package solana
 
 import (
 	"crypto/ed25519"
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -41,107 +40,70 @@ const (
 //	64 bytes each         signatures, num_required_signatures of them
 //
 // The message, which the signatures cover, ends before them.
-func (p *parser) readV1() (err error) {
+func (p *parser) readV1() {
 	p.version = Version1
 	p.offset = 1
-	if err := p.readHeader(); err != nil {
-		return err
+	p.readHeader()
+	p.readMask()
+	p.blockhashAt = p.skip(keySize, "lifetime_specifier")
+	instructions := p.readCountsV1()
+	p.keysAt = p.skip(p.keys*keySize, "account_keys")
+	p.readConfig()
+	p.readInstructionsV1(instructions)
+	if p.messageEnd = p.offset; p.left() == 0 {
+		p.refuse("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes", p.header.required)
 	}
-	if err := p.readMask(); err != nil {
-		return err
-	}
-	if p.blockhashAt, err = p.skip(keySize, "lifetime_specifier"); err != nil {
-		return err
-	}
-	instructions, err := p.readCountsV1()
-	if err != nil {
-		return err
-	}
-	if p.keysAt, err = p.skip(p.keys*keySize, "account_keys"); err != nil {
-		return err
-	}
-	if err := p.readConfig(); err != nil {
-		return err
-	}
-	if err := p.readInstructionsV1(instructions); err != nil {
-		return err
-	}
-	p.messageEnd = p.offset
-	if p.offset == len(p.message.raw) {
-		return malformed("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes", p.header.required)
-	}
-	p.signaturesAt, err = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
-	return err
+	p.signaturesAt = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
 }
 
 // readMask refuses unknown bits: the values that follow could not be located.
-func (p *parser) readMask() (err error) {
+func (p *parser) readMask() {
 	offset := p.offset
-	if p.config.mask, err = p.uint32("config.mask"); err != nil {
-		return err
-	}
+	p.config.mask = p.uint32("config.mask")
 	if unknown := p.config.mask &^ maskKnown; unknown != 0 {
-		return malformed("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
+		p.refuse("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
 	}
 	if half := p.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
-		return malformed("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
+		p.refuse("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
 	}
-	return nil
 }
 
-func (p *parser) readCountsV1() (instructions int, err error) {
+func (p *parser) readCountsV1() (instructions int) {
 	offset := p.offset
-	counts, err := p.uint16("instructions")
-	if err != nil {
-		return 0, err
-	}
+	counts := p.uint(2, "instructions")
 	instructions, p.keys = int(counts&0xff), int(counts>>8)
 	switch {
 	case p.header.required > maxSignaturesV1:
-		return 0, malformed("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required, maxSignaturesV1)
+		p.refuse("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required, maxSignaturesV1)
 	case instructions > maxInstructionsV1:
-		return 0, malformed("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
+		p.refuse("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
 	case p.keys > maxAddressesV1:
-		return 0, malformed("account_keys", offset+1, "%d keys, of at most %d", p.keys, maxAddressesV1)
+		p.refuse("account_keys", offset+1, "%d keys, of at most %d", p.keys, maxAddressesV1)
 	}
-	return instructions, p.checkHeader()
+	p.checkHeader()
+	return instructions
 }
 
 // readConfig reads the values that the mask announces.
-func (p *parser) readConfig() (err error) {
+func (p *parser) readConfig() {
 	mask := p.config.mask
 	if mask&maskPriorityFee != 0 {
-		if p.config.priorityFee, err = p.uint64("config.priority_fee"); err != nil {
-			return err
-		}
+		p.config.priorityFee = p.uint(8, "config.priority_fee")
 	}
 	if mask&maskComputeUnitLimit != 0 {
-		if p.config.computeUnitLimit, err = p.uint32("config.compute_unit_limit"); err != nil {
-			return err
-		}
+		p.config.computeUnitLimit = p.uint32("config.compute_unit_limit")
 	}
 	if mask&maskLoadedDataLimit != 0 {
-		if p.config.loadedDataLimit, err = p.uint32("config.loaded_accounts_data_size_limit"); err != nil {
-			return err
-		}
+		p.config.loadedDataLimit = p.uint32("config.loaded_accounts_data_size_limit")
 	}
-	if mask&maskHeapSize != 0 {
-		return p.readHeapSize()
+	if mask&maskHeapSize == 0 {
+		return
 	}
-	return nil
-}
-
-func (p *parser) readHeapSize() error {
 	offset := p.offset
-	size, err := p.uint32("config.heap_size")
-	if err != nil {
-		return err
+	if p.config.heapSize = p.uint32("config.heap_size"); !validHeapSize(p.config.heapSize) {
+		p.refuse("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d",
+			p.config.heapSize, heapSizeUnit, minHeapSize, maxHeapSize)
 	}
-	if !validHeapSize(size) {
-		return malformed("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
-	}
-	p.config.heapSize = size
-	return nil
 }
 
 // readInstructionsV1 reads the instruction headers, then the payloads. A header
@@ -150,27 +112,20 @@ func (p *parser) readHeapSize() error {
 //	u8                    program_id_index
 //	u8                    number of accounts
 //	u16                   length of data
-func (p *parser) readInstructionsV1(count int) error {
-	headers := cursor{raw: p.message.raw, offset: p.offset}
-	if _, err := p.skip(count*4, "instructions"); err != nil {
-		return err
+func (p *parser) readInstructionsV1(count int) {
+	headersAt := p.skip(count*4, "instructions")
+	if p.err != nil {
+		return
 	}
 	p.instructions = slices.Grow(p.instructions, count) // at most maxInstructionsV1
-	for i := range count {
-		in := instruction{programAt: headers.offset}
-		in.numbers = int(p.message.raw[in.programAt+1])
-		in.size = int(binary.LittleEndian.Uint16(p.message.raw[in.programAt+2:]))
-		headers.offset += 4
-		var err error
-		if in.accountsAt, err = p.skip(in.numbers, "accounts"); err != nil {
-			return within(err, "instructions", i)
-		}
-		if in.dataAt, err = p.skip(in.size, "data"); err != nil {
-			return within(err, "instructions", i)
-		}
+	for i := 0; i < count && p.err == nil; i++ {
+		headers := cursor{raw: p.message.raw, offset: headersAt + i*4}
+		in := instruction{programAt: headers.skip(1, "")}
+		in.numbers, in.size = int(headers.uint8("")), int(headers.uint(2, ""))
+		in.accountsAt, in.dataAt = p.skip(in.numbers, "accounts"), p.skip(in.size, "data")
 		p.instructions = append(p.instructions, in)
+		p.qualify("instructions", i)
 	}
-	return nil
 }
 
 func validHeapSize(size uint32) bool {
