@@ -17,6 +17,17 @@ import (
 // formatter shows a value in a format.
 type formatter func(s *session, f *field, value located, pos position) (chains.Field, error)
 
+// ofAmount shows a value that must be an amount.
+func ofAmount(show func(s *session, f *field, amount *big.Int, pos position) (chains.Field, error)) formatter {
+	return func(s *session, f *field, value located, pos position) (chains.Field, error) {
+		amount, err := amountOf(value)
+		if err != nil {
+			return chains.Field{}, err
+		}
+		return show(s, f, amount, pos)
+	}
+}
+
 // formats are the formats of ERC-7730 version 2 and their parameters. A call with another
 // parameter is not read.
 var formats = map[string]struct {
@@ -26,13 +37,13 @@ var formats = map[string]struct {
 	"":                  {(*session).showRaw, nil},
 	"raw":               {(*session).showRaw, nil},
 	"addressName":       {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
-	"tokenAmount":       {(*session).showTokenAmount, []string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
-	"amount":            {(*session).showAmount, nil},
-	"date":              {(*session).showDate, []string{"encoding"}},
-	"duration":          {(*session).showDuration, nil},
-	"unit":              {(*session).showUnit, []string{"base", "decimals", "prefix"}},
+	"tokenAmount":       {ofAmount((*session).showTokenAmount), []string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
+	"amount":            {ofAmount((*session).showAmount), nil},
+	"date":              {ofAmount((*session).showDate), []string{"encoding"}},
+	"duration":          {ofAmount((*session).showDuration), nil},
+	"unit":              {ofAmount((*session).showUnit), []string{"base", "decimals", "prefix"}},
 	"enum":              {(*session).showEnum, []string{"$ref"}},
-	"nftName":           {(*session).showNFT, []string{"collection", "collectionPath"}},
+	"nftName":           {ofAmount((*session).showNFT), []string{"collection", "collectionPath"}},
 	"calldata":          {nil, []string{"callee", "calleePath", "amount", "amountPath", "spender", "spenderPath"}},
 	"tokenTicker":       {(*session).showTicker, nil},
 	"chainId":           {(*session).showRaw, nil},
@@ -108,11 +119,7 @@ func amountOf(value located) (*big.Int, error) {
 	return nil, errors.New("the value is not a number")
 }
 
-func (s *session) showTokenAmount(f *field, value located, pos position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showTokenAmount(f *field, amount *big.Int, pos position) (chains.Field, error) {
 	token, ok, err := s.pathParam(f, "token", pos)
 	if err != nil {
 		return chains.Field{}, err
@@ -170,20 +177,13 @@ func (s *session) names(parameter any, address []byte) bool {
 	return false
 }
 
-func (s *session) showAmount(f *field, value located, _ position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showAmount(f *field, amount *big.Int, _ position) (chains.Field, error) {
 	network := chains.NetworkOf(s.call.Chain)
 	return chains.Text(f.Label, strings.TrimSpace(chains.Decimal(amount.String(), network.Decimals)+" "+network.Symbol)), nil
 }
 
-func (s *session) showDate(f *field, value located, _ position) (chains.Field, error) {
-	seconds, err := amountOf(value)
+func (s *session) showDate(f *field, seconds *big.Int, _ position) (chains.Field, error) {
 	switch {
-	case err != nil:
-		return chains.Field{}, err
 	case s.param(f, "encoding") == "blockheight":
 		return chains.Text(f.Label, seconds.String()).WithNote("block height"), nil
 	case !seconds.IsInt64() || seconds.Int64() > 253402300799: // the end of the year 9999
@@ -192,21 +192,13 @@ func (s *session) showDate(f *field, value located, _ position) (chains.Field, e
 	return chains.Text(f.Label, time.Unix(seconds.Int64(), 0).UTC().Format("2006-01-02 15:04:05Z")), nil
 }
 
-func (s *session) showDuration(f *field, value located, _ position) (chains.Field, error) {
-	seconds, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showDuration(f *field, seconds *big.Int, _ position) (chains.Field, error) {
 	minutes, second := new(big.Int).DivMod(seconds, big.NewInt(60), new(big.Int))
 	hours, minute := new(big.Int).DivMod(minutes, big.NewInt(60), new(big.Int))
 	return chains.Text(f.Label, fmt.Sprintf("%02d:%02d:%02d", hours, minute, second)), nil
 }
 
-func (s *session) showUnit(f *field, value located, _ position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showUnit(f *field, amount *big.Int, _ position) (chains.Field, error) {
 	decimals, _ := f.Params["decimals"].(int64)
 	if decimals < 0 || decimals > 255 {
 		return chains.Field{}, errors.New("decimals: must be at most 255")
@@ -234,11 +226,7 @@ func (s *session) showEnum(f *field, value located, _ position) (chains.Field, e
 	return chains.Text(f.Label, name).WithNote(key), nil
 }
 
-func (s *session) showNFT(f *field, value located, pos position) (chains.Field, error) {
-	id, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showNFT(f *field, id *big.Int, pos position) (chains.Field, error) {
 	collection, ok, err := s.pathParam(f, "collection", pos)
 	raw, isAddress := addressIn(collection)
 	if err != nil || !ok || !isAddress {
