@@ -16,7 +16,7 @@ const (
 // hiddenTransfer moves an encrypted amount. The mint's transfer hook may be called, with
 // accounts that cannot be distinguished from those of the proofs.
 var hiddenTransfer = []template{
-	{kind: chains.KindTransfer, from: "from", to: "to", asset: "mint", amount: unstated},
+	moves("from", "to", "mint", unstated),
 	{kind: chains.KindCall, with: hook.with, when: func(r *reader) bool { return len(r.roles) > confidentialAccounts }},
 }
 
@@ -28,7 +28,7 @@ const confidentialAccounts = 10
 var hiddenBurn = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: unstated}}
 
 // withinAccount moves tokens between the public and the encrypted balance of one account.
-var withinAccount = []template{{kind: chains.KindTransfer, from: "account", to: "account", asset: "mint", amount: "amount"}}
+var withinAccount = []template{moves("account", "account", "mint", "amount")}
 
 var confidentialBurn = []argument{
 	fixedBytes("new decryptable balance", decryptable), fixedBytes("amount for the auditor, low", cipherSize),
@@ -110,7 +110,7 @@ func init() {
 		zkProofProgram.layouts[kind] = &layout{name: "VerifyProof", initializes: "context state", accounts: "?context state, ?context authority",
 			arguments: []argument{restBytes("proof")},
 			effects: []template{{kind: chains.KindSettings, account: "context state", given: "context state"},
-				{kind: chains.KindAuthority, account: "context state", to: "context authority", given: "context authority"}}}
+				givesAny("context state", "context authority")}}
 	}
 	layouts(zkProofProgram.layouts)
 }

@@ -31,7 +31,7 @@ var extends = template{kind: chains.KindCreate, from: "payer", to: "program data
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
+	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{gives("buffer", "authority")}},
 	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
 	2: {name: "DeployWithMaxDataLen", initializes: "program account", accounts: "!payer, program data, program account, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
 		arguments: []argument{u64("most code bytes")},
@@ -45,7 +45,7 @@ var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(m
 	6: {name: "ExtendProgram", accounts: "program data, program account, ?" + systemRole + ", ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
-	8: {name: "Migrate", accounts: "program data, program account, !authority", effects: append(changes("program account"), changes("program data")...)},
+	8: {name: "Migrate", accounts: "program data, program account, !authority", effects: changes("program account", "program data")},
 	9: {name: "ExtendProgramChecked", accounts: "program data, program account, !authority, ?" + systemRole + ", ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 })}
@@ -58,10 +58,10 @@ var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(m
 		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
 	2: {name: "SetProgramLength", initializes: "program account", accounts: "program account, !authority, ?lamports to", arguments: []argument{u32("length")},
 		effects: []template{programEnds,
-			{kind: chains.KindSettings, account: "program account"},
+			settings("program account"),
 			{kind: chains.KindTransfer, from: "program account", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"}}},
 	3: {name: "Deploy", accounts: "program account, !authority, ?source", effects: []template{replacesCode}},
-	4: {name: "Retract", accounts: "program account, !authority", effects: []template{{kind: chains.KindFreeze, from: "authority", account: "program account"}}},
+	4: {name: "Retract", accounts: "program account, !authority", effects: []template{freezes("authority", "program account")}},
 	5: {name: "TransferAuthority", accounts: "program account, !authority, !new authority",
 		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program account", to: "new authority", by: "authority"}}},
 	6: {name: "Finalize", accounts: "program account, !authority, next version",

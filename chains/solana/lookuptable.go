@@ -9,7 +9,7 @@ var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layo
 	0: {name: "CreateLookupTable", accounts: "table, authority, !payer, " + systemRole,
 		arguments: []argument{u64("recent slot"), u8("bump seed")},
 		effects: []template{pays("payer", "table", tableData),
-			{kind: chains.KindAuthority, account: "table", to: "authority"}}},
+			gives("table", "authority")}},
 	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: []template{{kind: chains.KindAuthority, from: "authority", account: "table"}}}, // to no one, for ever
 	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?" + systemRole,
 		arguments: []argument{keys("address")},

@@ -70,7 +70,7 @@ var squadsLayouts = []*layout{
 			u32("time lock in seconds"), optional("rent collector", key("rent collector")), squadsMemo},
 		effects: []template{pays("creator", "multisig", mostAccountData+maxTransaction),
 			{kind: chains.KindTransfer, from: "creator", to: "treasury", asset: native, amount: unstated, by: "creator"},
-			{kind: chains.KindAuthority, account: "multisig", to: "config authority", given: "config authority"},
+			givesAny("multisig", "config authority"),
 			{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member"}}},
 	{name: "multisig_add_member", accounts: byConfigAuthority, arguments: []argument{squadsMember, squadsMemo},
 		effects: []template{joins("multisig"), extraRent}},
@@ -112,7 +112,7 @@ var squadsLayouts = []*layout{
 		effects: []template{
 			{kind: chains.KindTransfer, from: "vault", to: "destination", asset: native, amount: "amount", when: func(r *reader) bool { return !spendsToken(r) }},
 			{kind: chains.KindTransfer, from: "vault token account", to: "destination token account", asset: "mint", amount: "amount", when: spendsToken},
-			{kind: chains.KindSettings, account: "spending limit"}}},
+			settings("spending limit")}},
 	{name: "config_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
 	{name: "vault_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
 	{name: "vault_batch_transaction_account_close", accounts: "multisig, proposal, batch, transaction, rent collector, " + systemRole,

@@ -18,7 +18,7 @@ const (
 // it.
 var initializes = []template{
 	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native, amount: wholeBalance},
-	{kind: chains.KindAuthority, account: "stake account", to: "staker"},
+	gives("stake account", "staker"),
 }
 
 // locks sets a lockup: until it ends, nothing can be withdrawn without the custodian. One that
@@ -54,6 +54,9 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 		}
 	}}
 
+// unstakes ends the delegation of a stake account.
+var unstakes = template{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}
+
 // stakeProgram delegates SOL to validators. The number of an instruction is a u32; the
 // layouts are those of solana-stake-interface, in bincode, and the roles are those of
 // version 5 of the program.
@@ -72,7 +75,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, ownAccounts: true, layout
 	4: {name: "Withdraw", accounts: "stake account, to, " + historyIfAny + ", !withdraw authority, ?!lockup custodian",
 		arguments: []argument{lamports("amount")}, effects: []template{withdraws}},
 	5: {name: "Deactivate", accounts: "stake account, " + clockIfAny + ", !stake authority", anySigner: true,
-		effects: []template{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
+		effects: []template{unstakes}},
 	6: {name: "SetLockup", accounts: "stake account, !authority", anySigner: true,
 		arguments: []argument{
 			optional("lockup until", unixTime("lockup until")),
@@ -97,7 +100,7 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, ownAccounts: true, layout
 		}, effects: locks("new lockup custodian")},
 	13: {name: "GetMinimumDelegation", inert: true},
 	14: {name: "DeactivateDelinquent", accounts: "stake account, delinquent vote account, reference vote account",
-		effects: []template{{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native, amount: wholeBalance}}},
+		effects: []template{unstakes}},
 	16: {name: "MoveStake", accounts: "from stake account, to stake account, !stake authority",
 		arguments: []argument{lamports("amount")}, effects: stakeMoves("amount")},
 	17: {name: "MoveLamports", accounts: "from stake account, to stake account, !stake authority",

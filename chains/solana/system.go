@@ -63,10 +63,10 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 		arguments: []argument{lamports("amount")}, effects: []template{withdrawsNonce}},
 	6: {name: "InitializeNonceAccount", initializes: "nonce account", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
 		arguments: []argument{key("nonce authority")},
-		effects:   []template{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
+		effects:   []template{gives("nonce account", "nonce authority")}},
 	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,
 		arguments: []argument{key("new nonce authority")},
-		effects:   []template{{kind: chains.KindAuthority, from: "nonce authority", account: "nonce account", to: "new nonce authority"}}},
+		effects:   []template{passes("nonce account", "nonce authority", "new nonce authority")}},
 	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")}, effects: []template{allocates("account")}},
 	9: {name: "AllocateWithSeed", accounts: "account, base account",
 		arguments: []argument{key("base"), text("seed"), u64("space"), key("owner")},
@@ -75,7 +75,7 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 		arguments: []argument{key("base"), text("seed"), key("owner")}, effects: []template{assigns("base")}},
 	11: {name: "TransferWithSeed", accounts: "from, !base account, to",
 		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, effects: []template{sends("from", "to", "amount")}},
-	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: []template{{kind: chains.KindSettings, account: "nonce account"}}},
+	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: changes("nonce account")},
 
 	// SIMD-0312: the account may already have SOL, and so be a wallet in use. Only an
 	// amount above zero needs the funder.

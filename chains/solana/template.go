@@ -317,17 +317,45 @@ func (r *reader) signs(p chains.Party) bool {
 	return slices.ContainsFunc(r.given, func(given account) bool { return given.signer && p.Is(given.address) })
 }
 
-// changes is a change of an account's settings.
-func changes(account string) []template {
-	return []template{{kind: chains.KindSettings, account: account}}
+// The effects that several programs have follow. changes changes the settings of accounts.
+func changes(accounts ...string) (list []template) {
+	for _, account := range accounts {
+		list = append(list, settings(account))
+	}
+	return list
+}
+
+func settings(account string) template { return template{kind: chains.KindSettings, account: account} }
+func freezes(by, account string) template {
+	return template{kind: chains.KindFreeze, from: by, account: account}
+}
+
+// moves moves tokens of a mint, or SOL.
+func moves(from, to, asset, amount string) template {
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: asset, amount: amount}
 }
 
 // sends moves SOL.
-func sends(from, to, amount string) template {
-	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
+func sends(from, to, amount string) template { return moves(from, to, native, amount) }
+
+// gives names who controls a new account, and givesAny who does if the instruction names one.
+func gives(account, to string) template {
+	return template{kind: chains.KindAuthority, account: account, to: to}
 }
 
-// hands gives control of an account to another party.
+func givesAny(account, to string) template {
+	tpl := gives(account, to)
+	tpl.given = to
+	return tpl
+}
+
+// passes gives control of an account to another party, and hands a kind of it that is an argument.
+func passes(account, from, to string) template {
+	return template{kind: chains.KindAuthority, from: from, account: account, to: to}
+}
+
 func hands(account, from, to string) template {
-	return template{kind: chains.KindAuthority, from: from, account: account, to: to, args: []string{"authority type"}}
+	tpl := passes(account, from, to)
+	tpl.args = []string{"authority type"}
+	return tpl
 }

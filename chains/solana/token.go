@@ -31,7 +31,7 @@ var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(toke
 // tokensMove moves tokens from one account to another.
 func tokensMove(asset string) []template {
 	return []template{
-		{kind: chains.KindTransfer, from: "from", to: "to", asset: asset, amount: "amount"},
+		moves("from", "to", asset, "amount"),
 		hook,
 	}
 }
@@ -60,18 +60,18 @@ func approves(asset string) []template {
 }
 
 var (
-	mints   = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
-	burns   = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
-	freezes = []template{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
+	mints          = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
+	burns          = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
+	freezesAccount = []template{freezes("freeze authority", "account")}
 
 	// owns gives a new token account its owner.
-	owns = []template{{kind: chains.KindAuthority, account: "account", to: "owner"}}
+	owns = []template{gives("account", "owner")}
 )
 
 // governs gives a new mint its authorities.
 func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
-		list = append(list, template{kind: chains.KindAuthority, account: "mint", to: name, given: name})
+		list = append(list, givesAny("mint", name))
 	}
 	return list
 }
@@ -113,8 +113,8 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
 			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native, amount: wholeBalance,
 				with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}}},
-		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
-		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
+		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
+		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
 		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
 			arguments: []argument{checkedTokens}, effects: tokensMove("mint")},
 		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
@@ -122,12 +122,12 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens}, effects: mints},
 		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens}, effects: burns},
 		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns},
-		17: {name: "SyncNative", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
+		17: {name: "SyncNative", accounts: "account", effects: changes("account")},
 		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns},
 		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},
 		20: {name: "InitializeMint2", initializes: "mint", accounts: "mint", arguments: mint, effects: governs("mint authority", "freeze authority")},
 		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
-		22: {name: "InitializeImmutableOwner", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
+		22: {name: "InitializeImmutableOwner", accounts: "account", effects: changes("account")},
 		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
 		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
 		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
@@ -191,7 +191,7 @@ func sets(authorities ...string) []template {
 }
 
 // withheld moves the fees that were withheld from transfers.
-var withheld = []template{{kind: chains.KindTransfer, from: "mint", to: "to", asset: "mint", amount: wholeBalance}}
+var withheld = []template{moves("mint", "to", "mint", wholeBalance)}
 
 // harvests moves withheld fees, which the owners cannot reach, to the mint.
 var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})

@@ -2,8 +2,6 @@ package solana
 
 import (
 	"maps"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
 // token2022Program is Token-2022: SPL Token's instructions, those of its extensions, and
@@ -72,7 +70,7 @@ var token2022Extensions = map[uint32]*layout{
 	}},
 }
 
-var pauses = []template{{kind: chains.KindFreeze, from: "pause authority", account: "mint"}}
+var pauses = []template{freezes("pause authority", "mint")}
 
 var transferFee = map[uint32]*layout{
 	0: {name: "InitializeTransferFeeConfig", accounts: "mint",

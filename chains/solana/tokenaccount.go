@@ -10,7 +10,7 @@ var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1,
 	1: {name: "CreateIdempotent", accounts: createAccounts, effects: createsTokenAccount},
 	2: {name: "RecoverNested", accounts: "nested account, nested mint, to, owner account, owner mint, !wallet, " + tokenProgramRole,
 		effects: []template{
-			{kind: chains.KindTransfer, from: "nested account", to: "to", asset: "nested mint", amount: wholeBalance},
+			moves("nested account", "to", "nested mint", wholeBalance),
 			sends("nested account", "wallet", wholeBalance),
 		}},
 })}

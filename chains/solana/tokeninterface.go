@@ -7,7 +7,7 @@ import "github.com/countersign-dev/countersign/chains"
 var tokenInterfaces = layouts(map[[discriminatorSize]byte]*layout{
 	{0xd2, 0xe1, 0x1e, 0xa2, 0x58, 0xb8, 0x4d, 0x8d}: {name: "InitializeTokenMetadata", accounts: "metadata, update authority, mint, !mint authority",
 		arguments: []argument{shortText("name"), shortText("symbol"), shortText("uri")},
-		effects: []template{{kind: chains.KindSettings, account: "metadata"},
+		effects: []template{settings("metadata"),
 			{kind: chains.KindAuthority, from: "mint authority", account: "metadata", to: "update authority", given: "update authority"}}},
 	{0xdd, 0xe9, 0x31, 0x2d, 0xb5, 0xca, 0xdc, 0xc8}: {name: "UpdateTokenMetadataField", accounts: "metadata, !update authority",
 		arguments: []argument{metadataField, shortText("value")}, effects: changes("metadata")},
@@ -19,7 +19,7 @@ var tokenInterfaces = layouts(map[[discriminatorSize]byte]*layout{
 		arguments: []argument{optional("start", u64("start")), optional("end", u64("end"))}},
 	{0x79, 0x71, 0x6c, 0x27, 0x36, 0x33, 0x00, 0x04}: {name: "InitializeTokenGroup", accounts: "group, mint, !mint authority",
 		arguments: []argument{nonZeroKey("update authority"), u64("most members")},
-		effects: []template{{kind: chains.KindSettings, account: "group"},
+		effects: []template{settings("group"),
 			{kind: chains.KindAuthority, from: "mint authority", account: "group", to: "update authority", given: "update authority"}}},
 	{0x6c, 0x25, 0xab, 0x8f, 0xf8, 0x1e, 0x12, 0x6e}: {name: "UpdateTokenGroupMaxSize", accounts: "group, !update authority",
 		arguments: []argument{u64("most members")}, effects: changes("group")},
@@ -27,7 +27,7 @@ var tokenInterfaces = layouts(map[[discriminatorSize]byte]*layout{
 		arguments: []argument{nonZeroKey("new update authority")}, effects: []template{hands("group", "update authority", "new update authority")}},
 	{0x98, 0x20, 0xde, 0xb0, 0xdf, 0xed, 0x74, 0x86}: {name: "InitializeTokenGroupMember",
 		accounts: "member, member mint, !member mint authority, group, !group update authority",
-		effects:  append(changes("member"), changes("group")...)},
+		effects:  changes("member", "group")},
 })
 
 // metadataField is one of three fields, or a key.

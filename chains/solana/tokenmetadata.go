@@ -101,7 +101,7 @@ func madeHere(r *reader) bool {
 
 // newMint is the cost of a mint that the instruction creates, and its authority.
 var newMint = func() []template {
-	cost, owner := pays("payer", "mint", mintData), template{kind: chains.KindAuthority, account: "mint", to: "authority"}
+	cost, owner := pays("payer", "mint", mintData), gives("mint", "authority")
 	cost.when, owner.when = madeHere, madeHere
 	return []template{cost, owner}
 }()
@@ -117,8 +117,8 @@ const (
 
 var (
 	// collected changes an item, and the size of a collection that counts its items.
-	collected = append(changes("metadata"), changes("collection metadata")...)
-	locked    = slices.Concat([]template{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []template{paysFor("token record or none")})
+	collected = changes("metadata", "collection metadata")
+	locked    = slices.Concat([]template{freezes("authority", "token")}, ifGiven("token record or none"), []template{paysFor("token record or none")})
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
@@ -171,7 +171,7 @@ var tokenMetadataLayouts = map[uint32]*layout{
 		accounts: "token, token owner, destination token, destination owner, mint, metadata, edition or none, token record, destination token record, !authority, !payer" +
 			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
 		arguments: []argument{tokens("amount"), authorizationData},
-		effects: []template{{kind: chains.KindTransfer, from: "token", to: "destination token", asset: "mint", amount: "amount"},
+		effects: []template{moves("token", "destination token", "mint", "amount"),
 			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
 			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance, given: "token record"}}}}},
 	50: {name: "Update", nested: updateForms},
@@ -195,7 +195,7 @@ var (
 )
 
 func freezesFor(by string) []template {
-	return []template{{kind: chains.KindFreeze, from: by, account: "account"}}
+	return []template{freezes(by, "account")}
 }
 
 // tokenDelegates are the roles of delegates that may use a token. The others may change
@@ -236,7 +236,7 @@ var delegates = func() map[uint32]*layout {
 			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
 		}
 		if role == "Utility" {
-			l.effects = append(l.effects, template{kind: chains.KindAuthority, account: "token or none", to: "master edition or none", given: "master edition or none"})
+			l.effects = append(l.effects, givesAny("token or none", "master edition or none"))
 		}
 		forms[uint32(i)] = l
 	}

@@ -20,10 +20,10 @@ var voteSettings = []template{{kind: chains.KindSettings, from: "withdraw author
 
 // voteInitializes gives a vote account its authorities.
 var voteInitializes = []template{
-	{kind: chains.KindAuthority, account: "vote account", to: "withdrawer"},
-	{kind: chains.KindAuthority, account: "vote account", to: "voter"},
-	{kind: chains.KindAuthority, account: "vote account", to: "node"},
-	{kind: chains.KindSettings, account: "vote account"},
+	gives("vote account", "withdrawer"),
+	gives("vote account", "voter"),
+	gives("vote account", "node"),
+	settings("vote account"),
 }
 
 // voteProgram maintains the accounts of validators. The number of an instruction is a
@@ -40,7 +40,7 @@ var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32
 	3: {name: "Withdraw", accounts: "vote account, to, !withdraw authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: []template{sends("vote account", "to", "amount")}},
 	4: {name: "UpdateValidatorIdentity", accounts: "vote account, new node, !withdraw authority", anySigner: true,
-		effects: []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new node"}}},
+		effects: []template{passes("vote account", "withdraw authority", "new node")}},
 	5: {name: "UpdateCommission", accounts: "vote account, !withdraw authority", anySigner: true,
 		arguments: []argument{u8("commission")}, effects: voteSettings},
 	6: {name: "VoteSwitch", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
