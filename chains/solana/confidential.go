@@ -60,7 +60,7 @@ var confidentialTransfer = map[uint32]*layout{
 	12: {name: "DisableNonConfidentialCredits", accounts: "account, !authority, signer*", effects: changes("account")},
 	13: {name: "ConfidentialTransferWithFee", accounts: "from, mint, to, further account*", anySigner: true,
 		arguments: append(confidentialBurn[:5:5], i8("fee sigma "+proofOffset), i8("fee validity "+proofOffset), i8("range "+proofOffset)), effects: hiddenTransfer},
-	14: {name: "ConfigureConfidentialTransferAccountWithRegistry", accounts: "account, mint, ElGamal registry, ?!payer, ?" + systemRole,
+	14: {name: "ConfigureConfidentialTransferAccountWithRegistry", accounts: "account, mint, ElGamal registry, ?!payer, ?system program",
 		effects: append(changes("account"), paysIfGiven("payer", "account", mostAccountData))},
 }
 

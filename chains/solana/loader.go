@@ -33,20 +33,20 @@ var extends = template{kind: chains.KindCreate, from: "payer", to: "program data
 var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{gives("buffer", "authority")}},
 	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
-	2: {name: "DeployWithMaxDataLen", initializes: "program account", accounts: "!payer, program data, program account, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
+	2: {name: "DeployWithMaxDataLen", initializes: "program account", accounts: "!payer, program data, program account, buffer, rent sysvar, clock sysvar, system program, !authority",
 		arguments: []argument{u64("most code bytes")},
 		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode,
 			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
-	3: {name: "Upgrade", accounts: "program data, program account, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
+	3: {name: "Upgrade", accounts: "program data, program account, buffer, lamports to, rent sysvar, clock sysvar, !authority",
 		effects: []template{replacesCode, sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
 	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
 	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program account", effects: []template{
 		programEnds, sends("account", "lamports to", wholeBalance)}},
-	6: {name: "ExtendProgram", accounts: "program data, program account, ?" + systemRole + ", ?!payer",
+	6: {name: "ExtendProgram", accounts: "program data, program account, ?system program, ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
 	8: {name: "Migrate", accounts: "program data, program account, !authority", effects: changes("program account", "program data")},
-	9: {name: "ExtendProgramChecked", accounts: "program data, program account, !authority, ?" + systemRole + ", ?!payer",
+	9: {name: "ExtendProgramChecked", accounts: "program data, program account, !authority, ?system program, ?!payer",
 		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
 })}
 

@@ -33,9 +33,9 @@ func init() {
 var squadsMemo = optional("memo", shortText("memo"))
 
 const (
-	byConfigAuthority = "multisig, !config authority, ?!rent payer, ?" + systemRole
-	storesFor         = ", !creator, !rent payer, " + systemRole
-	closesAccounts    = "multisig, proposal, transaction, rent collector, " + systemRole
+	byConfigAuthority = "multisig, !config authority, ?!rent payer, ?system program"
+	storesFor         = ", !creator, !rent payer, system program"
+	closesAccounts    = "multisig, proposal, transaction, rent collector, system program"
 )
 
 // storedCall executes, or helps to execute, what an account stores.
@@ -65,7 +65,7 @@ var squadsLayouts = []*layout{
 	{name: "program_config_set_multisig_creation_fee", accounts: "program config, !authority", arguments: []argument{lamports("fee")}, effects: changes("program config")},
 	{name: "program_config_set_treasury", accounts: "program config, !authority", arguments: []argument{key("treasury")},
 		effects: []template{hands("program config", "authority", "treasury")}},
-	{name: "multisig_create_v2", accounts: "program config, treasury, multisig, create key, creator, " + systemRole,
+	{name: "multisig_create_v2", accounts: "program config, treasury, multisig, create key, creator, system program",
 		arguments: []argument{optional("config authority", key("config authority")), u16("threshold"), squadsMembers,
 			u32("time lock in seconds"), optional("rent collector", key("rent collector")), squadsMemo},
 		effects: []template{pays("creator", "multisig", mostAccountData+maxTransaction),
@@ -81,7 +81,7 @@ var squadsLayouts = []*layout{
 		effects: []template{hands("multisig", "config authority", "new config authority")}},
 	{name: "multisig_set_rent_collector", accounts: byConfigAuthority,
 		arguments: []argument{optional("rent collector", key("rent collector")), squadsMemo}, effects: append(changes("multisig"), extraRent)},
-	{name: "multisig_add_spending_limit", accounts: "multisig, !config authority, spending limit, !rent payer, " + systemRole,
+	{name: "multisig_add_spending_limit", accounts: "multisig, !config authority, spending limit, !rent payer, system program",
 		arguments: []argument{key("create key"), spendingLimit, squadsMemo}, effects: []template{spends, stores("spending limit")}},
 	{name: "multisig_remove_spending_limit", accounts: "multisig, !config authority, spending limit, rent collector",
 		arguments: []argument{squadsMemo}, effects: append(changes("multisig"), sends("spending limit", "rent collector", wholeBalance))},
@@ -98,7 +98,7 @@ var squadsLayouts = []*layout{
 	{name: "transaction_buffer_extend", accounts: "multisig, buffer, !creator", arguments: []argument{shortBytes("part")}, effects: changes("buffer")},
 	{name: "vault_transaction_execute", accounts: "multisig, proposal, transaction, !member, further account*", effects: storedCall},
 	{name: "batch_create", accounts: "multisig, batch" + storesFor, arguments: []argument{u8("vault"), squadsMemo}, effects: []template{stores("batch")}},
-	{name: "batch_add_transaction", accounts: "multisig, proposal, batch, transaction, !member, !rent payer, " + systemRole,
+	{name: "batch_add_transaction", accounts: "multisig, proposal, batch, transaction, !member, !rent payer, system program",
 		arguments: []argument{u8("ephemeral signers"), storedMessage}, effects: []template{stores("transaction")}},
 	{name: "batch_execute_transaction", accounts: "multisig, !member, proposal, batch, transaction, further account*", effects: storedCall},
 	{name: "proposal_create", accounts: "multisig, proposal" + storesFor, arguments: []argument{u64("transaction number"), boolean("draft")},
@@ -115,9 +115,9 @@ var squadsLayouts = []*layout{
 			settings("spending limit")}},
 	{name: "config_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
 	{name: "vault_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
-	{name: "vault_batch_transaction_account_close", accounts: "multisig, proposal, batch, transaction, rent collector, " + systemRole,
+	{name: "vault_batch_transaction_account_close", accounts: "multisig, proposal, batch, transaction, rent collector, system program",
 		effects: append(changes("batch"), sends("transaction", "rent collector", wholeBalance))},
-	{name: "batch_accounts_close", accounts: "multisig, proposal, batch, rent collector, " + systemRole,
+	{name: "batch_accounts_close", accounts: "multisig, proposal, batch, rent collector, system program",
 		effects: []template{sends("proposal", "rent collector", wholeBalance), sends("batch", "rent collector", wholeBalance)}},
 }
 

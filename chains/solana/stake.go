@@ -8,10 +8,10 @@ const (
 	// Since version 5 (SIMD-0490) the stake program checks whether the account in the
 	// place of the first sysvar is that sysvar. If it is not, the sysvars are left out
 	// and the accounts after them move up.
-	clockIfAny   = "~" + clockSysvar
-	rentIfAny    = "~" + rentSysvar
-	historyIfAny = clockIfAny + "+" + historySysvar
-	configIfAny  = historyIfAny + "+" + stakeConfig
+	clockIfAny   = "~clock sysvar"
+	rentIfAny    = "~rent sysvar"
+	historyIfAny = clockIfAny + "+stake history sysvar"
+	configIfAny  = historyIfAny + "+stake config"
 )
 
 // initializes gives a stake account its authorities. The withdrawer can withdraw all of

@@ -95,9 +95,9 @@ var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
-		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, " + rentSysvar, arguments: mint, effects: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, " + rentSysvar, effects: owns},
-		2: {name: "InitializeMultisig", initializes: "multisig", accounts: "multisig, " + rentSysvar + ", member*",
+		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, rent sysvar", arguments: mint, effects: governs("mint authority", "freeze authority")},
+		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, rent sysvar", effects: owns},
+		2: {name: "InitializeMultisig", initializes: "multisig", accounts: "multisig, rent sysvar, member*",
 			arguments: []argument{u8("required signers")}, effects: members},
 		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
 			arguments: []argument{tokens("amount")}, effects: tokensMove(unknownToken)},
@@ -121,7 +121,7 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 			arguments: []argument{checkedTokens}, effects: approves("mint")},
 		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens}, effects: mints},
 		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens}, effects: burns},
-		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns},
+		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, rent sysvar", arguments: []argument{key("owner")}, effects: owns},
 		17: {name: "SyncNative", accounts: "account", effects: changes("account")},
 		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns},
 		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},

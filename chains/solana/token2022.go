@@ -28,11 +28,11 @@ var token2022Extensions = map[uint32]*layout{
 		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}, effects: sets()},
 		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*", arguments: []argument{accountState}, effects: sets()},
 	}},
-	29: {name: "Reallocate", accounts: "account, !payer, " + systemRole + ", !owner, signer*",
+	29: {name: "Reallocate", accounts: "account, !payer, system program, !owner, signer*",
 		arguments: []argument{restU16s("extension type")},
 		effects:   append(changes("account"), pays("payer", "account", mostAccountData))},
 	30: {name: "MemoTransferExtension", nested: switchedOnAccount("RequiredMemoTransfers")},
-	31: {name: "CreateNativeMint", accounts: "!payer, mint, " + systemRole, effects: []template{pays("payer", "mint", mintData)}},
+	31: {name: "CreateNativeMint", accounts: "!payer, mint, system program", effects: []template{pays("payer", "mint", mintData)}},
 	32: {name: "InitializeNonTransferableMint", accounts: "mint", effects: sets()},
 	33: {name: "InterestBearingMintExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeInterestBearingMint", accounts: "mint",

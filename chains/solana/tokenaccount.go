@@ -8,7 +8,7 @@ import "github.com/countersign-dev/countersign/chains"
 var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount, layouts: layouts(map[uint32]*layout{
 	0: createTokenAccount,
 	1: {name: "CreateIdempotent", accounts: createAccounts, effects: createsTokenAccount},
-	2: {name: "RecoverNested", accounts: "nested account, nested mint, to, owner account, owner mint, !wallet, " + tokenProgramRole,
+	2: {name: "RecoverNested", accounts: "nested account, nested mint, to, owner account, owner mint, !wallet, token program",
 		effects: []template{
 			moves("nested account", "to", "nested mint", wholeBalance),
 			sends("nested account", "wallet", wholeBalance),
@@ -17,7 +17,7 @@ var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1,
 
 var createTokenAccount = &layout{name: "Create", accounts: createAccounts, effects: createsTokenAccount}
 
-const createAccounts = "!payer, token account, wallet, mint, " + systemRole + ", " + tokenProgramRole + ", ?" + rentSysvar
+const createAccounts = "!payer, token account, wallet, mint, system program, token program, ?rent sysvar"
 
 // createsTokenAccount is the cost of the account, which belongs to the wallet. Its
 // size depends on the token program.

@@ -42,7 +42,7 @@ var (
 
 // Parts of layouts' accounts.
 const (
-	ofInstructions = ", " + systemRole + ", instructions sysvar"
+	ofInstructions = ", system program, instructions sysvar"
 	underRules     = ", ?rules program or none, ?rules or none"
 	ofCollection   = "collection mint, collection metadata, collection master edition"
 )

@@ -8,7 +8,7 @@ var (
 )
 
 const (
-	votes     = "vote account, slot hashes sysvar, " + clockSysvar + ", !vote authority"
+	votes     = "vote account, slot hashes sysvar, clock sysvar, !vote authority"
 	voteState = "vote account, !vote authority"
 )
 
@@ -32,9 +32,9 @@ var voteInitializes = []template{
 // accounts may act as the authority, except where the authority is derived. Vote
 // authorities with a BLS key are not decoded.
 var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeAccount", initializes: "vote account", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
+	0: {name: "InitializeAccount", initializes: "vote account", accounts: "vote account, rent sysvar, clock sysvar, node account",
 		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, effects: voteInitializes},
-	1: {name: "Authorize", accounts: "vote account, " + clockSysvar + ", !authority", anySigner: true,
+	1: {name: "Authorize", accounts: "vote account, clock sysvar, !authority", anySigner: true,
 		arguments: []argument{key("new authority"), voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
 	2: {name: "Vote", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	3: {name: "Withdraw", accounts: "vote account, to, !withdraw authority", anySigner: true,
@@ -44,14 +44,14 @@ var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32
 	5: {name: "UpdateCommission", accounts: "vote account, !withdraw authority", anySigner: true,
 		arguments: []argument{u8("commission")}, effects: voteSettings},
 	6: {name: "VoteSwitch", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	7: {name: "AuthorizeChecked", accounts: "vote account, " + clockSysvar + ", !authority, new authority", anySigner: true,
+	7: {name: "AuthorizeChecked", accounts: "vote account, clock sysvar, !authority, new authority", anySigner: true,
 		arguments: []argument{voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
 	8: {name: "UpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
 	9: {name: "UpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	10: {name: "AuthorizeWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base",
+	10: {name: "AuthorizeWithSeed", accounts: "vote account, clock sysvar, !authority base",
 		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed"), key("new authority")},
 		effects:   []template{hands("vote account", "authority base", "new authority")}},
-	11: {name: "AuthorizeCheckedWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base, new authority",
+	11: {name: "AuthorizeCheckedWithSeed", accounts: "vote account, clock sysvar, !authority base, new authority",
 		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed")},
 		effects:   []template{hands("vote account", "authority base", "new authority")}},
 	12: {name: "CompactUpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},

@@ -29,26 +29,18 @@ var (
 
 // fixedAddresses are the roles that only an account at one of these addresses has.
 var fixedAddresses = map[string][][keySize]byte{
-	clockSysvar:          {mustKey("SysvarC1ock11111111111111111111111111111111")},
-	rentSysvar:           {mustKey("SysvarRent111111111111111111111111111111111")},
-	hashesSysvar:         {mustKey("SysvarRecentB1ockHashes11111111111111111111")},
-	historySysvar:        {mustKey("SysvarStakeHistory1111111111111111111111111")},
-	"slot hashes sysvar": {mustKey("SysvarS1otHashes111111111111111111111111111")},
-	stakeConfig:          {mustKey("StakeConfig11111111111111111111111111111111")},
-	systemRole:           {systemID},
-	tokenProgramRole:     {tokenID, token2022ID},
+	"clock sysvar":              {mustKey("SysvarC1ock11111111111111111111111111111111")},
+	"rent sysvar":               {mustKey("SysvarRent111111111111111111111111111111111")},
+	"recent blockhashes sysvar": {mustKey("SysvarRecentB1ockHashes11111111111111111111")},
+	"stake history sysvar":      {mustKey("SysvarStakeHistory1111111111111111111111111")},
+	"slot hashes sysvar":        {mustKey("SysvarS1otHashes111111111111111111111111111")},
+	"stake config":              {mustKey("StakeConfig11111111111111111111111111111111")},
+	"system program":            {systemID},
+	tokenProgramRole:            {tokenID, token2022ID},
 }
 
-// Roles of accounts that several programs use.
-const (
-	clockSysvar      = "clock sysvar"
-	historySysvar    = "stake history sysvar"
-	rentSysvar       = "rent sysvar"
-	hashesSysvar     = "recent blockhashes sysvar"
-	stakeConfig      = "stake config"
-	systemRole       = "system program"
-	tokenProgramRole = "token program"
-)
+// tokenProgramRole is the role of the program that a token belongs to.
+const tokenProgramRole = "token program"
 
 // unspendable are accounts that no key signs for, so that what they get is lost: what
 // each is, by address. SOL that reaches some of them makes the transaction fail instead.
