@@ -10,8 +10,8 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/curve"
 )
 
-// Size is the length of an address, in bytes.
-const Size = 32
+// size is the length of an address, in bytes.
+const size = 32
 
 // Addresses of programs.
 var (
