@@ -138,7 +138,8 @@ func (a *anchor) defined(node any, depth int) *wireType {
 		if definition["name"] != name {
 			continue
 		}
-		if serialization := definition["serialization"]; definition["generics"] != nil || serialization != nil && serialization != "borsh" {
+		borsh := definition["serialization"] == nil || definition["serialization"] == "borsh"
+		if definition["generics"] != nil || !borsh {
 			a.fail("type %.64q is generic, or not encoded as Borsh", name)
 		}
 		form, _ := definition["type"].(object)

@@ -124,7 +124,8 @@ func (c *codama) discriminators(instruction *programInstruction, n object) (offs
 			offsets[c.text(d, "name")] = c.size(d, "offset")
 		case "constantDiscriminatorNode":
 			raw := c.constant(c.node(d, "constant"))
-			instruction.discriminators = append(instruction.discriminators, discriminator{c.size(d, "offset"), string(raw)})
+			instruction.discriminators = append(instruction.discriminators,
+				discriminator{c.size(d, "offset"), string(raw)})
 		default:
 			c.fail("%.64q is not a known discriminator", d["kind"])
 		}

@@ -15,12 +15,16 @@ import (
 // codamaMembers are the members that a node of each kind can have. A node with other
 // members is not supported: it may be encoded differently.
 var codamaMembers = map[string]string{
-	"numberTypeNode": "format endian", "booleanTypeNode": "size", "publicKeyTypeNode": "", "bytesTypeNode": "", "stringTypeNode": "encoding",
+	"numberTypeNode": "format endian", "booleanTypeNode": "size", "publicKeyTypeNode": "", "bytesTypeNode": "",
+	"stringTypeNode": "encoding",
 	"amountTypeNode": "decimals unit number", "solAmountTypeNode": "number", "dateTimeTypeNode": "number",
-	"structTypeNode": "fields", "structFieldTypeNode": "type defaultValue defaultValueStrategy", "tupleTypeNode": "items",
+	"structTypeNode": "fields", "structFieldTypeNode": "type defaultValue defaultValueStrategy",
+	"tupleTypeNode": "items",
 	"arrayTypeNode": "item count", "setTypeNode": "item count", "mapTypeNode": "key value count",
-	"optionTypeNode": "item prefix fixed", "remainderOptionTypeNode": "item", "zeroableOptionTypeNode": "item zeroValue",
-	"enumTypeNode": "variants size", "enumEmptyVariantTypeNode": "discriminator", "enumStructVariantTypeNode": "discriminator struct", "enumTupleVariantTypeNode": "discriminator tuple",
+	"optionTypeNode": "item prefix fixed", "remainderOptionTypeNode": "item",
+	"zeroableOptionTypeNode": "item zeroValue",
+	"enumTypeNode":           "variants size", "enumEmptyVariantTypeNode": "discriminator",
+	"enumStructVariantTypeNode": "discriminator struct", "enumTupleVariantTypeNode": "discriminator tuple",
 	"fixedSizeTypeNode": "size type", "sizePrefixTypeNode": "type prefix", "sentinelTypeNode": "type sentinel",
 	"hiddenPrefixTypeNode": "type prefix", "hiddenSuffixTypeNode": "type suffix", "definedTypeLinkNode": "program",
 	"fixedCountNode": "value", "prefixedCountNode": "prefix", "remainderCountNode": "",
@@ -35,7 +39,8 @@ func (c *codama) supports(n object) bool {
 		c.fail("type %.64q %w", kind, errUnread)
 	}
 	for _, name := range sortedNames(n) {
-		if !slices.Contains([]string{"kind", "name", "docs", "display", "plugins"}, name) && !slices.Contains(strings.Fields(members), name) {
+		if !slices.Contains([]string{"kind", "name", "docs", "display", "plugins"}, name) &&
+			!slices.Contains(strings.Fields(members), name) {
 			c.fail("member %.64q of %s %w", name, kind, errUnread)
 		}
 	}

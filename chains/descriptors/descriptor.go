@@ -147,7 +147,8 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	for _, external := range []struct {
 		name string
 		node any
-	}{{"factory", context.Contract.Factory}, {"addressMatcher", context.Contract.Matcher}, {"proxy", context.Contract.Proxy}, {"stateRefs", context.Contract.State}} {
+	}{{"factory", context.Contract.Factory}, {"addressMatcher", context.Contract.Matcher},
+		{"proxy", context.Contract.Proxy}, {"stateRefs", context.Contract.State}} {
 		if external.node != nil {
 			d.external = external.name
 		}

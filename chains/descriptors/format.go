@@ -34,10 +34,11 @@ var formats = map[string]struct {
 	show   formatter
 	params []string
 }{
-	"":                  {(*session).showRaw, nil},
-	"raw":               {(*session).showRaw, nil},
-	"addressName":       {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
-	"tokenAmount":       {ofAmount((*session).showTokenAmount), []string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
+	"":            {(*session).showRaw, nil},
+	"raw":         {(*session).showRaw, nil},
+	"addressName": {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
+	"tokenAmount": {ofAmount((*session).showTokenAmount),
+		[]string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
 	"amount":            {ofAmount((*session).showAmount), nil},
 	"date":              {ofAmount((*session).showDate), []string{"encoding"}},
 	"duration":          {ofAmount((*session).showDuration), nil},
@@ -179,7 +180,8 @@ func (s *session) names(parameter any, address []byte) bool {
 
 func (s *session) showAmount(f *field, amount *big.Int, _ position) (chains.Field, error) {
 	network := chains.NetworkOf(s.call.Chain)
-	return chains.Text(f.Label, strings.TrimSpace(chains.Decimal(amount.String(), network.Decimals)+" "+network.Symbol)), nil
+	text := chains.Decimal(amount.String(), network.Decimals)
+	return chains.Text(f.Label, strings.TrimSpace(text+" "+network.Symbol)), nil
 }
 
 func (s *session) showDate(f *field, seconds *big.Int, _ position) (chains.Field, error) {
@@ -276,7 +278,8 @@ func (s *session) showCall(f *field, value located, pos position) (chains.Field,
 	if reading.Complete && value.path != "" {
 		s.read[value.path] = true
 	}
-	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner), chains.Text("intent", reading.Intent)}
+	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner),
+		chains.Text("intent", reading.Intent)}
 	for i, arg := range reading.Args {
 		if i == 0 {
 			shown = append(shown, chains.Text("function", reading.Function))

@@ -32,8 +32,11 @@ func (r *idl) in(what, name string, read func()) {
 	}
 }
 
+// readInstruction reads an instruction, all but its name.
+type readInstruction func(n object) programInstruction
+
 // program reads the instructions of the program at an address.
-func (r *idl) program(name string, address []byte, list []object, read func(n object) programInstruction) (source, []target, error) {
+func (r *idl) program(name string, address []byte, list []object, read readInstruction) (source, []target, error) {
 	if len(list) > maxFormats {
 		r.fail("instructions: %d, of at most %d", len(list), maxFormats)
 	}

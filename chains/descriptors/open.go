@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -30,6 +31,7 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 	if f.names == nil {
 		f.names = names.New()
 	}
+	pins := cmp.Or(options.Pins, &Pins{})
 	paths, err := listFiles(folder)
 	if err != nil {
 		return nil, fmt.Errorf("descriptors: %w", err)
@@ -37,7 +39,7 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 	l := &loader{folder: folder, read: map[string]object{}, failed: map[string]error{}}
 	for _, name := range paths {
 		if !skipped(name) {
-			f.add(l, name, options.Pins)
+			f.add(l, name, pins)
 		}
 	}
 	return f, nil
@@ -46,7 +48,8 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 // skipped reports whether a file of a registry does not describe programs.
 func skipped(name string) bool {
 	for element := range strings.SplitSeq(path.Dir(name), "/") {
-		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, element) || strings.HasPrefix(element, ".") && element != "." {
+		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, element) ||
+			strings.HasPrefix(element, ".") && element != "." {
 			return true
 		}
 	}
@@ -89,7 +92,7 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 			file.typed = d.typed != nil
 		}
 		file.trust(pins)
-		file.blind = pins.blindOf(file.Digest)
+		file.blind = pins.blind[file.Digest]
 	}
 	for _, t := range targets {
 		if slices.Contains(f.byTarget[t], file) {
@@ -126,7 +129,8 @@ func (file *File) trust(pins *Pins) {
 	case pins.has(file.Digest):
 		file.Trust = "pinned"
 	case pins.names(file.Name):
-		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: read it before you pin it"
+		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
+			"read it before you pin it"
 	default:
 		file.Problem = "not trusted: pin it"
 	}

@@ -25,9 +25,12 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 }
 
 // readArguments adds the arguments and their format to a reading.
-func (d *descriptor) readArguments(folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading) chains.Reading {
-	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{}, shown: map[string]string{},
-		root: located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
+func (d *descriptor) readArguments(
+	folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading,
+) chains.Reading {
+	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{},
+		shown: map[string]string{},
+		root:  located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
 	var err error
 	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
 		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
@@ -141,7 +144,8 @@ func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.R
 	case f == nil:
 		return chains.Reading{}, false
 	case d.external != "":
-		return chains.Reading{Problem: "the descriptor depends on " + d.external + ", which cannot be checked offline"}, true
+		problem := "the descriptor depends on " + d.external + ", which cannot be checked offline"
+		return chains.Reading{Problem: problem}, true
 	case f.twice:
 		return chains.Reading{Problem: "two keys of the descriptor have the selector of " + f.function.Signature}, true
 	}

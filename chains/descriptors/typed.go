@@ -19,25 +19,23 @@ func arguments(values []chains.TypedValue) []evm.Argument {
 	return list
 }
 
+// argumentKinds are the kinds of arguments that values of typed data are.
+var argumentKinds = map[chains.TypedKind]evm.ArgumentKind{
+	chains.TypedNumber: evm.ArgumentNumber, chains.TypedBool: evm.ArgumentBool,
+	chains.TypedAddress: evm.ArgumentAddress, chains.TypedText: evm.ArgumentText,
+	chains.TypedBytes: evm.ArgumentBytes, chains.TypedFixedBytes: evm.ArgumentBytes,
+	chains.TypedStruct: evm.ArgumentStruct, chains.TypedList: evm.ArgumentList,
+}
+
 func argument(v *chains.TypedValue) evm.Argument {
-	a := evm.Argument{Name: v.Name, Bytes: v.Bytes}
+	a := evm.Argument{Name: v.Name, Kind: argumentKinds[v.Kind], Bytes: v.Bytes, Opaque: v.Kind == chains.TypedBytes}
 	switch v.Kind {
 	case chains.TypedNumber:
-		a.Kind, a.Number, a.Bytes = evm.ArgumentNumber, v.Number, wordOf(v.Number)
+		a.Number, a.Bytes = v.Number, wordOf(v.Number)
 	case chains.TypedBool:
-		a.Kind, a.Bytes = evm.ArgumentBool, wordOf(v.Number)
-	case chains.TypedAddress:
-		a.Kind = evm.ArgumentAddress
-	case chains.TypedBytes:
-		a.Kind, a.Opaque = evm.ArgumentBytes, true
-	case chains.TypedFixedBytes:
-		a.Kind = evm.ArgumentBytes
-	case chains.TypedText:
-		a.Kind = evm.ArgumentText
-	case chains.TypedStruct:
-		a.Kind, a.List = evm.ArgumentStruct, arguments(v.List)
-	case chains.TypedList:
-		a.Kind, a.List = evm.ArgumentList, arguments(v.List)
+		a.Bytes = wordOf(v.Number)
+	case chains.TypedStruct, chains.TypedList:
+		a.List = arguments(v.List)
 	}
 	return a
 }

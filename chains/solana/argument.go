@@ -37,7 +37,8 @@ func lamports(label string) argument {
 // tokens is a u64 amount of a token whose decimals the instruction does not say.
 func tokens(label string) argument {
 	return integer(label, 8, func(amount uint64) chains.Field {
-		field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
+		field := chains.AmountUint(label, amount, 0, "")
+		field.Note = "in the token's smallest unit: its decimals are not in the transaction"
 		return markUnlimited(field, amount)
 	})
 }
@@ -69,9 +70,7 @@ func markUnlimited(field chains.Field, amount uint64) chains.Field {
 
 // integer is a number of size bytes, and how it is shown.
 func integer(label string, size int, field func(number uint64) chains.Field) argument {
-	return func(r *reader) {
-		r.keep(value{label: label, number: r.uint(size, label), field: field})
-	}
+	return func(r *reader) { r.keep(value{label: label, number: r.uint(size, label), field: field}) }
 }
 
 func unsigned(label string, size int) argument {
@@ -83,13 +82,14 @@ func u16(label string) argument { return unsigned(label, 2) }
 func u32(label string) argument { return unsigned(label, 4) }
 func u64(label string) argument { return unsigned(label, 8) }
 
-// i8 and i16 are signed numbers.
-func i8(label string) argument {
-	return integer(label, 1, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int8(number)))) })
-}
+func i8(label string) argument  { return signed(label, 1) }
+func i16(label string) argument { return signed(label, 2) }
 
-func i16(label string) argument {
-	return integer(label, 2, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int16(number)))) })
+func signed(label string, size int) argument {
+	return integer(label, size, func(number uint64) chains.Field {
+		unused := 64 - 8*size
+		return chains.BigInteger(label, big.NewInt(int64(number<<unused)>>unused))
+	})
 }
 
 // boolean is a u8: 0 for no, anything else for yes.
@@ -107,7 +107,9 @@ func boolean(label string) argument {
 
 // f64 is a floating-point number in the binary64 format of IEEE 754.
 func f64(label string) argument {
-	return integer(label, 8, func(number uint64) chains.Field { return chains.Text(label, fmt.Sprint(math.Float64frombits(number))) })
+	return integer(label, 8, func(number uint64) chains.Field {
+		return chains.Text(label, fmt.Sprint(math.Float64frombits(number)))
+	})
 }
 
 // lastSecond is the last second of the year 9999, the last that RFC 3339 can write.
@@ -132,8 +134,13 @@ func oneOf(label string, size int, names ...string) argument {
 			r.fail(fmt.Errorf("%s %d is not known", label, number))
 			return
 		}
-		r.keep(value{label: label, number: number, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
+		r.keep(value{label: label, number: number, field: shownAs(label, names[number])})
 	}
+}
+
+// shownAs shows a value as a text.
+func shownAs(label, text string) func(uint64) chains.Field {
+	return func(uint64) chains.Field { return chains.Text(label, text) }
 }
 
 // key is an address of 32 bytes.
@@ -150,7 +157,7 @@ func nonZeroKey(label string) argument {
 	return func(r *reader) {
 		if rest := r.raw[r.cursor.offset:]; len(rest) >= keySize && allZero(rest[:keySize]) {
 			r.cursor.offset += keySize
-			r.keep(value{label: label, none: true, field: func(uint64) chains.Field { return chains.Text(label, "none") }})
+			r.keep(value{label: label, none: true, field: shownAs(label, "none")})
 			return
 		}
 		key(label)(r)
@@ -184,7 +191,7 @@ func variant(label string, names []string, forms ...argument) argument {
 			return
 		}
 		if names != nil && names[number] != "" {
-			r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
+			r.keep(value{label: label, field: shownAs(label, names[number])})
 		}
 		forms[number](r)
 	}
@@ -257,15 +264,13 @@ func textOf(label string, read func(r *reader) []byte) argument {
 		if !utf8.Valid(content) {
 			r.fail(fmt.Errorf("%s is not UTF-8", label))
 		}
-		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, string(content)) }})
+		r.keep(value{label: label, field: shownAs(label, string(content))})
 	}
 }
 
 // named is an argument without data of its own that stands for a name.
 func named(label, name string) argument {
-	return func(r *reader) {
-		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, name) }})
-	}
+	return func(r *reader) { r.keep(value{label: label, field: shownAs(label, name)}) }
 }
 
 // show adds an argument's field, if fields are wanted.

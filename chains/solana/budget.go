@@ -17,11 +17,14 @@ const (
 // computeProgram sets the limits and the price of a legacy or v0 transaction. The
 // number of an instruction is a u8.
 var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layouts(map[uint32]*layout{
-	0:                   {name: "RequestUnitsDeprecated", inert: true, arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
+	0: {name: "RequestUnitsDeprecated", inert: true,
+		arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
 	requestHeapFrame:    {name: "RequestHeapFrame", inert: true, arguments: []argument{u32("heap bytes")}},
 	setComputeUnitLimit: {name: "SetComputeUnitLimit", inert: true, arguments: []argument{u32("compute units")}},
-	setComputeUnitPrice: {name: "SetComputeUnitPrice", inert: true, arguments: []argument{u64("micro-lamports for a unit")}},
-	setLoadedDataLimit:  {name: "SetLoadedAccountsDataSizeLimit", inert: true, arguments: []argument{u32("loaded data bytes")}},
+	setComputeUnitPrice: {name: "SetComputeUnitPrice", inert: true,
+		arguments: []argument{u64("micro-lamports for a unit")}},
+	setLoadedDataLimit: {name: "SetLoadedAccountsDataSizeLimit", inert: true,
+		arguments: []argument{u32("loaded data bytes")}},
 })}
 
 // checkBudget refuses what every node refuses before executing anything: an
@@ -66,7 +69,8 @@ func readBudget(data []byte) (number byte, value uint64, problem string) {
 	}
 	size := sizes[number]
 	if len(data) <= size {
-		return 0, 0, fmt.Sprintf("has %d bytes, and instruction %d of the Compute Budget program needs %d", len(data), number, 1+size)
+		return 0, 0, fmt.Sprintf("has %d bytes, and instruction %d of the Compute Budget program needs %d", len(data),
+			number, 1+size)
 	}
 	if value = uint64(binary.LittleEndian.Uint32(data[1:])); size == 8 {
 		value = binary.LittleEndian.Uint64(data[1:])

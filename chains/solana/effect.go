@@ -48,7 +48,8 @@ type effect struct {
 // byOther reports whether none of the slots' signatures authorizes an effect that
 // a signature authorizes.
 func (e *effect) byOther(slots []int) bool {
-	return e.By == chains.BySigner && len(e.slots) > 0 && !slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
+	return e.By == chains.BySigner && len(e.slots) > 0 &&
+		!slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
 }
 
 // takesOver reports whether an effect makes an account a passage: it creates or initializes it,
@@ -108,6 +109,7 @@ var slotNumbers = func() (slots [1 << 8]int) {
 // names reports whether the effect's instruction says who controls an account.
 func (e *effect) names(effects []effect, account chains.Party) bool {
 	return slices.ContainsFunc(effects, func(of effect) bool {
-		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) && of.Account.Equal(account)
+		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) &&
+			of.Account.Equal(account)
 	})
 }

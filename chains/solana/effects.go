@@ -26,9 +26,9 @@ func (t *accountTable) effects(w *workspace) []effect {
 	if len(effects) <= chains.MaxEffects {
 		return effects
 	}
-	rest := effect{Effect: chains.Effect{Kind: chains.KindCall, By: chains.BySigner, Undecoded: true, Path: "instructions",
-		To: chains.UnknownParty(), Function: "more than " + strconv.Itoa(chains.MaxEffects) + " effects"}}
-	return append(effects[:chains.MaxEffects-1], rest)
+	rest := chains.Effect{Kind: chains.KindCall, By: chains.BySigner, Undecoded: true, Path: "instructions",
+		To: chains.UnknownParty(), Function: "more than " + strconv.Itoa(chains.MaxEffects) + " effects"}
+	return append(effects[:chains.MaxEffects-1], effect{Effect: rest})
 }
 
 // endMints puts the end of a mint before the transfer of what it frees, if an instruction or
@@ -41,11 +41,13 @@ func endMints(effects []effect) []effect {
 		case !closed.closes:
 		case slices.ContainsFunc(effects, func(e effect) bool { return e.mint.Equal(closed.From) }),
 			slices.Contains(knownMints, string(closed.From.Address())):
-			end := effect{slots: closed.slots, Effect: chains.Effect{By: closed.By, Path: closed.Path, Function: "CloseAccount"}}
+			end := effect{slots: closed.slots,
+				Effect: chains.Effect{By: closed.By, Path: closed.Path, Function: "CloseAccount"}}
 			end.ends("mint", closed.From)
 			effects = slices.Insert(effects, i, end)
 			i++
-		case !slices.ContainsFunc(effects, func(e effect) bool { return !e.Asset.IsNone() && !e.Asset.IsNative() && e.From.Equal(closed.From) }):
+		case !slices.ContainsFunc(effects,
+			func(e effect) bool { return !e.Asset.IsNone() && !e.Asset.IsNative() && e.From.Equal(closed.From) }):
 			effects[i].Function = "closes a token account, or a mint for ever"
 		}
 	}
@@ -70,7 +72,8 @@ func inheritOwners(effects []effect) {
 		}
 		for j := range effects[:i] {
 			create := &effects[j]
-			if create.Kind == chains.KindCreate && create.Amount.Bound == chains.BoundExact && create.To.Equal(e.Account) {
+			if create.Kind == chains.KindCreate && create.Amount.Bound == chains.BoundExact &&
+				create.To.Equal(e.Account) {
 				e.slots, e.owned = create.slots, true
 				if e.Kind == chains.KindAuthority {
 					e.From = create.From
@@ -91,10 +94,13 @@ func findBareAccounts(effects []effect) {
 		later := slices.IndexFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) })
 		if later < 0 {
 			e.danger = HazardAuthorityChange
-			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
-		} else if by := &effects[i+later]; e.rich && (by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
+			e.detail = "no instruction initializes the new account " + partyText(e.To) +
+				": anyone can, and then has it and its SOL"
+		} else if by := &effects[i+later]; e.rich &&
+			(by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
 			e.danger = HazardAuthorityChange
-			e.detail = "the instruction that initializes the new account " + partyText(e.To) + " does not say who then has it and its SOL, which is more than the rent"
+			e.detail = "the instruction that initializes the new account " + partyText(e.To) +
+				" does not say who then has it and its SOL, which is more than the rent"
 		}
 	}
 }

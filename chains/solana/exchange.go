@@ -56,7 +56,8 @@ func withSlots(message []byte) (wire []byte, at int) {
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	wire, at := withSlots(message)
 	if wire == nil {
-		return nil, malformed("header.num_required_signatures", -1, "not a Solana message: it must have 1 to 127 signers")
+		return nil, malformed("header.num_required_signatures", -1,
+			"not a Solana message: it must have 1 to 127 signers")
 	}
 	tx, err := c.Parse(wire)
 	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= at {

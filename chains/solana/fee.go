@@ -170,7 +170,8 @@ func (m *message) messageHazards() (hazards []chains.Hazard) {
 		})
 	}
 	if missing := m.missingLimits(); len(missing) > 0 {
-		detail := "no " + strings.Join(missing, " and no ") + ": in a v1 transaction that means zero, and it fails at a fee"
+		limits := strings.Join(missing, " and no ")
+		detail := "no " + limits + ": in a v1 transaction that means zero, and it fails at a fee"
 		if m.version != Version1 {
 			detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
 		}

@@ -30,7 +30,8 @@ func (t *Transaction) Hazards() []chains.Hazard {
 			common = hazards
 			continue
 		}
-		common = slices.DeleteFunc(common, func(hazard chains.Hazard) bool { return !slices.Contains(hazards, hazard) })
+		common = slices.DeleteFunc(common,
+			func(hazard chains.Hazard) bool { return !slices.Contains(hazards, hazard) })
 	}
 	return view{t, effects, missing}.withPassages(append(t.messageHazards(), common...))
 }
@@ -44,8 +45,9 @@ func (v view) hazards() []chains.Hazard {
 func (v view) ownHazards() (hazards []chains.Hazard) {
 	if v.othersControlNonce() {
 		hazards = append(hazards, chains.Hazard{
-			Name:   HazardDurableNonce,
-			Detail: "the transaction does not expire, and another than the signer can advance its nonce: once signed it can be sent at any time",
+			Name: HazardDurableNonce,
+			Detail: "the transaction does not expire, and another than the signer can advance its nonce: " +
+				"once signed it can be sent at any time",
 		})
 	}
 	for i := range v.effects {
@@ -70,9 +72,11 @@ func (v view) effectHazards(e *effect) (hazards []chains.Hazard) {
 	case e.Kind == chains.KindFee && e.Amount.Value.Cmp(v.maxFee) > 0:
 		add(HazardHighFee, "the fee may be %s lamports, above the limit of %s", e.Amount.Value, v.maxFee)
 	case v.givesAway(e):
-		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", partyText(e.Account), partyText(e.To))
+		add(HazardAuthorityChange, "control of %s goes to %s, which is not the signer", partyText(e.Account),
+			partyText(e.To))
 	case e.Kind == chains.KindApprove && e.Amount.Bound == chains.BoundUnlimited:
-		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value, partyText(e.From))
+		add(HazardUnlimitedApproval, "%s may take %s units from %s", partyText(e.To), e.Amount.Value,
+			partyText(e.From))
 	case e.lost != "":
 		add(HazardBurn, "%s is %s: what it gets cannot be spent", partyText(e.To), e.lost)
 	case e.Kind == chains.KindBurn && e.danger == "":
@@ -85,7 +89,8 @@ func (v view) effectHazards(e *effect) (hazards []chains.Hazard) {
 		add(e.danger, "%s", e.detail)
 	}
 	if len(e.Unresolved) > 0 {
-		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction: pin a file of the table (docs/descriptors.md)", strings.Join(e.Unresolved, " and "))
+		add(HazardUnresolvedAccount, "%s: an entry of a lookup table, which is not in the transaction: "+
+			"pin a file of the table (docs/descriptors.md)", strings.Join(e.Unresolved, " and "))
 	}
 	return hazards
 }
@@ -94,7 +99,8 @@ func (v view) effectHazards(e *effect) (hazards []chains.Hazard) {
 func (v view) blindText(e *effect) string {
 	switch {
 	case e.Function == hookFunction:
-		return "the mint's transfer hook may be called, which the transaction does not name, with the accounts behind those of the transfer"
+		return "the mint's transfer hook may be called, which the transaction does not name, " +
+			"with the accounts behind those of the transfer"
 	case e.Function == chains.Unfollowed:
 		return e.Function + ", first " + partyText(e.To) + ": where it goes is not known"
 	case e.Path == "instructions":

@@ -35,7 +35,8 @@ func (p *parser) readVersion() {
 	case first == prefixBit:
 		p.version = Version0
 	case first == prefixBit|1:
-		p.refuse("version", offset, "a v1 message follows signature slots: it comes first, and its slots last, without a count")
+		p.refuse("version", offset,
+			"a v1 message follows signature slots: it comes first, and its slots last, without a count")
 	default:
 		p.refuseVersion(offset, first)
 	}

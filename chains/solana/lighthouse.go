@@ -28,5 +28,6 @@ var lighthouseProgram = &program{name: "Lighthouse", tagSize: 1, layouts: layout
 const assertedOne = "asserts on"
 
 func asserts(name, accounts string) *layout {
-	return &layout{name: name, inert: true, accounts: accounts, arguments: []argument{u8("log level"), restBytes("assertion")}}
+	return &layout{name: name, inert: true, accounts: accounts,
+		arguments: []argument{u8("log level"), restBytes("assertion")}}
 }

@@ -41,7 +41,8 @@ func (p *parser) readLookup() (next lookup) {
 	}
 	for i, earlier := range p.lookups {
 		if bytes.Equal(p.table(earlier), p.table(next)) {
-			p.refuse("account_key", next.keyAt, "is the same table as that of address_table_lookups[%d], %s", i, encode58(p.table(next)))
+			p.refuse("account_key", next.keyAt, "is the same table as that of address_table_lookups[%d], %s", i,
+				encode58(p.table(next)))
 		}
 	}
 	var seen [256]bool

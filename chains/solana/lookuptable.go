@@ -10,10 +10,12 @@ var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layo
 		arguments: []argument{u64("recent slot"), u8("bump seed")},
 		effects: []template{pays("payer", "table", tableData),
 			gives("table", "authority")}},
-	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: []template{{kind: chains.KindAuthority, from: "authority", account: "table"}}}, // to no one, for ever
+	1: {name: "FreezeLookupTable", accounts: "table, !authority",
+		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "table"}}}, // to no one, for ever
 	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?system program",
 		arguments: []argument{keys("address")},
 		effects:   append(changes("table"), paysIfGiven("payer", "table", tableData))},
 	3: {name: "DeactivateLookupTable", accounts: "table, !authority", effects: changes("table")},
-	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to", effects: []template{sends("table", "lamports to", wholeBalance)}},
+	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to",
+		effects: []template{sends("table", "lamports to", wholeBalance)}},
 })}

@@ -25,8 +25,9 @@ func (t *accountTable) addMemos(effects []effect) []effect {
 		if given := t.accountsOf(in, nil); len(given) > 0 {
 			from = given[0].party()
 		}
-		effects = append(effects, effect{text: text, Effect: chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, From: from,
-			Function: "memo", Args: text.Args(maxMemoArg), Domain: text.Domain(), Path: instructionPaths[i]}})
+		effects = append(effects, effect{text: text,
+			Effect: chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, From: from,
+				Function: "memo", Args: text.Args(maxMemoArg), Domain: text.Domain(), Path: instructionPaths[i]}})
 	}
 	return effects
 }

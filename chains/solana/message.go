@@ -61,7 +61,7 @@ const (
 // before the read-only ones.
 //
 //	writable signers │ read-only signers │ writable │ read-only
-//	◄─────── required ──────────►        │          ◄─ readonlyUnsigned ─►
+//	◄────────── required ───────────────►           ◄ readonlyUnsigned ►
 //	                 ◄─ readonlySigned ─►
 type header struct {
 	required, readonlySigned, readonlyUnsigned int
@@ -81,9 +81,6 @@ type instruction struct {
 	accountsAt, numbers int // one byte for each account: its index
 	dataAt, size        int
 }
-
-// Version returns the version of the message.
-func (m *message) Version() Version { return m.version }
 
 // Message returns the bytes that the signatures cover. They are part of the raw
 // bytes and must not be changed.

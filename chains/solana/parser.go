@@ -16,7 +16,8 @@ func (p *parser) qualify(list string, index int) {
 }
 
 func (p *parser) refuseVersion(offset int, prefix byte) {
-	err := malformed("version", offset, "transaction version %d is not supported: use legacy, 0 or 1", prefix&^prefixBit)
+	err := malformed("version", offset, "transaction version %d is not supported: use legacy, 0 or 1",
+		prefix&^prefixBit)
 	err.Kind = chains.ErrUnsupported
 	p.fail(err)
 }

@@ -14,7 +14,8 @@ func init() {
 		ed25519ID: ed25519Program, secp256k1ID: secp256k1Program, secp256r1ID: secp256r1Program,
 		tokenID: tokenProgram, token2022ID: token2022Program, tokenAccountID: tokenAccountProgram,
 		memoID: memoProgram, memoV1ID: memoProgram, memoV4ID: memoProgram, squadsID: squadsProgram,
-		tokenMetadataID: tokenMetadataProgram, lighthouseID: lighthouseProgram, configID: configProgram, zkProofID: zkProofProgram,
+		tokenMetadataID: tokenMetadataProgram, lighthouseID: lighthouseProgram, configID: configProgram,
+		zkProofID: zkProofProgram,
 	})
 	for id := range programs {
 		unspendable[id] = aProgram
@@ -39,15 +40,18 @@ func precompile(name string) *program {
 // are its signers.
 var memoProgram = &program{name: "Memo", decode: func(r *reader) { r.decodeAs(memoLayout) }}
 
-var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*", arguments: []argument{restText("memo")}}).prepare()
+var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*",
+	arguments: []argument{restText("memo")}}).prepare()
 
 // configProgram keeps texts, such as that of "solana validator-info publish". All signers
 // that the account lists must sign a change, which lists them again.
 var configProgram = &program{name: "Config", decode: func(r *reader) { r.decodeAs(storeLayout) }}
 
-var storeLayout = (&layout{name: "Store", initializes: "config account", accounts: "config account, signer*", anySigner: true,
+var storeLayout = (&layout{name: "Store", initializes: "config account", accounts: "config account, signer*",
+	anySigner: true,
 	arguments: []argument{configKeys, text("contents")},
-	effects:   append(changes("config account"), template{kind: chains.KindAuthority, account: "config account", to: "signer", each: "signer"}),
+	effects: append(changes("config account"),
+		template{kind: chains.KindAuthority, account: "config account", to: "signer", each: "signer"}),
 }).prepare()
 
 // configKeys is a compact-u16 count of addresses, each followed by a u8: whether it signs.

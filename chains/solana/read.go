@@ -112,21 +112,27 @@ func keyMark(key []byte) uint64 {
 // checkIndexes refuses instructions whose indexes are out of range, and programs that
 // are the fee payer or come from a lookup table.
 func (m *message) checkIndexes() error {
-	all := m.keys + m.loaded
 	for i, in := range m.instructions {
-		switch program := m.program(in); {
-		case program == 0:
-			return within(malformed("program_id_index", in.programAt, "the fee payer cannot be the program"), "instructions", i)
-		case program >= all:
-			return within(malformed("program_id_index", in.programAt, "is %d, and there are %d accounts", program, all), "instructions", i)
-		case program >= m.keys:
-			return within(malformed("program_id_index", in.programAt,
-				"is %d, which comes from a lookup table: a program must be one of the message's %d keys", program, m.keys), "instructions", i)
+		if err := m.checkInstruction(in, m.keys+m.loaded); err != nil {
+			return within(err, "instructions", i)
 		}
-		for j, account := range m.accounts(in) {
-			if int(account) >= all {
-				return within(malformed(item("accounts", j), in.accountsAt+j, "is %d, and there are %d accounts", account, all), "instructions", i)
-			}
+	}
+	return nil
+}
+
+func (m *message) checkInstruction(in instruction, all int) error {
+	switch program := m.program(in); {
+	case program == 0:
+		return malformed("program_id_index", in.programAt, "the fee payer cannot be the program")
+	case program >= all:
+		return malformed("program_id_index", in.programAt, "is %d, and there are %d accounts", program, all)
+	case program >= m.keys:
+		return malformed("program_id_index", in.programAt, "is %d, which comes from a lookup table: "+
+			"a program must be one of the message's %d keys", program, m.keys)
+	}
+	for j, account := range m.accounts(in) {
+		if int(account) >= all {
+			return malformed(item("accounts", j), in.accountsAt+j, "is %d, and there are %d accounts", account, all)
 		}
 	}
 	return nil

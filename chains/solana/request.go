@@ -112,10 +112,12 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 	raw := key.PublicKey().Ed25519()
 	slot := r.t.slotOf(raw)
 	if slot < 0 {
-		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
+		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]),
+			r.t.signerList())
 	}
 	if r.t.filled(slot) {
-		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
+		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already",
+			encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
 }

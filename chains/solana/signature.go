@@ -11,7 +11,8 @@ func (m *message) checkSignatures() error {
 	for i := range m.header.required {
 		if m.filled(i) && !verifyStrict(m.key(i), m.Message(), m.signature(i)) {
 			return malformed(item("signatures", i), m.signatureAt(i),
-				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(m.key(i)))
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again",
+				encode58(m.key(i)))
 		}
 	}
 	return nil
@@ -21,5 +22,6 @@ func (m *message) checkSignatures() error {
 // ed25519-dalek). It also refuses a public key or an R of small order: with these, one
 // signature can be valid for many messages.
 func verifyStrict(key, message, signature []byte) bool {
-	return !edwards25519.SmallOrder(key) && !edwards25519.SmallOrder(signature[:32]) && ed25519.Verify(key, message, signature)
+	return !edwards25519.SmallOrder(key) && !edwards25519.SmallOrder(signature[:32]) &&
+		ed25519.Verify(key, message, signature)
 }

@@ -112,7 +112,8 @@ func (r *reader) showNumbered(label string, i int, given account) {
 func (r *reader) checkAuthority() {
 	for _, name := range r.layout.authorities {
 		if given, ok := r.role(name); ok && !given.signer && r.layout.anySigner {
-			r.fail(fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given, name))
+			r.fail(fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given,
+				name))
 		}
 	}
 }

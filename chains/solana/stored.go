@@ -76,7 +76,8 @@ func (c *cursor) storedLookups(accounts []account) []account {
 		for _, list := range []*[]account{&accounts, &readonly} {
 			offset, entries := c.short(1, "entries")
 			for i := 0; i < entries && c.err == nil; i++ {
-				*list = append(*list, account{table: table, entry: c.raw[offset+i], writable: list == &accounts, slot: -1})
+				*list = append(*list,
+					account{table: table, entry: c.raw[offset+i], writable: list == &accounts, slot: -1})
 			}
 		}
 	}
@@ -104,7 +105,8 @@ func (r *reader) storedCalls(accounts []account, instructions []instruction, raw
 		inner.decode()
 		r.inner = append(r.inner, inner)
 		r.show(func() chains.Field {
-			return chains.List(fmt.Sprintf("stored instruction %d", i), inner.shownFields(raw[in.dataAt:][:in.size])...)
+			return chains.List(fmt.Sprintf("stored instruction %d", i),
+				inner.shownFields(raw[in.dataAt:][:in.size])...)
 		})
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
-	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
+	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder,
+		args: []string{"owner", "space"},
 		with: belongs}
 }
 
@@ -29,7 +30,8 @@ func belongs(r *reader, e *effect) {
 		e.bare, e.rich = true, amount > rent(min(space, maxProgram))
 	default:
 		e.danger = HazardAuthorityChange
-		e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
+		e.detail = "the new account and its SOL belong to program " + encode58(owner) +
+			", and what it does is not known"
 	}
 }
 
@@ -51,30 +53,38 @@ func allocates(by string) template {
 // Any signer among the accounts may act as the authority of a nonce account.
 var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[uint32]*layout{
 	0: {name: "CreateAccount", accounts: "!funder, !new account",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")}, effects: []template{creates("funder", "new account")}},
-	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")}, effects: []template{assigns("account")}},
-	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")}, effects: []template{sends("from", "to", "amount")}},
+		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
+		effects:   []template{creates("funder", "new account")}},
+	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")},
+		effects: []template{assigns("account")}},
+	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")},
+		effects: []template{sends("from", "to", "amount")}},
 	3: {name: "CreateAccountWithSeed", accounts: "!funder, new account, ?base account",
 		arguments: []argument{key("base"), text("seed"), lamports("amount"), u64("space"), key("owner")},
 		effects:   []template{creates("funder", "new account")}},
-	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, recent blockhashes sysvar, !nonce authority", anySigner: true,
-		effects: []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
-	5: {name: "WithdrawNonceAccount", accounts: "nonce account, to, recent blockhashes sysvar, rent sysvar, !nonce authority", anySigner: true,
+	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, recent blockhashes sysvar, !nonce authority",
+		anySigner: true,
+		effects:   []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
+	5: {name: "WithdrawNonceAccount",
+		accounts: "nonce account, to, recent blockhashes sysvar, rent sysvar, !nonce authority", anySigner: true,
 		arguments: []argument{lamports("amount")}, effects: []template{withdrawsNonce}},
-	6: {name: "InitializeNonceAccount", initializes: "nonce account", accounts: "nonce account, recent blockhashes sysvar, rent sysvar",
+	6: {name: "InitializeNonceAccount", initializes: "nonce account",
+		accounts:  "nonce account, recent blockhashes sysvar, rent sysvar",
 		arguments: []argument{key("nonce authority")},
 		effects:   []template{gives("nonce account", "nonce authority")}},
 	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,
 		arguments: []argument{key("new nonce authority")},
 		effects:   []template{passes("nonce account", "nonce authority", "new nonce authority")}},
-	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")}, effects: []template{allocates("account")}},
+	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")},
+		effects: []template{allocates("account")}},
 	9: {name: "AllocateWithSeed", accounts: "account, base account",
 		arguments: []argument{key("base"), text("seed"), u64("space"), key("owner")},
 		effects:   []template{allocates("base"), assigns("base")}},
 	10: {name: "AssignWithSeed", accounts: "account, base account",
 		arguments: []argument{key("base"), text("seed"), key("owner")}, effects: []template{assigns("base")}},
 	11: {name: "TransferWithSeed", accounts: "from, !base account, to",
-		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, effects: []template{sends("from", "to", "amount")}},
+		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")},
+		effects:   []template{sends("from", "to", "amount")}},
 	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: changes("nonce account")},
 
 	// SIMD-0312: the account may already have SOL, and so be a wallet in use. Only an
@@ -88,5 +98,6 @@ var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[ui
 })}
 
 // withdrawsNonce is what leaves a nonce account. Before that is initialized, it signs itself.
-var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native, amount: "amount",
-	with: func(r *reader, e *effect) { e.alone = r.signs(e.From) }}
+var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native,
+	amount: "amount",
+	with:   func(r *reader, e *effect) { e.alone = r.signs(e.From) }}

@@ -43,7 +43,9 @@ func (t *Transaction) WithTables(tables chains.TableReader) (chains.Transaction,
 // first, and a reading that lists them. An account whose entry is not known is nil;
 // there are none if the table is not used. None of them may be among the accounts that
 // are named already, to which they are added.
-func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]bool) (reading chains.Reading, accounts [][]byte) {
+func (t *Transaction) load(
+	l lookup, table chains.LookupTable, named map[string]bool,
+) (reading chains.Reading, accounts [][]byte) {
 	reading = chains.Reading{Source: table.Source, Digest: table.Digest, Trust: table.Trust, Problem: table.Problem}
 	if table.Problem != "" {
 		return reading, nil
@@ -52,13 +54,15 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 	for _, index := range slices.Concat(t.writableIndexes(l), t.readonlyIndexes(l)) {
 		if int(index) >= len(table.Addresses) {
 			accounts = append(accounts, nil)
-			missing = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: supply the table as it is today", len(table.Addresses), index)
+			missing = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: "+
+				"supply the table as it is today", len(table.Addresses), index)
 			continue
 		}
 		address := table.Addresses[index]
 		if seen[string(address)] {
 			reading.Fields = nil
-			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: the network refuses it", index, encode58(address))
+			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: "+
+				"the network refuses it", index, encode58(address))
 			return reading, nil
 		}
 		seen[string(address)] = true

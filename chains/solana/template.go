@@ -97,7 +97,8 @@ func (r *reader) complete(effects []effect, applied []*template) {
 
 // names reports whether an account or argument is a member of the effect.
 func (tpl *template) names(name string) bool {
-	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount || name == tpl.each
+	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount ||
+		name == tpl.each
 }
 
 // addArg adds an argument. The values of one name are one argument, so that a condition on
@@ -163,7 +164,8 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 
 // undecoded is the effect of an instruction of which only the program is known.
 func (r *reader) undecoded() effect {
-	e := effect{Effect: chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}}
+	call := chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}
+	e := effect{Effect: call}
 	for _, given := range r.given {
 		e.slots = addSlot(e.slots, given)
 	}

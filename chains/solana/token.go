@@ -60,7 +60,8 @@ func approves(asset string) []template {
 }
 
 var (
-	mints          = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
+	mints = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint",
+		amount: "amount"}}
 	burns          = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
 	freezesAccount = []template{freezes("freeze authority", "account")}
 
@@ -79,7 +80,8 @@ func governs(authorities ...string) (list []template) {
 // setAuthority hands over one kind of authority. Removing the close authority only
 // revokes it: the right to close falls back to the owner.
 var setAuthority = []template{{
-	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
+	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority",
+	args: []string{"authority type"},
 	with: func(r *reader, e *effect) {
 		if number, _ := r.number("authority type"); number == closeAuthority && e.To.IsNone() {
 			e.Kind = chains.KindRevoke
@@ -88,15 +90,18 @@ var setAuthority = []template{{
 }}
 
 // members are the signers of a new multisig account.
-var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
+var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member",
+	args: []string{"required signers"}}}
 
 // tokenLayouts returns the instructions that SPL Token and Token-2022 share. The two
 // differ in the number of authority types.
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
-		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, rent sysvar", arguments: mint, effects: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, rent sysvar", effects: owns},
+		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, rent sysvar", arguments: mint,
+			effects: governs("mint authority", "freeze authority")},
+		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, rent sysvar",
+			effects: owns},
 		2: {name: "InitializeMultisig", initializes: "multisig", accounts: "multisig, rent sysvar, member*",
 			arguments: []argument{u8("required signers")}, effects: members},
 		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
@@ -106,34 +111,46 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 		5: {name: "Revoke", accounts: "account, !owner, signer*",
 			effects: []template{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
 		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
-			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))},
-			effects:   setAuthority},
-		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, effects: mints},
-		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
+			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...),
+				optional("new authority", key("new authority"))},
+			effects: setAuthority},
+		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")},
+			effects: mints},
+		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")},
+			effects: burns},
 		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
-			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native, amount: wholeBalance,
-				with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}}},
+			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native,
+				amount: wholeBalance,
+				with:   func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}}},
 		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
 		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
 		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
 			arguments: []argument{checkedTokens}, effects: tokensMove("mint")},
 		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
 			arguments: []argument{checkedTokens}, effects: approves("mint")},
-		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens}, effects: mints},
-		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens}, effects: burns},
-		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, rent sysvar", arguments: []argument{key("owner")}, effects: owns},
+		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*",
+			arguments: []argument{checkedTokens}, effects: mints},
+		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens},
+			effects: burns},
+		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, rent sysvar",
+			arguments: []argument{key("owner")}, effects: owns},
 		17: {name: "SyncNative", accounts: "account", effects: changes("account")},
-		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns},
-		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},
-		20: {name: "InitializeMint2", initializes: "mint", accounts: "mint", arguments: mint, effects: governs("mint authority", "freeze authority")},
-		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
+		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint",
+			arguments: []argument{key("owner")}, effects: owns},
+		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*",
+			arguments: []argument{u8("required signers")}, effects: members},
+		20: {name: "InitializeMint2", initializes: "mint", accounts: "mint", arguments: mint,
+			effects: governs("mint authority", "freeze authority")},
+		21: {name: "GetAccountDataSize", inert: true, accounts: "mint",
+			arguments: []argument{restU16s("extension type")}},
 		22: {name: "InitializeImmutableOwner", accounts: "account", effects: changes("account")},
 		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
 		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
 		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
 			effects: []template{sends("from", "lamports to", wholeBalance)}},
 		45: {name: "UnwrapLamports", accounts: "account, lamports to, !authority, signer*",
-			arguments: []argument{optional("amount", lamports("amount"))}, effects: []template{sends("account", "lamports to", "amount")}},
+			arguments: []argument{optional("amount", lamports("amount"))},
+			effects:   []template{sends("account", "lamports to", "amount")}},
 	}
 }
 

@@ -25,18 +25,22 @@ var token2022Extensions = map[uint32]*layout{
 	26: {name: "TransferFeeExtension", nested: transferFee},
 	27: {name: "ConfidentialTransferExtension", nested: confidentialTransfer},
 	28: {name: "DefaultAccountStateExtension", nested: map[uint32]*layout{
-		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState}, effects: sets()},
-		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*", arguments: []argument{accountState}, effects: sets()},
+		0: {name: "InitializeDefaultAccountState", accounts: "mint", arguments: []argument{accountState},
+			effects: sets()},
+		1: {name: "UpdateDefaultAccountState", accounts: "mint, !freeze authority, signer*",
+			arguments: []argument{accountState}, effects: sets()},
 	}},
 	29: {name: "Reallocate", accounts: "account, !payer, system program, !owner, signer*",
 		arguments: []argument{restU16s("extension type")},
 		effects:   append(changes("account"), pays("payer", "account", mostAccountData))},
 	30: {name: "MemoTransferExtension", nested: switchedOnAccount("RequiredMemoTransfers")},
-	31: {name: "CreateNativeMint", accounts: "!payer, mint, system program", effects: []template{pays("payer", "mint", mintData)}},
+	31: {name: "CreateNativeMint", accounts: "!payer, mint, system program",
+		effects: []template{pays("payer", "mint", mintData)}},
 	32: {name: "InitializeNonTransferableMint", accounts: "mint", effects: sets()},
 	33: {name: "InterestBearingMintExtension", nested: map[uint32]*layout{
 		0: {name: "InitializeInterestBearingMint", accounts: "mint",
-			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")}, effects: sets("rate authority")},
+			arguments: []argument{nonZeroKey("rate authority"), i16("rate in basis points")},
+			effects:   sets("rate authority")},
 		1: {name: "UpdateInterestRate", accounts: "mint, !rate authority, signer*",
 			arguments: []argument{i16("rate in basis points")}, effects: sets()},
 	}},
@@ -56,13 +60,16 @@ var token2022Extensions = map[uint32]*layout{
 			arguments: []argument{f64("multiplier"), unixTime("effective from")}, effects: sets()},
 	}},
 	44: {name: "PausableExtension", nested: map[uint32]*layout{
-		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")}, effects: sets("pause authority")},
+		0: {name: "InitializePausable", accounts: "mint", arguments: []argument{nonZeroKey("pause authority")},
+			effects: sets("pause authority")},
 		1: {name: "Pause", accounts: "mint, !pause authority, signer*", effects: pauses},
 		2: {name: "Resume", accounts: "mint, !pause authority, signer*", effects: pauses},
 	}},
 	46: {name: "PermissionedBurnExtension", nested: map[uint32]*layout{
-		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")}, effects: sets("burn authority")},
-		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
+		0: {name: "InitializePermissionedBurn", accounts: "mint", arguments: []argument{key("burn authority")},
+			effects: sets("burn authority")},
+		1: {name: "PermissionedBurn", accounts: "account, mint, !burn authority, !authority, signer*",
+			arguments: []argument{tokens("amount")}, effects: burns},
 		2: {name: "PermissionedBurnChecked", accounts: "account, mint, !burn authority, !authority, signer*",
 			arguments: []argument{checkedTokens}, effects: burns},
 		3: {name: "PermissionedConfidentialBurn", accounts: "account, mint, further account*", anySigner: true,
@@ -82,7 +89,8 @@ var transferFee = map[uint32]*layout{
 	1: {name: "TransferCheckedWithFee", accounts: "from, mint, to, !authority, signer*",
 		arguments: []argument{checkedWithFee}, effects: tokensMove("mint")},
 	2: {name: "WithdrawWithheldTokensFromMint", accounts: "mint, to, !withdraw authority, signer*", effects: withheld},
-	3: {name: "WithdrawWithheldTokensFromAccounts", accounts: "mint, to, !withdraw authority, signer or source*", anySigner: true,
+	3: {name: "WithdrawWithheldTokensFromAccounts", accounts: "mint, to, !withdraw authority, signer or source*",
+		anySigner: true,
 		arguments: []argument{u8("number of sources")}, effects: withheld},
 	4: {name: "HarvestWithheldTokensToMint", accounts: "mint, source*", effects: harvests},
 	5: {name: "SetTransferFee", accounts: "mint, !fee authority, signer*",
@@ -113,7 +121,8 @@ func pointer(what, label string) map[uint32]*layout {
 func hooks(forms map[uint32]*layout) map[uint32]*layout {
 	forms[1].effects[0].with = func(r *reader, e *effect) {
 		if hook := r.party("hook program"); !hook.IsNone() {
-			e.danger, e.detail = HazardAuthorityChange, "every transfer of "+partyText(e.Account)+" needs the consent of program "+partyText(hook)
+			e.danger, e.detail = HazardAuthorityChange,
+				"every transfer of "+partyText(e.Account)+" needs the consent of program "+partyText(hook)
 		}
 	}
 	return forms

@@ -16,7 +16,8 @@ import (
 // those that only the program's owner can execute: they are blind calls. The layouts
 // follow the program's published source (metaplex-foundation/mpl-token-metadata
 // c314930); neither LiteSVM nor an npm package has the program.
-var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts: authorized(layouts(tokenMetadataLayouts))}
+var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1,
+	layouts: authorized(layouts(tokenMetadataLayouts))}
 
 // init sets the function, which uses the tables that the program is part of.
 func init() {
@@ -28,7 +29,8 @@ func init() {
 }
 
 // metadataOptional are the accounts that may be left out, besides those "or none".
-var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
+var metadataOptional = []string{"master edition", "edition", "edition marker", "token record",
+	"destination token record"}
 
 // authorized makes the first authority of each instruction, not the payer, authorize
 // what the instruction does, except for payments.
@@ -51,16 +53,19 @@ const metadataCost = 10_000_000
 
 // makesMetadata is the cost of a new metadata account, and its authority.
 func makesMetadata(by string) []template {
-	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
+	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance,
+		by:   "payer",
 		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(mostAccountData*2) + metadataCost) }}
-	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
+	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority",
+		by: by}}
 }
 
 // makesEdition creates a master edition, which alone can mint and freeze from then on.
 // That takes nothing away if the same instruction creates the mint.
 func makesEdition(edition, by string) []template {
-	return []template{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
-		with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
+	return []template{paysFor(edition),
+		{kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
+			with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
 }
 
 // paysFor is the most that creating or enlarging an optional account costs.
@@ -108,72 +113,103 @@ var newMint = func() []template {
 
 const (
 	collects      = "metadata, !collection authority, !payer, " + ofCollection + ", ?collection authority record"
-	setsCollected = "metadata, !collection authority, !payer, update authority, " + ofCollection + ", ?collection authority record"
-	delegated     = "delegate record or none, delegate, metadata, master edition or none, token record or none, mint, token or none, !authority, !payer" +
-		ofInstructions + ", token program or none" + underRules
-	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, token record or none, !payer" + ofInstructions +
+	setsCollected = "metadata, !collection authority, !payer, update authority, " + ofCollection +
+		", ?collection authority record"
+	delegated = "delegate record or none, delegate, metadata, master edition or none, " +
+		"token record or none, mint, token or none, !authority, !payer" + ofInstructions +
+		", token program or none" + underRules
+	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, " +
+		"token record or none, !payer" + ofInstructions +
 		", token program or none" + underRules
 )
 
 var (
 	// collected changes an item, and the size of a collection that counts its items.
 	collected = changes("metadata", "collection metadata")
-	locked    = slices.Concat([]template{freezes("authority", "token")}, ifGiven("token record or none"), []template{paysFor("token record or none")})
+	locked    = slices.Concat([]template{freezes("authority", "token")}, ifGiven("token record or none"),
+		[]template{paysFor("token record or none")})
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
 	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", effects: changes("metadata")},
 	7: {name: "SignMetadata", accounts: "metadata, !creator", effects: changes("metadata")},
 	15: {name: "UpdateMetadataAccountV2", accounts: "metadata, !update authority",
-		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
+		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority,
+			optional("primary sale happened", boolean("primary sale happened")),
 			optional("mutable", boolean("mutable"))}, effects: updates("update authority")},
-	17: {name: "CreateMasterEditionV3", accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, token program, system program, ?rent sysvar",
-		arguments: []argument{optional("maximum supply", u64("maximum supply"))}, effects: append(changes("metadata"), makesEdition("edition", "mint authority")...)},
+	17: {name: "CreateMasterEditionV3",
+		accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, " +
+			"token program, system program, ?rent sysvar",
+		arguments: []argument{optional("maximum supply", u64("maximum supply"))},
+		effects:   append(changes("metadata"), makesEdition("edition", "mint authority")...)},
 	18: {name: "VerifyCollection", accounts: collects, effects: collected},
-	22: {name: "UnverifyCollection", accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record", effects: collected},
-	23: {name: "ApproveCollectionAuthority", accounts: "record, new collection authority, !update authority, !payer, metadata, mint, system program, ?rent sysvar",
-		effects: []template{pays("payer", "record", mostAccountData), hands("metadata", "update authority", "new collection authority")}},
+	22: {name: "UnverifyCollection",
+		accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record",
+		effects:  collected},
+	23: {name: "ApproveCollectionAuthority",
+		accounts: "record, new collection authority, !update authority, !payer, metadata, mint, " +
+			"system program, ?rent sysvar",
+		effects: []template{pays("payer", "record", mostAccountData),
+			hands("metadata", "update authority", "new collection authority")}},
 	24: {name: "RevokeCollectionAuthority", accounts: "record, delegate, !authority, metadata, mint",
-		effects: []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"}, sends("record", "authority", wholeBalance)}},
+		effects: []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
+			sends("record", "authority", wholeBalance)}},
 	25: {name: "SetAndVerifyCollection", accounts: setsCollected, effects: collected},
-	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, token program", effects: freezesFor("delegate")},
-	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, token program", effects: freezesFor("delegate")},
+	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, token program",
+		effects: freezesFor("delegate")},
+	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, token program",
+		effects: freezesFor("delegate")},
 	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", effects: changes("metadata")},
 	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, token program, ?collection metadata",
-		effects: slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
+		effects: slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"),
+			ifGiven("collection metadata"))},
 	30: {name: "VerifySizedCollectionItem", accounts: collects, effects: collected},
 	31: {name: "UnverifySizedCollectionItem", accounts: collects, effects: collected},
 	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, effects: collected},
-	33: {name: "CreateMetadataAccountV3", accounts: "metadata, mint, !mint authority, !payer, update authority, system program, ?rent sysvar",
-		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)}, effects: makesMetadata("mint authority")},
-	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record", arguments: []argument{u64("size")}, effects: changes("metadata")},
-	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition", effects: changes("metadata")},
+	33: {name: "CreateMetadataAccountV3",
+		accounts:  "metadata, mint, !mint authority, !payer, update authority, system program, ?rent sysvar",
+		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)},
+		effects:   makesMetadata("mint authority")},
+	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record",
+		arguments: []argument{u64("size")}, effects: changes("metadata")},
+	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition",
+		effects: changes("metadata")},
 	41: {name: "Burn", nested: map[uint32]*layout{0: {name: "BurnV1",
-		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, master edition or none, master edition mint or none, " +
+		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, " +
+			"master edition or none, master edition mint or none, " +
 			"master edition token or none, edition marker, token record" + ofInstructions + ", token program",
 		arguments: []argument{tokens("amount")},
 		effects: slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
-			closes("authority", "metadata", "edition", "token", "token record", "edition marker"), ifGiven("collection metadata or none", "master edition or none"))}}},
+			closes("authority", "metadata", "edition", "token", "token record", "edition marker"),
+			ifGiven("collection metadata or none", "master edition or none"))}}},
 	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
-		accounts:  "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions + ", token program or none",
-		arguments: []argument{assetData, createdAsset}, effects: slices.Concat(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
+		accounts: "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions +
+			", token program or none",
+		arguments: []argument{assetData, createdAsset},
+		effects: slices.Concat(newMint, makesMetadata("authority"),
+			makesEdition("master edition", "authority"))}}},
 	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
-		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, !authority, delegate record or none, !payer" +
+		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, " +
+			"!authority, delegate record or none, !payer" +
 			ofInstructions + ", token program, associated token program" + underRules,
 		arguments: []argument{tokens("amount"), authorizationData},
 		effects: []template{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
 			pays("payer", "token", mostAccountData), paysFor("token record")}}}},
 	44: {name: "Delegate", nested: delegates},
 	45: {name: "Revoke", nested: revokes},
-	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
-	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
+	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken,
+		arguments: []argument{authorizationData}, effects: locked}}},
+	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken,
+		arguments: []argument{authorizationData}, effects: locked}}},
 	49: {name: "Transfer", nested: map[uint32]*layout{0: {name: "TransferV1",
-		accounts: "token, token owner, destination token, destination owner, mint, metadata, edition or none, token record, destination token record, !authority, !payer" +
+		accounts: "token, token owner, destination token, destination owner, mint, metadata, " +
+			"edition or none, token record, destination token record, !authority, !payer" +
 			ofInstructions + ", token program, associated token program" + underRules,
 		arguments: []argument{tokens("amount"), authorizationData},
 		effects: []template{moves("token", "destination token", "mint", "amount"),
 			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
-			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance, given: "token record"}}}}},
+			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance,
+				given: "token record"}}}}},
 	50: {name: "Update", nested: updateForms},
 	52: {name: "Verify", nested: map[uint32]*layout{
 		0: {name: "VerifyCreatorV1", accounts: verifies, effects: changes("metadata")},
@@ -184,8 +220,9 @@ var tokenMetadataLayouts = map[uint32]*layout{
 }
 
 const (
-	unverifies = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none" + ofInstructions
-	verifies   = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none, collection master edition or none" + ofInstructions
+	checked    = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none"
+	unverifies = checked + ofInstructions
+	verifies   = checked + ", collection master edition or none" + ofInstructions
 )
 
 var (
@@ -200,9 +237,11 @@ func freezesFor(by string) []template {
 
 // tokenDelegates are the roles of delegates that may use a token. The others may change
 // metadata or print editions.
-var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true, "Standard": true, "LockedTransfer": true, "Migration": true}
+var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true,
+	"Standard": true, "LockedTransfer": true, "Migration": true}
 
-var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard", "LockedTransfer", "ProgrammableConfig",
+var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard",
+	"LockedTransfer", "ProgrammableConfig",
 	"AuthorityItem", "DataItem", "CollectionItem", "ProgrammableConfigItem", "PrintDelegate"}
 
 // controlOf returns what a delegate that is not a token delegate controls: the metadata,
@@ -233,7 +272,8 @@ var delegates = func() map[uint32]*layout {
 		}
 		l.effects = []template{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
 		if tokenDelegates[role] {
-			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint",
+				amount: "amount"}, paysFor("token record or none")}
 		}
 		if role == "Utility" {
 			l.effects = append(l.effects, givesAny("token or none", "master edition or none"))
@@ -249,9 +289,11 @@ var revokes = func() map[uint32]*layout {
 	for i, role := range slices.Insert(slices.Clone(delegateRoles), 9, "Migration") {
 		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
 		l.effects = []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
-			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: wholeBalance, given: "delegate record or none"}}
+			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native,
+				amount: wholeBalance, given: "delegate record or none"}}
 		if tokenDelegates[role] {
-			l.effects = []template{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"},
+				paysFor("token record or none")}
 		}
 		forms[uint32(i)] = l
 	}

@@ -51,7 +51,8 @@ func (p *parser) readV1() {
 	p.readConfig()
 	p.readInstructionsV1(instructions)
 	if p.messageEnd = p.offset; p.left() == 0 {
-		p.refuse("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes", p.header.required)
+		p.refuse("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes",
+			p.header.required)
 	}
 	p.signaturesAt = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
 }
@@ -74,7 +75,8 @@ func (p *parser) readCountsV1() (instructions int) {
 	instructions, p.keys = int(counts&0xff), int(counts>>8)
 	switch {
 	case p.header.required > maxSignaturesV1:
-		p.refuse("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required, maxSignaturesV1)
+		p.refuse("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required,
+			maxSignaturesV1)
 	case instructions > maxInstructionsV1:
 		p.refuse("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
 	case p.keys > maxAddressesV1:

@@ -23,7 +23,7 @@ var (
 	lighthouseID    = mustKey("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
 	configID        = mustKey("Config1111111111111111111111111111111111111")
 	zkProofID       = mustKey("ZkE1Gama1Proof11111111111111111111111111111")
-	memoV4ID        = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // the same instruction; clients since September 2026
+	memoV4ID        = mustKey("Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH") // clients since September 2026
 	memoV1ID        = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
 )
 
