@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math/big"
-	"os"
 	"regexp"
 	"slices"
 	"testing"
@@ -14,32 +13,15 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// documented returns the policies of the documentation by their headings.
-func documented(t *testing.T) map[string]string {
-	t.Helper()
-	var content []byte
-	for _, document := range []string{"../docs/policies.md", "../docs/sponsor.md", "../docs/recipes.md"} {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content = append(content, text...)
-	}
-	found := map[string]string{}
-	for _, one := range regexp.MustCompile("(?s)\n### ([^\n]+)\n\n(?:[^#]+?\n\n)?```yaml\n(.*?)```").FindAllStringSubmatch(string(content), -1) {
-		found[one[1]] = one[2]
-	}
-	return found
-}
-
 // TestDocumentedPolicies loads the policies in the documentation, which runs their tests. None
 // has a warning, and none takes exists for a guarantee.
 func TestDocumentedPolicies(t *testing.T) {
-	found := documented(t)
+	found := testenv.SamplePolicies(t)
 	if len(found) != 17 {
 		t.Errorf("%d policies, want 17", len(found))
 	}
@@ -87,7 +69,7 @@ func lines(text, pattern string) []string {
 // one unit and in parts to everybody that the policy names. What is signed is charged to a limit,
 // or waits for approvals.
 func TestDocumentedPoliciesRobbed(t *testing.T) {
-	for name, text := range documented(t) {
+	for name, text := range testenv.SamplePolicies(t) {
 		t.Run(name, func(t *testing.T) {
 			file, signed := load(t, text), 0
 			try := func(asked access.Authorization, alone bool) {
