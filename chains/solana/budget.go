@@ -16,16 +16,14 @@ const (
 
 // computeProgram sets the limits and the price of a legacy or v0 transaction. The
 // number of an instruction is a u8.
-var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: layouts(map[uint32]*layout{
-	0: {name: "RequestUnitsDeprecated", inert: true,
-		arguments: []argument{u32("compute units"), u32("additional fee in lamports")}},
-	requestHeapFrame:    {name: "RequestHeapFrame", inert: true, arguments: []argument{u32("heap bytes")}},
-	setComputeUnitLimit: {name: "SetComputeUnitLimit", inert: true, arguments: []argument{u32("compute units")}},
-	setComputeUnitPrice: {name: "SetComputeUnitPrice", inert: true,
-		arguments: []argument{u64("micro-lamports for a unit")}},
-	setLoadedDataLimit: {name: "SetLoadedAccountsDataSizeLimit", inert: true,
-		arguments: []argument{u32("loaded data bytes")}},
-})}
+var computeProgram = &program{name: "Compute Budget", tagSize: 1, layouts: map[uint32]*layout{
+	0: describe("RequestUnitsDeprecated", "", u32("compute units"),
+		u32("additional fee in lamports")).doesNothing(),
+	requestHeapFrame:    describe("RequestHeapFrame", "", u32("heap bytes")).doesNothing(),
+	setComputeUnitLimit: describe("SetComputeUnitLimit", "", u32("compute units")).doesNothing(),
+	setComputeUnitPrice: describe("SetComputeUnitPrice", "", u64("micro-lamports for a unit")).doesNothing(),
+	setLoadedDataLimit:  describe("SetLoadedAccountsDataSizeLimit", "", u32("loaded data bytes")).doesNothing(),
+}}
 
 // checkBudget refuses what every node refuses before executing anything: an
 // instruction of the Compute Budget program that does not exist, is repeated, or has

@@ -34,19 +34,10 @@ var programs = map[[keySize]byte]*program{}
 
 // layout is the layout of one instruction, and what it does.
 type layout struct {
-	name string
-
-	// accounts names them in order, separated by ", ".
-	//
-	//	?name       optional
-	//	!name       its signature authorizes the instruction
-	//	name*       any number of accounts
-	//	~a+b        a, which is recognized by its address, and then b; or neither
-	accounts    string
-	slots       []accountSlot // parsed from accounts
-	authorities []string      // the names that begin with !
-
-	arguments []argument
+	name        string
+	slots       []accountSlot
+	authorities []string // the names of accounts whose signatures authorize the instruction
+	arguments   []argument
 
 	// effects is empty only if the instruction changes no account: inert is set then.
 	effects []template
@@ -62,6 +53,48 @@ type layout struct {
 
 	// nested has the instructions of an extension, by one more byte.
 	nested map[uint32]*layout
+}
+
+// describe begins the layout of an instruction with its arguments, and its accounts in order,
+// separated by ", ".
+//
+//	?name       optional
+//	!name       its signature authorizes the instruction
+//	name*       any number of accounts
+//	~a+b        a, which is recognized by its address, and then b; or neither
+func describe(name, accounts string, arguments ...argument) *layout {
+	l := &layout{name: name, slots: slotsOf(accounts), arguments: arguments}
+	for _, p := range l.slots {
+		if p.authority {
+			l.authorities = append(l.authorities, p.name)
+		}
+	}
+	return l
+}
+
+// extension is an instruction that is followed by a byte, which selects one of others.
+func extension(name string, nested map[uint32]*layout) *layout {
+	return &layout{name: name, nested: nested}
+}
+
+func (l *layout) does(effects ...template) *layout {
+	l.effects = effects
+	return l
+}
+
+func (l *layout) doesNothing() *layout {
+	l.inert = true
+	return l
+}
+
+func (l *layout) byAnySigner() *layout {
+	l.anySigner = true
+	return l
+}
+
+func (l *layout) initializing(account string) *layout {
+	l.initializes = account
+	return l
 }
 
 // accountSlot is one accountSlot of an instruction's accounts.
@@ -98,26 +131,6 @@ func slotsOf(accounts string) (slots []accountSlot) {
 		slots = append(slots, p)
 	}
 	return slots
-}
-
-// layouts prepares every layout of a table, and returns the table.
-func layouts[Tag comparable](table map[Tag]*layout) map[Tag]*layout {
-	for _, l := range table {
-		l.prepare()
-	}
-	return table
-}
-
-// prepare parses the accounts, and returns the layout.
-func (l *layout) prepare() *layout {
-	l.slots, l.authorities = slotsOf(l.accounts), nil
-	for _, p := range l.slots {
-		if p.authority {
-			l.authorities = append(l.authorities, p.name)
-		}
-	}
-	layouts(l.nested)
-	return l
 }
 
 // find reads the instruction's number and returns its layout, nil after an error.

@@ -167,7 +167,7 @@ func TestEveryAccountIsResolved(t *testing.T) {
 			found := slices.ContainsFunc(effects, func(e effect) bool { return e.Undecoded || len(e.Unresolved) > 0 })
 			role := slices.IndexFunc(whole.roles, func(r role) bool { return bytes.Equal(r.address, given.address) })
 			if meaning := role >= 0 && !meansNothing(whole.roles[role]); found != meaning && meaning {
-				t.Errorf("%s %s: account %d, %s, is not unresolved: %s", s.program.name, s.layout.name, i, whole.roles[role].name, describe(effects))
+				t.Errorf("%s %s: account %d, %s, is not unresolved: %s", s.program.name, s.layout.name, i, whole.roles[role].name, describeEffects(effects))
 			}
 			if found {
 				unresolved++
@@ -184,7 +184,7 @@ func TestEveryAccountIsResolved(t *testing.T) {
 	}
 }
 
-func describe(effects []effect) (text string) {
+func describeEffects(effects []effect) (text string) {
 	for _, e := range effects {
 		form, _ := e.MarshalJSON()
 		text += fmt.Sprintf("\n%s", form)

@@ -31,8 +31,7 @@ var (
 )
 
 func precompile(name string) *program {
-	verify := (&layout{name: "Verify", inert: true, accounts: "further account*",
-		arguments: []argument{u8("signatures"), restBytes("offsets and data")}}).prepare()
+	verify := describe("Verify", "further account*", u8("signatures"), restBytes("offsets and data")).doesNothing()
 	return &program{name: name, decode: func(r *reader) { r.decodeAs(verify) }}
 }
 
@@ -40,19 +39,16 @@ func precompile(name string) *program {
 // are its signers.
 var memoProgram = &program{name: "Memo", decode: func(r *reader) { r.decodeAs(memoLayout) }}
 
-var memoLayout = (&layout{name: "Memo", inert: true, accounts: "signer*",
-	arguments: []argument{restText("memo")}}).prepare()
+var memoLayout = describe("Memo", "signer*", restText("memo")).doesNothing()
 
 // configProgram keeps texts, such as that of "solana validator-info publish". All signers
 // that the account lists must sign a change, which lists them again.
 var configProgram = &program{name: "Config", decode: func(r *reader) { r.decodeAs(storeLayout) }}
 
-var storeLayout = (&layout{name: "Store", initializes: "config account", accounts: "config account, signer*",
-	anySigner: true,
-	arguments: []argument{configKeys, text("contents")},
-	effects: append(changes("config account"),
-		template{kind: chains.KindAuthority, account: "config account", to: "signer", each: "signer"}),
-}).prepare()
+var storeLayout = describe("Store", "config account, signer*", configKeys, text("contents")).
+	initializing("config account").byAnySigner().
+	does(settings("config account"),
+		template{kind: chains.KindAuthority, account: "config account", to: "signer", each: "signer"})
 
 // configKeys is a compact-u16 count of addresses, each followed by a u8: whether it signs.
 func configKeys(r *reader) {

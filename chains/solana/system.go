@@ -51,51 +51,38 @@ func allocates(by string) template {
 // systemProgram creates accounts, moves SOL and maintains nonces. The number of an
 // instruction is a u32; the layouts are those of solana-system-interface, in bincode.
 // Any signer among the accounts may act as the authority of a nonce account.
-var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "CreateAccount", accounts: "!funder, !new account",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
-		effects:   []template{creates("funder", "new account")}},
-	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")},
-		effects: []template{assigns("account")}},
-	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")},
-		effects: []template{sends("from", "to", "amount")}},
-	3: {name: "CreateAccountWithSeed", accounts: "!funder, new account, ?base account",
-		arguments: []argument{key("base"), text("seed"), lamports("amount"), u64("space"), key("owner")},
-		effects:   []template{creates("funder", "new account")}},
-	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, recent blockhashes sysvar, !nonce authority",
-		anySigner: true,
-		effects:   []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
-	5: {name: "WithdrawNonceAccount",
-		accounts: "nonce account, to, recent blockhashes sysvar, rent sysvar, !nonce authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, effects: []template{withdrawsNonce}},
-	6: {name: "InitializeNonceAccount", initializes: "nonce account",
-		accounts:  "nonce account, recent blockhashes sysvar, rent sysvar",
-		arguments: []argument{key("nonce authority")},
-		effects:   []template{gives("nonce account", "nonce authority")}},
-	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,
-		arguments: []argument{key("new nonce authority")},
-		effects:   []template{passes("nonce account", "nonce authority", "new nonce authority")}},
-	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")},
-		effects: []template{allocates("account")}},
-	9: {name: "AllocateWithSeed", accounts: "account, base account",
-		arguments: []argument{key("base"), text("seed"), u64("space"), key("owner")},
-		effects:   []template{allocates("base"), assigns("base")}},
-	10: {name: "AssignWithSeed", accounts: "account, base account",
-		arguments: []argument{key("base"), text("seed"), key("owner")}, effects: []template{assigns("base")}},
-	11: {name: "TransferWithSeed", accounts: "from, !base account, to",
-		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")},
-		effects:   []template{sends("from", "to", "amount")}},
-	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: changes("nonce account")},
+var systemProgram = &program{name: "System", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("CreateAccount", "!funder, !new account", lamports("amount"), u64("space"), key("owner")).
+		does(creates("funder", "new account")),
+	1: describe("Assign", "!account", key("owner")).does(assigns("account")),
+	2: describe("Transfer", "!from, to", lamports("amount")).does(sends("from", "to", "amount")),
+	3: describe("CreateAccountWithSeed", "!funder, new account, ?base account", key("base"), text("seed"),
+		lamports("amount"), u64("space"), key("owner")).does(creates("funder", "new account")),
+	advanceNonce: describe("AdvanceNonceAccount", "nonce account, recent blockhashes sysvar, !nonce authority").
+		byAnySigner().does(template{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}),
+	5: describe("WithdrawNonceAccount",
+		"nonce account, to, recent blockhashes sysvar, rent sysvar, !nonce authority", lamports("amount")).
+		byAnySigner().does(withdrawsNonce),
+	6: describe("InitializeNonceAccount", "nonce account, recent blockhashes sysvar, rent sysvar",
+		key("nonce authority")).initializing("nonce account").does(gives("nonce account", "nonce authority")),
+	7: describe("AuthorizeNonceAccount", "nonce account, !nonce authority", key("new nonce authority")).
+		byAnySigner().does(passes("nonce account", "nonce authority", "new nonce authority")),
+	8: describe("Allocate", "!account", u64("space")).does(allocates("account")),
+	9: describe("AllocateWithSeed", "account, base account", key("base"), text("seed"), u64("space"),
+		key("owner")).does(allocates("base"), assigns("base")),
+	10: describe("AssignWithSeed", "account, base account", key("base"), text("seed"), key("owner")).
+		does(assigns("base")),
+	11: describe("TransferWithSeed", "from, !base account, to", lamports("amount"), text("from seed"),
+		key("from owner")).does(sends("from", "to", "amount")),
+	12: describe("UpgradeNonceAccount", "nonce account").does(changes("nonce account")...),
 
 	// SIMD-0312: the account may already have SOL, and so be a wallet in use. Only an
 	// amount above zero needs the funder.
-	13: {name: "CreateAccountAllowPrefund", accounts: "!new account, ?!funder",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
-		effects: []template{
-			creates("funder", "new account"),
-			{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner", by: "new account"},
-		}},
-})}
+	13: describe("CreateAccountAllowPrefund", "!new account, ?!funder", lamports("amount"), u64("space"),
+		key("owner")).does(creates("funder", "new account"),
+		template{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner",
+			by: "new account"}),
+}}
 
 // withdrawsNonce is what leaves a nonce account. Before that is initialized, it signs itself.
 var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native,

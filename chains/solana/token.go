@@ -26,7 +26,7 @@ const batchTag = 255
 // tokenProgram is SPL Token. The number of an instruction is a u8; an optional address
 // is a u8 and, if that is 1, 32 bytes. The signers of an authority that is a multisig
 // account follow it.
-var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(tokenLayouts(4)), decode: decodeToken}
+var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: tokenLayouts(4), decode: decodeToken}
 
 // tokensMove moves tokens from one account to another.
 func tokensMove(asset string) []template {
@@ -69,6 +69,10 @@ var (
 	owns = []template{gives("account", "owner")}
 )
 
+// closesAccount frees the SOL of an account of a token, which may be a mint of Token-2022.
+var closesAccount = template{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native,
+	amount: wholeBalance, with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}
+
 // governs gives a new mint its authorities.
 func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
@@ -98,59 +102,47 @@ var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
-		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, rent sysvar", arguments: mint,
-			effects: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, rent sysvar",
-			effects: owns},
-		2: {name: "InitializeMultisig", initializes: "multisig", accounts: "multisig, rent sysvar, member*",
-			arguments: []argument{u8("required signers")}, effects: members},
-		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
-			arguments: []argument{tokens("amount")}, effects: tokensMove(unknownToken)},
-		4: {name: "Approve", accounts: "account, delegate, !owner, signer*",
-			arguments: []argument{tokens("amount")}, effects: approves(unknownToken)},
-		5: {name: "Revoke", accounts: "account, !owner, signer*",
-			effects: []template{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
-		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
-			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...),
-				optional("new authority", key("new authority"))},
-			effects: setAuthority},
-		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")},
-			effects: mints},
-		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")},
-			effects: burns},
-		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
-			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native,
-				amount: wholeBalance,
-				with:   func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}}},
-		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
-		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezesAccount},
-		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
-			arguments: []argument{checkedTokens}, effects: tokensMove("mint")},
-		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
-			arguments: []argument{checkedTokens}, effects: approves("mint")},
-		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*",
-			arguments: []argument{checkedTokens}, effects: mints},
-		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens},
-			effects: burns},
-		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, rent sysvar",
-			arguments: []argument{key("owner")}, effects: owns},
-		17: {name: "SyncNative", accounts: "account", effects: changes("account")},
-		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint",
-			arguments: []argument{key("owner")}, effects: owns},
-		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*",
-			arguments: []argument{u8("required signers")}, effects: members},
-		20: {name: "InitializeMint2", initializes: "mint", accounts: "mint", arguments: mint,
-			effects: governs("mint authority", "freeze authority")},
-		21: {name: "GetAccountDataSize", inert: true, accounts: "mint",
-			arguments: []argument{restU16s("extension type")}},
-		22: {name: "InitializeImmutableOwner", accounts: "account", effects: changes("account")},
-		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
-		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
-		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
-			effects: []template{sends("from", "lamports to", wholeBalance)}},
-		45: {name: "UnwrapLamports", accounts: "account, lamports to, !authority, signer*",
-			arguments: []argument{optional("amount", lamports("amount"))},
-			effects:   []template{sends("account", "lamports to", "amount")}},
+		0: describe("InitializeMint", "mint, rent sysvar", mint...).initializing("mint").
+			does(governs("mint authority", "freeze authority")...),
+		1: describe("InitializeAccount", "account, mint, owner, rent sysvar").initializing("account").does(owns...),
+		2: describe("InitializeMultisig", "multisig, rent sysvar, member*", u8("required signers")).
+			initializing("multisig").does(members...),
+		3: describe("Transfer", "from, to, !authority, signer*", tokens("amount")).does(tokensMove(unknownToken)...),
+		4: describe("Approve", "account, delegate, !owner, signer*", tokens("amount")).
+			does(approves(unknownToken)...),
+		5: describe("Revoke", "account, !owner, signer*").
+			does(template{kind: chains.KindRevoke, from: "account", asset: unknownToken}),
+		6: describe("SetAuthority", "account or mint, !authority, signer*",
+			oneOf("authority type", 1, authorityTypes[:authorities]...),
+			optional("new authority", key("new authority"))).does(setAuthority...),
+		7: describe("MintTo", "mint, to, !mint authority, signer*", tokens("amount")).does(mints...),
+		8: describe("Burn", "account, mint, !authority, signer*", tokens("amount")).does(burns...),
+		9: describe("CloseAccount", "account, lamports to, !authority, signer*").
+			does(closesAccount),
+		10: describe("FreezeAccount", "account, mint, !freeze authority, signer*").does(freezesAccount...),
+		11: describe("ThawAccount", "account, mint, !freeze authority, signer*").does(freezesAccount...),
+		12: describe("TransferChecked", "from, mint, to, !authority, signer*", checkedTokens).
+			does(tokensMove("mint")...),
+		13: describe("ApproveChecked", "account, mint, delegate, !owner, signer*", checkedTokens).
+			does(approves("mint")...),
+		14: describe("MintToChecked", "mint, to, !mint authority, signer*", checkedTokens).does(mints...),
+		15: describe("BurnChecked", "account, mint, !authority, signer*", checkedTokens).does(burns...),
+		16: describe("InitializeAccount2", "account, mint, rent sysvar", key("owner")).initializing("account").
+			does(owns...),
+		17: describe("SyncNative", "account").does(changes("account")...),
+		18: describe("InitializeAccount3", "account, mint", key("owner")).initializing("account").does(owns...),
+		19: describe("InitializeMultisig2", "multisig, member*", u8("required signers")).initializing("multisig").
+			does(members...),
+		20: describe("InitializeMint2", "mint", mint...).initializing("mint").
+			does(governs("mint authority", "freeze authority")...),
+		21: describe("GetAccountDataSize", "mint", restU16s("extension type")).doesNothing(),
+		22: describe("InitializeImmutableOwner", "account").does(changes("account")...),
+		23: describe("AmountToUiAmount", "mint", tokens("amount")).doesNothing(),
+		24: describe("UiAmountToAmount", "mint", restText("amount")).doesNothing(),
+		38: describe("WithdrawExcessLamports", "from, lamports to, !authority, signer*").
+			does(sends("from", "lamports to", wholeBalance)),
+		45: describe("UnwrapLamports", "account, lamports to, !authority, signer*",
+			optional("amount", lamports("amount"))).does(sends("account", "lamports to", "amount")),
 	}
 }
 

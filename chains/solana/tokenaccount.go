@@ -6,18 +6,16 @@ import "github.com/countersign-dev/countersign/chains"
 // an instruction is a u8; empty data means Create. The program checks that the token
 // account's address is derived from wallet, mint and token program.
 var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount,
-	layouts: layouts(map[uint32]*layout{
+	layouts: map[uint32]*layout{
 		0: createTokenAccount,
-		1: {name: "CreateIdempotent", accounts: createAccounts, effects: createsTokenAccount},
-		2: {name: "RecoverNested",
-			accounts: "nested account, nested mint, to, owner account, owner mint, !wallet, token program",
-			effects: []template{
-				moves("nested account", "to", "nested mint", wholeBalance),
-				sends("nested account", "wallet", wholeBalance),
-			}},
-	})}
+		1: describe("CreateIdempotent", createAccounts).does(createsTokenAccount...),
+		2: describe("RecoverNested",
+			"nested account, nested mint, to, owner account, owner mint, !wallet, token program").
+			does(moves("nested account", "to", "nested mint", wholeBalance),
+				sends("nested account", "wallet", wholeBalance)),
+	}}
 
-var createTokenAccount = &layout{name: "Create", accounts: createAccounts, effects: createsTokenAccount}
+var createTokenAccount = describe("Create", createAccounts).does(createsTokenAccount...)
 
 const createAccounts = "!payer, token account, wallet, mint, system program, token program, ?rent sysvar"
 

@@ -17,7 +17,7 @@ import (
 // follow the program's published source (metaplex-foundation/mpl-token-metadata
 // c314930); neither LiteSVM nor an npm package has the program.
 var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1,
-	layouts: authorized(layouts(tokenMetadataLayouts))}
+	layouts: authorized(tokenMetadataLayouts)}
 
 // init sets the function, which uses the tables that the program is part of.
 func init() {
@@ -131,92 +131,83 @@ var (
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
-	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", effects: changes("metadata")},
-	7: {name: "SignMetadata", accounts: "metadata, !creator", effects: changes("metadata")},
-	15: {name: "UpdateMetadataAccountV2", accounts: "metadata, !update authority",
-		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority,
-			optional("primary sale happened", boolean("primary sale happened")),
-			optional("mutable", boolean("mutable"))}, effects: updates("update authority")},
-	17: {name: "CreateMasterEditionV3",
-		accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, " +
+	4: describe("UpdatePrimarySaleHappenedViaToken", "metadata, !owner, token").does(changes("metadata")...),
+	7: describe("SignMetadata", "metadata, !creator").does(changes("metadata")...),
+	15: describe("UpdateMetadataAccountV2", "metadata, !update authority", optional("data", assetDataV2),
+		newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
+		optional("mutable", boolean("mutable"))).does(updates("update authority")...),
+	17: describe("CreateMasterEditionV3",
+		"edition, mint, !update authority, !mint authority, !payer, metadata, "+
 			"token program, system program, ?rent sysvar",
-		arguments: []argument{optional("maximum supply", u64("maximum supply"))},
-		effects:   append(changes("metadata"), makesEdition("edition", "mint authority")...)},
-	18: {name: "VerifyCollection", accounts: collects, effects: collected},
-	22: {name: "UnverifyCollection",
-		accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record",
-		effects:  collected},
-	23: {name: "ApproveCollectionAuthority",
-		accounts: "record, new collection authority, !update authority, !payer, metadata, mint, " +
-			"system program, ?rent sysvar",
-		effects: []template{pays("payer", "record", mostAccountData),
-			hands("metadata", "update authority", "new collection authority")}},
-	24: {name: "RevokeCollectionAuthority", accounts: "record, delegate, !authority, metadata, mint",
-		effects: []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
-			sends("record", "authority", wholeBalance)}},
-	25: {name: "SetAndVerifyCollection", accounts: setsCollected, effects: collected},
-	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, token program",
-		effects: freezesFor("delegate")},
-	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, token program",
-		effects: freezesFor("delegate")},
-	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", effects: changes("metadata")},
-	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, token program, ?collection metadata",
-		effects: slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"),
-			ifGiven("collection metadata"))},
-	30: {name: "VerifySizedCollectionItem", accounts: collects, effects: collected},
-	31: {name: "UnverifySizedCollectionItem", accounts: collects, effects: collected},
-	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, effects: collected},
-	33: {name: "CreateMetadataAccountV3",
-		accounts:  "metadata, mint, !mint authority, !payer, update authority, system program, ?rent sysvar",
-		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)},
-		effects:   makesMetadata("mint authority")},
-	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record",
-		arguments: []argument{u64("size")}, effects: changes("metadata")},
-	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition",
-		effects: changes("metadata")},
-	41: {name: "Burn", nested: map[uint32]*layout{0: {name: "BurnV1",
-		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, " +
-			"master edition or none, master edition mint or none, " +
-			"master edition token or none, edition marker, token record" + ofInstructions + ", token program",
-		arguments: []argument{tokens("amount")},
-		effects: slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
-			closes("authority", "metadata", "edition", "token", "token record", "edition marker"),
-			ifGiven("collection metadata or none", "master edition or none"))}}},
-	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
-		accounts: "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions +
-			", token program or none",
-		arguments: []argument{assetData, createdAsset},
-		effects: slices.Concat(newMint, makesMetadata("authority"),
-			makesEdition("master edition", "authority"))}}},
-	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
-		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, " +
-			"!authority, delegate record or none, !payer" +
-			ofInstructions + ", token program, associated token program" + underRules,
-		arguments: []argument{tokens("amount"), authorizationData},
-		effects: []template{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
-			pays("payer", "token", mostAccountData), paysFor("token record")}}}},
-	44: {name: "Delegate", nested: delegates},
-	45: {name: "Revoke", nested: revokes},
-	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken,
-		arguments: []argument{authorizationData}, effects: locked}}},
-	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken,
-		arguments: []argument{authorizationData}, effects: locked}}},
-	49: {name: "Transfer", nested: map[uint32]*layout{0: {name: "TransferV1",
-		accounts: "token, token owner, destination token, destination owner, mint, metadata, " +
-			"edition or none, token record, destination token record, !authority, !payer" +
-			ofInstructions + ", token program, associated token program" + underRules,
-		arguments: []argument{tokens("amount"), authorizationData},
-		effects: []template{moves("token", "destination token", "mint", "amount"),
+		optional("maximum supply", u64("maximum supply"))).
+		does(append(changes("metadata"), makesEdition("edition", "mint authority")...)...),
+	18: describe("VerifyCollection", collects).does(collected...),
+	22: describe("UnverifyCollection",
+		"metadata, !collection authority, "+ofCollection+", ?collection authority record").does(collected...),
+	23: describe("ApproveCollectionAuthority",
+		"record, new collection authority, !update authority, !payer, metadata, mint, system program, ?rent sysvar").
+		does(pays("payer", "record", mostAccountData),
+			hands("metadata", "update authority", "new collection authority")),
+	24: describe("RevokeCollectionAuthority", "record, delegate, !authority, metadata, mint").
+		does(template{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
+			sends("record", "authority", wholeBalance)),
+	25: describe("SetAndVerifyCollection", setsCollected).does(collected...),
+	26: describe("FreezeDelegatedAccount", "!delegate, account, edition, mint, token program").
+		does(freezesFor("delegate")...),
+	27: describe("ThawDelegatedAccount", "!delegate, account, edition, mint, token program").
+		does(freezesFor("delegate")...),
+	28: describe("RemoveCreatorVerification", "metadata, !creator").does(changes("metadata")...),
+	29: describe("BurnNft", "metadata, !authority, mint, token, edition, token program, ?collection metadata").
+		does(slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"),
+			ifGiven("collection metadata"))...),
+	30: describe("VerifySizedCollectionItem", collects).does(collected...),
+	31: describe("UnverifySizedCollectionItem", collects).does(collected...),
+	32: describe("SetAndVerifySizedCollectionItem", setsCollected).does(collected...),
+	33: describe("CreateMetadataAccountV3",
+		"metadata, mint, !mint authority, !payer, update authority, system program, ?rent sysvar", assetDataV2,
+		boolean("mutable"), optional("collection details", collectionDetails)).
+		does(makesMetadata("mint authority")...),
+	34: describe("SetCollectionSize", "metadata, !collection authority, mint, ?collection authority record",
+		u64("size")).does(changes("metadata")...),
+	35: describe("SetTokenStandard", "metadata, !update authority, mint, ?edition").does(changes("metadata")...),
+	41: extension("Burn", map[uint32]*layout{0: describe("BurnV1",
+		"!authority, collection metadata or none, metadata, edition, mint, token, "+
+			"master edition or none, master edition mint or none, "+
+			"master edition token or none, edition marker, token record"+ofInstructions+", token program",
+		tokens("amount")).does(slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint",
+		amount: "amount"}},
+		closes("authority", "metadata", "edition", "token", "token record", "edition marker"),
+		ifGiven("collection metadata or none", "master edition or none"))...)}),
+	42: extension("Create", map[uint32]*layout{0: describe("CreateV1",
+		"metadata, master edition, mint, !authority, !payer, update authority"+ofInstructions+
+			", token program or none", assetData, createdAsset).does(slices.Concat(newMint, makesMetadata("authority"),
+		makesEdition("master edition", "authority"))...)}),
+	43: extension("Mint", map[uint32]*layout{0: describe("MintV1",
+		"token, token owner or none, metadata, master edition or none, token record, mint, "+
+			"!authority, delegate record or none, !payer"+
+			ofInstructions+", token program, associated token program"+underRules, tokens("amount"), authorizationData).
+		does(template{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
+			pays("payer", "token", mostAccountData), paysFor("token record"))}),
+	44: extension("Delegate", delegates),
+	45: extension("Revoke", revokes),
+	46: extension("Lock", map[uint32]*layout{0: describe("LockV1", locksToken, authorizationData).does(locked...)}),
+	47: extension("Unlock", map[uint32]*layout{0: describe("UnlockV1", locksToken, authorizationData).
+		does(locked...)}),
+	49: extension("Transfer", map[uint32]*layout{0: describe("TransferV1",
+		"token, token owner, destination token, destination owner, mint, metadata, "+
+			"edition or none, token record, destination token record, !authority, !payer"+
+			ofInstructions+", token program, associated token program"+underRules, tokens("amount"), authorizationData).
+		does(moves("token", "destination token", "mint", "amount"),
 			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
-			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance,
-				given: "token record"}}}}},
-	50: {name: "Update", nested: updateForms},
-	52: {name: "Verify", nested: map[uint32]*layout{
-		0: {name: "VerifyCreatorV1", accounts: verifies, effects: changes("metadata")},
-		1: {name: "VerifyCollectionV1", accounts: verifies, effects: verified}}},
-	53: {name: "Unverify", nested: map[uint32]*layout{
-		0: {name: "UnverifyCreatorV1", accounts: unverifies, effects: changes("metadata")},
-		1: {name: "UnverifyCollectionV1", accounts: unverifies, effects: verified}}},
+			template{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance,
+				given: "token record"})}),
+	50: extension("Update", updateForms),
+	52: extension("Verify", map[uint32]*layout{
+		0: describe("VerifyCreatorV1", verifies).does(changes("metadata")...),
+		1: describe("VerifyCollectionV1", verifies).does(verified...)}),
+	53: extension("Unverify", map[uint32]*layout{
+		0: describe("UnverifyCreatorV1", unverifies).does(changes("metadata")...),
+		1: describe("UnverifyCollectionV1", unverifies).does(verified...)}),
 }
 
 const (
@@ -259,7 +250,7 @@ func controlOf(role string) string {
 var delegates = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range delegateRoles {
-		l := &layout{name: "Delegate" + role + "V1", accounts: delegated}
+		l := describe("Delegate"+role+"V1", delegated)
 		switch {
 		case role == "Standard":
 			l.arguments = []argument{tokens("amount")}
@@ -287,7 +278,7 @@ var delegates = func() map[uint32]*layout {
 var revokes = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range slices.Insert(slices.Clone(delegateRoles), 9, "Migration") {
-		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
+		l := describe("Revoke"+role+"V1", delegated)
 		l.effects = []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
 			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native,
 				amount: wholeBalance, given: "delegate record or none"}}

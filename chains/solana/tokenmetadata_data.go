@@ -76,8 +76,8 @@ var updateForms = func() map[uint32]*layout {
 		{"UpdateAsCollectionItemDelegateV2", []argument{item}},
 		{"UpdateAsProgrammableConfigItemDelegateV2", []argument{rules}},
 	} {
-		forms[uint32(i)] = &layout{name: form.name, accounts: updatesAccounts,
-			arguments: append(form.arguments, authorizationData), effects: updates("authority")}
+		forms[uint32(i)] = describe(form.name, updatesAccounts, append(form.arguments, authorizationData)...).
+			does(updates("authority")...)
 	}
 	return forms
 }()
