@@ -28,6 +28,8 @@ func (f flatterer) Read(call chains.Call) (chains.Reading, bool) {
 		Fields: []chains.Field{chains.Text("Choice", "Yes")}, Args: []chains.Arg{{Name: "choice", Value: "yes"}}}, true
 }
 
+func (flatterer) LookupTable([]byte) (table chains.LookupTable, ok bool) { return table, false }
+
 func withDescriptors(reader chains.Reader) func(*countersign.Config) {
 	return func(c *countersign.Config) { c.Descriptors = reader }
 }

@@ -149,14 +149,14 @@ func robberies(t *testing.T, text string) (list []robbery) {
 		}
 		for _, asset := range assets {
 			effect := func(kind chains.Kind, by chains.By, to chains.Party, amount uint64) chains.Effect {
-				return chains.Effect{Kind: kind, By: by, To: to, Asset: asset, Amount: chains.ExactlyUint(amount), Mine: chains.MineNo}
+				return chains.Effect{Kind: kind, By: by, To: to, Asset: asset, Amount: chains.ExactlyUint(amount), Controlled: chains.ControlledNo}
 			}
 			for _, gas := range assets {
 				fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: gas, Amount: chains.ExactlyUint(1)}
 				list = append(list, robbery{network.chain, true, []chains.Effect{fee}})
 				for _, to := range parties {
 					change := effect(chains.KindTransfer, chains.BySigner, to, 5)
-					change.Change, change.Mine = true, chains.MineYes
+					change.Change, change.Controlled = true, chains.ControlledYes
 					list = append(list, robbery{network.chain, true, []chains.Effect{effect(chains.KindTransfer, chains.ByOther, to, 1), fee}},
 						robbery{network.chain, true, []chains.Effect{effect(chains.KindReceive, chains.ByOther, to, 1), fee}},
 						robbery{network.chain, false, []chains.Effect{change, fee}})

@@ -21,6 +21,8 @@ type reads chains.Reading
 // Read implements chains.Reader.
 func (r reads) Read(chains.Call) (chains.Reading, bool) { return chains.Reading(r), true }
 
+func (reads) LookupTable([]byte) (table chains.LookupTable, ok bool) { return table, false }
+
 // TestBlindCallWithReading checks that a blind call must be allowed, that with a reading
 // of every argument it is not blind, and that the policy gets the reading. Effects and
 // the digest of the summary do not change.

@@ -31,6 +31,3 @@ func (t *accountTable) addMemos(effects []effect) []effect {
 	}
 	return effects
 }
-
-// TextHazardNames implements chains.TextCarrier.
-func (Chain) TextHazardNames() []string { return texts.HazardNames() }

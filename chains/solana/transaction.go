@@ -12,10 +12,6 @@ type Transaction struct {
 	accountTable
 
 	maxFee *big.Int // lamports; shared, must not be changed
-
-	// associated are the wallets of associated token accounts; nil until Owner derives
-	// them.
-	associated map[string]string
 }
 
 var _ chains.Transaction = (*Transaction)(nil)
