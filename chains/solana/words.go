@@ -14,7 +14,8 @@ func (c Chain) Words() chains.Words {
 			Expected: "a transaction, or the message of one, in hex, base64 or base58",
 		},
 		TextHazards: texts.HazardNames(),
-		Namespace:   Name, ListID: 101, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
+		Namespace:   Name, ListID: 101, Decimals: 9,
+		Units:       []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
 		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name,
 		Details: []chains.Detail{
 			{Name: "version", Type: chains.TypeText},
