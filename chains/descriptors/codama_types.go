@@ -30,6 +30,15 @@ var codamaMembers = map[string]string{
 	"fixedCountNode": "value", "prefixedCountNode": "prefix", "remainderCountNode": "",
 }
 
+// codama reads an IDL of Codama, a rootNode of version 1
+// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
+// documentation are ignored.
+type codama struct {
+	idl
+	defined map[string]map[string]object // the types of each program
+	main    string                       // the program of types that name no program
+}
+
 // supports reports whether a node is of a known kind, without unknown members. Otherwise it is
 // an error.
 func (c *codama) supports(n object) bool {
@@ -271,15 +280,6 @@ func (c *codama) constants(n object, name string) (raw []byte) {
 		raw = append(raw, c.constant(value)...)
 	}
 	return raw
-}
-
-// codama reads an IDL of Codama, a rootNode of version 1
-// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
-// documentation are ignored.
-type codama struct {
-	idl
-	defined map[string]map[string]object // the types of each program
-	main    string                       // the program of types that name no program
 }
 
 // constant encodes a constantValueNode.

@@ -52,6 +52,14 @@ func (e *effect) byOther(slots []int) bool {
 		!slices.ContainsFunc(e.slots, func(slot int) bool { return slices.Contains(slots, slot) })
 }
 
+// names reports whether the effect's instruction says who controls an account.
+func (e *effect) names(effects []effect, account chains.Party) bool {
+	return slices.ContainsFunc(effects, func(of effect) bool {
+		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) &&
+			of.Account.Equal(account)
+	})
+}
+
 // takesOver reports whether an effect makes an account a passage: it creates or initializes it,
 // gives it to another owner, closes it, or takes from it by the account's own signature, as the
 // programs allow before it is initialized.
@@ -105,11 +113,3 @@ var slotNumbers = func() (slots [1 << 8]int) {
 	}
 	return slots
 }()
-
-// names reports whether the effect's instruction says who controls an account.
-func (e *effect) names(effects []effect, account chains.Party) bool {
-	return slices.ContainsFunc(effects, func(of effect) bool {
-		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) &&
-			of.Account.Equal(account)
-	})
-}

@@ -67,6 +67,16 @@ type header struct {
 	required, readonlySigned, readonlyUnsigned int
 }
 
+// config is the configuration of a v1 message. A value that the mask leaves out is zero
+// and means zero, except the heap size, which is minHeapSize then.
+type config struct {
+	mask             uint32
+	priorityFee      uint64 // lamports, for the whole transaction
+	computeUnitLimit uint32
+	loadedDataLimit  uint32 // bytes of account data
+	heapSize         uint32 // bytes
+}
+
 // budget is what the instructions of the Compute Budget program set that the fee depends on.
 type budget struct {
 	units       uint64 // the compute-unit limit
@@ -80,6 +90,13 @@ type instruction struct {
 	programAt           int // of the program's index
 	accountsAt, numbers int // one byte for each account: its index
 	dataAt, size        int
+}
+
+// lookup locates the parts of an address table lookup in the raw bytes.
+type lookup struct {
+	keyAt                int
+	writableAt, writable int // one byte for each: its index in the table
+	readonlyAt, readonly int
 }
 
 // Message returns the bytes that the signatures cover. They are part of the raw
@@ -115,89 +132,11 @@ func (m *message) signature(i int) []byte {
 // filled reports whether the i-th slot has a signature.
 func (m *message) filled(i int) bool { return !allZero(m.signature(i)) }
 
-func (m *message) blockhash() []byte {
-	return m.raw[m.blockhashAt : m.blockhashAt+keySize]
-}
-
-func (m *message) program(i instruction) int     { return int(m.raw[i.programAt]) }
-func (m *message) accounts(i instruction) []byte { return m.raw[i.accountsAt:][:i.numbers] }
-func (m *message) data(i instruction) []byte     { return m.raw[i.dataAt:][:i.size] }
-
-// isSigner and isWritable report the access that the message asks for the account
-// with an index. Those from lookup tables follow the message's own.
-func (m *message) isSigner(account int) bool { return account < m.header.required }
-
-func (m *message) isWritable(account int) bool {
-	switch {
-	case account < m.header.required:
-		return account < m.header.required-m.header.readonlySigned
-	case account < m.keys:
-		return account < m.keys-m.header.readonlyUnsigned
+func (m *message) slotState(i int) string {
+	if m.filled(i) {
+		return "signed"
 	}
-	return account < m.keys+m.loadedWritable
-}
-
-func allZero(value []byte) bool {
-	for _, b := range value {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// config is the configuration of a v1 message. A value that the mask leaves out is zero
-// and means zero, except the heap size, which is minHeapSize then.
-type config struct {
-	mask             uint32
-	priorityFee      uint64 // lamports, for the whole transaction
-	computeUnitLimit uint32
-	loadedDataLimit  uint32 // bytes of account data
-	heapSize         uint32 // bytes
-}
-
-// lookup locates the parts of an address table lookup in the raw bytes.
-type lookup struct {
-	keyAt                int
-	writableAt, writable int // one byte for each: its index in the table
-	readonlyAt, readonly int
-}
-
-func (m *message) table(l lookup) []byte { return m.raw[l.keyAt : l.keyAt+keySize] }
-
-func (m *message) writableIndexes(l lookup) []byte { return m.raw[l.writableAt:][:l.writable] }
-
-func (m *message) readonlyIndexes(l lookup) []byte { return m.raw[l.readonlyAt:][:l.readonly] }
-
-// resolve returns the lookup that loads an account, and the account's index in the
-// table. The account must not be one of the message's own keys.
-func (m *message) resolve(account int) (from lookup, index byte) {
-	position := account - m.keys
-	for _, l := range m.lookups {
-		if position < l.writable {
-			return l, m.writableIndexes(l)[position]
-		}
-		position -= l.writable
-	}
-	for _, l := range m.lookups {
-		if position < l.readonly {
-			return l, m.readonlyIndexes(l)[position]
-		}
-		position -= l.readonly
-	}
-	panic("solana: account index out of range in a transaction that was checked")
-}
-
-// headerAt returns the offset of the header, which follows the version if there is one.
-func (m *message) headerAt() int {
-	if m.version == Legacy {
-		return m.messageAt
-	}
-	return m.messageAt + 1
-}
-
-func (m *message) programID(in instruction) *[keySize]byte {
-	return (*[keySize]byte)(m.key(m.program(in)))
+	return "missing"
 }
 
 // missingSlots returns the slots without a signature.
@@ -220,11 +159,61 @@ func (m *message) slotOf(key [keySize]byte) int {
 	return -1
 }
 
-func (m *message) slotState(i int) string {
-	if m.filled(i) {
-		return "signed"
+func (m *message) blockhash() []byte {
+	return m.raw[m.blockhashAt : m.blockhashAt+keySize]
+}
+
+// headerAt returns the offset of the header, which follows the version if there is one.
+func (m *message) headerAt() int {
+	if m.version == Legacy {
+		return m.messageAt
 	}
-	return "missing"
+	return m.messageAt + 1
+}
+
+func (m *message) program(i instruction) int     { return int(m.raw[i.programAt]) }
+func (m *message) accounts(i instruction) []byte { return m.raw[i.accountsAt:][:i.numbers] }
+func (m *message) data(i instruction) []byte     { return m.raw[i.dataAt:][:i.size] }
+
+func (m *message) programID(i instruction) *[keySize]byte {
+	return (*[keySize]byte)(m.key(m.program(i)))
+}
+
+// isSigner and isWritable report the access that the message asks for the account
+// with an index. Those from lookup tables follow the message's own.
+func (m *message) isSigner(account int) bool { return account < m.header.required }
+
+func (m *message) isWritable(account int) bool {
+	switch {
+	case account < m.header.required:
+		return account < m.header.required-m.header.readonlySigned
+	case account < m.keys:
+		return account < m.keys-m.header.readonlyUnsigned
+	}
+	return account < m.keys+m.loadedWritable
+}
+
+func (m *message) table(l lookup) []byte           { return m.raw[l.keyAt : l.keyAt+keySize] }
+func (m *message) writableIndexes(l lookup) []byte { return m.raw[l.writableAt:][:l.writable] }
+func (m *message) readonlyIndexes(l lookup) []byte { return m.raw[l.readonlyAt:][:l.readonly] }
+
+// resolve returns the lookup that loads an account, and the account's index in the
+// table. The account must not be one of the message's own keys.
+func (m *message) resolve(account int) (from lookup, index byte) {
+	position := account - m.keys
+	for _, l := range m.lookups {
+		if position < l.writable {
+			return l, m.writableIndexes(l)[position]
+		}
+		position -= l.writable
+	}
+	for _, l := range m.lookups {
+		if position < l.readonly {
+			return l, m.readonlyIndexes(l)[position]
+		}
+		position -= l.readonly
+	}
+	panic("solana: account index out of range in a transaction that was checked")
 }
 
 // nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
@@ -239,6 +228,15 @@ func (m *message) nonceAccounts() (accounts []byte, ok bool) {
 	data, accounts := m.data(first), m.accounts(first)
 	return accounts, *m.programID(first) == systemID && len(accounts) > 0 && m.isWritable(int(accounts[0])) &&
 		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
+}
+
+func allZero(value []byte) bool {
+	for _, b := range value {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
