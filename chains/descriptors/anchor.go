@@ -6,7 +6,7 @@ import "strconv"
 // affect the encoding of instructions are ignored.
 type anchor struct {
 	idl
-	types []object // the definitions
+	definitions []object
 }
 
 func newAnchor(root object) (source, []target, error) {
@@ -18,7 +18,7 @@ func newAnchor(root object) (source, []target, error) {
 	address := a.address(root, "address", "address")
 	var name string
 	a.in("", "metadata", func() { name = a.text(metadata, "name") })
-	a.types = a.objects(root, "types")
+	a.definitions = a.objects(root, "types")
 	return a.program(name, address, a.objects(root, "instructions"), a.instruction)
 }
 
@@ -134,7 +134,7 @@ func (a *anchor) defined(node any, depth int) *wireType {
 	if name == "" || reference["generics"] != nil {
 		a.fail("a defined type must have a name and no generics")
 	}
-	for _, definition := range a.types {
+	for _, definition := range a.definitions {
 		if definition["name"] != name {
 			continue
 		}
