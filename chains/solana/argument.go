@@ -129,7 +129,7 @@ func unixTime(label string) argument {
 // oneOf is a number of size bytes, 1 or 4, that stands for a name.
 func oneOf(label string, size int, names ...string) argument {
 	return func(r *reader) {
-		number := r.uint(size, label)
+		number := r.uint(size, tagField)
 		if number >= uint64(len(names)) {
 			r.fail(fmt.Errorf("%s %d is not known", label, number))
 			return

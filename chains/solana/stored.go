@@ -38,7 +38,9 @@ func storedMessage(r *reader) {
 
 // storedKeys reads the header and the account keys.
 func (c *cursor) storedKeys() (accounts []account) {
-	signers, writableSigners, writable := int(c.uint8("header")), int(c.uint8("header")), int(c.uint8("header"))
+	var header [3]byte
+	copy(header[:], c.take(3, "header"))
+	signers, writableSigners, writable := int(header[0]), int(header[1]), int(header[2])
 	keysAt, keys := c.short(keySize, "account keys")
 	for i := 0; i < keys && c.err == nil; i++ {
 		accounts = append(accounts, account{

@@ -175,7 +175,9 @@ func decodeToken(r *reader) {
 // decodeBatched decodes the next instruction of a batch, and returns the accounts that it
 // leaves to the others.
 func (r *reader) decodeBatched(i int, accounts []account) (rest []account) {
-	used, size := int(r.uint8("batch")), int(r.uint8("batch"))
+	var header [2]byte
+	copy(header[:], r.take(2, "batch"))
+	used, size := int(header[0]), int(header[1])
 	offset := r.skip(size, "batch")
 	if used > len(accounts) {
 		r.fail(fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts)))
