@@ -73,7 +73,7 @@ func (e *effect) takesOver(account chains.Party) bool {
 	return e.From.Equal(account) && (e.alone || e.Asset.IsNative() && e.Amount.Bound == chains.BoundAll)
 }
 
-// appendOwners appends whom an effect gives control of an account.
+// appendOwners appends the party to which an effect gives control of an account.
 func (e *effect) appendOwners(owners chains.Parties, account chains.Party) chains.Parties {
 	switch {
 	case (e.Kind == chains.KindAuthority || e.Kind == chains.KindStake) && e.Account.Equal(account) && !e.To.IsNone():
