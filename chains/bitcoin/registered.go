@@ -2,8 +2,6 @@ package bitcoin
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,7 +19,7 @@ import (
 type registered struct {
 	wallets []keystore.Registration
 	holders chains.Holders
-	signers []*signingKey // that may sign; nil before they are found
+	keys    []*signingKey // that may sign; nil before they are found
 	inputs  []belonging
 	outputs []belonging
 	derived int // scripts and keys so far; see maxDerived
@@ -40,8 +38,9 @@ const maxDerived = 8192
 // maxPlaces bounds the addresses that are tried for one input or output: a true PSBT names one.
 const maxPlaces = 2
 
-// find finds the inputs and outputs of the wallets.
-func (r *registered) find(t *transaction) *registered {
+// findRegistered finds the inputs and outputs of wallets.
+func findRegistered(t *transaction, wallets []keystore.Registration, holders chains.Holders, keys []*signingKey) *registered {
+	r := &registered{wallets: wallets, holders: holders, keys: keys}
 	r.inputs, r.outputs = make([]belonging, len(t.inputs)), make([]belonging, len(t.packet.Outputs))
 	if len(r.wallets) == 0 {
 		return r
@@ -81,7 +80,7 @@ func (in *input) several() bool {
 func (r *registered) hashes(in *input) [][20]byte {
 	keys := candidates{}
 	keys.input(in)
-	for _, m := range r.signers {
+	for _, m := range r.keys {
 		if m.reasons[in.index] == "" {
 			keys.hashes = append(keys.hashes, m.hash)
 		}
@@ -194,7 +193,7 @@ const strayCure = ", is in its script, which no registered wallet has: register 
 
 // holder returns the organization's key with a hash160.
 func (r *registered) holder(hash [20]byte) (chains.Holder, bool) {
-	for _, m := range r.signers {
+	for _, m := range r.keys {
 		if m.hash == hash {
 			return r.holders.Of(m.signer.ID()), true
 		}
@@ -211,80 +210,6 @@ func lastSteps(path string) (branch, index uint32, ok bool) {
 	last, err := strconv.ParseUint(steps[len(steps)-1], 10, 31)
 	before, err2 := strconv.ParseUint(steps[len(steps)-2], 10, 31)
 	return uint32(before), uint32(last), err == nil && err2 == nil
-}
-
-// registry returns what is known about registered wallets. Without holders that know any, nothing.
-func (s *signing) registry() *registered {
-	if s.registered == nil {
-		var wallets []keystore.Registration
-		if known, ok := s.holders.(chains.RegisteredHolders); ok {
-			wallets = known.Registered()
-		}
-		s.registered = (&registered{wallets: wallets, holders: s.holders, signers: s.signers}).find(s.tx)
-	}
-	return s.registered
-}
-
-// registeredWallet returns how change tells a registered wallet from others.
-func registeredWallet(w *keystore.Registration) wallet {
-	identity := w.Identity()
-	return wallet{id: "registered " + hex.EncodeToString(identity[:])}
-}
-
-// inputWallet returns the wallet of an input, false if it is none's.
-func (s *signing) inputWallet(in *input) (w wallet, ok bool) {
-	if known := s.registry().inputs[in.index].of; known != nil {
-		return registeredWallet(known), true
-	}
-	return s.walletOf(in.script)
-}
-
-// outputWallet returns the wallet of an output, false if it is none's. One that is stuck is
-// none's.
-func (s *signing) outputWallet(index int) (w wallet, ok bool) {
-	if known := s.registry().outputs[index].of; known != nil {
-		return registeredWallet(known), true
-	}
-	script := s.tx.packet.Outputs[index].Script
-	if s.stuck(script) {
-		return wallet{}, false
-	}
-	return s.walletOf(script)
-}
-
-var _ chains.RegisteredSigning = (*signing)(nil)
-
-// Registered implements chains.RegisteredSigning.
-func (s *signing) Registered() (use chains.RegisteredUse) {
-	known := s.registry()
-	add := func(b belonging) {
-		if b.of != nil && !slices.ContainsFunc(use.Used, func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
-			use.Used = append(use.Used, *b.of)
-		}
-	}
-	signed := s.signed()
-	use.Only = s.tx.message == nil
-	for _, in := range signed {
-		b := known.inputs[in.index]
-		add(b)
-		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
-		use.Mixed = use.Mixed || b.of != nil || b.stray != ""
-		if b.stray != "" && len(use.Hazards) == 0 && s.tx.message == nil {
-			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript, Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
-		}
-	}
-	use.Mixed = use.Mixed && !use.Only
-	for _, b := range slices.Concat(known.inputs, known.outputs) {
-		add(b)
-	}
-	return use
-}
-
-// ChargeID implements chains.RegisteredSigning: it is the same for every request that signs
-// the same transaction for the same wallet, whatever its PSBT carries besides.
-func (s *signing) ChargeID(w keystore.Registration) [32]byte {
-	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.unsigned)
-	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:], unsigned[:]))
 }
 
 // named describes a registered wallet to people.

@@ -99,32 +99,6 @@ func (in *input) satisfyLeaf(leaf *leaf) (stack [][]byte, ok bool) {
 	return stack, signed == need
 }
 
-// keys returns the keys of a leaf in order, and how many of them must sign.
-func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
-	tokens := txscript.MakeScriptTokenizer(0, l.script)
-	var last []byte
-	adding := false
-	for tokens.Next() {
-		switch op := tokens.Opcode(); {
-		case op == txscript.OP_DATA_32:
-			last = tokens.Data()
-		case op == txscript.OP_CHECKSIG || op == txscript.OP_CHECKSIGVERIFY || op == txscript.OP_CHECKSIGADD:
-			if last == nil {
-				return nil, 0, false
-			}
-			keys, last = append(keys, last), nil
-			adding = adding || op == txscript.OP_CHECKSIGADD
-			need++
-		case adding && op >= txscript.OP_1 && op <= txscript.OP_16:
-			need = int(op-txscript.OP_1) + 1
-		case adding && (op == txscript.OP_NUMEQUAL || op == txscript.OP_NUMEQUALVERIFY):
-		default:
-			return nil, 0, false
-		}
-	}
-	return keys, need, tokens.Err() == nil && len(keys) >= need && need > 0
-}
-
 func (in *input) tapScriptSig(key []byte, leaf *leaf) []byte {
 	for record := range in.All(psbt.InTapScriptSig) {
 		if data := record.Data(); bytes.Equal(data[:32], key) && bytes.Equal(data[32:], leaf.hash[:]) {

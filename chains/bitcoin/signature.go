@@ -16,7 +16,7 @@ const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
 
 // checkSignatures verifies every signature of the input: one that does not verify was
 // made for something else.
-func (t *transaction) checkSignatures(in *input) error {
+func (t *unsignedTx) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]
 		var name string
@@ -38,7 +38,7 @@ func (t *transaction) checkSignatures(in *input) error {
 
 // checkSigSighash refuses a signature with another sighash type than the input asks
 // for.
-func (t *transaction) checkSigSighash(in *input, sighash byte) error {
+func (t *unsignedTx) checkSigSighash(in *input, sighash byte) error {
 	if !knownSighash(sighash, in.kind.family()) {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
 	}
@@ -52,7 +52,7 @@ func (t *transaction) checkSigSighash(in *input, sighash byte) error {
 }
 
 // checkPartialSig verifies DER ‖ sighash type under the key in the record's key.
-func (t *transaction) checkPartialSig(in *input, record *psbt.Record) error {
+func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 	if reason := in.unsignable(); reason != "" {
 		return fmt.Errorf("a signature that cannot be checked: %s", reason)
 	}
@@ -129,7 +129,7 @@ func derInteger(bigEndian []byte) []byte {
 
 // checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that
 // leaf.
-func (t *transaction) checkLeafSig(in *input, record *psbt.Record) error {
+func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {
 		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && leaf.has(key) {
@@ -140,7 +140,7 @@ func (t *transaction) checkLeafSig(in *input, record *psbt.Record) error {
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.
-func (t *transaction) checkTapSig(in *input, key, leafHash, signature []byte) error {
+func (t *unsignedTx) checkTapSig(in *input, key, leafHash, signature []byte) error {
 	sighash := byte(sighashDefault)
 	if len(signature) == 65 {
 		if sighash = signature[64]; sighash == sighashDefault {

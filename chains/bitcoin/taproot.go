@@ -19,23 +19,6 @@ const (
 	fieldTapScriptSig   = "PSBT_IN_TAP_SCRIPT_SIG"
 )
 
-// taproot is what is known about how a P2TR output was built.
-type taproot struct {
-	output   []byte // x-only output key
-	internal []byte // x-only internal key, nil if not known
-	root     []byte // merkle root of the script tree, nil if not known or none
-	leaves   []leaf
-}
-
-// leaf is one PSBT_IN_TAP_LEAF_SCRIPT.
-type leaf struct {
-	control []byte // leaf version and parity (1) ‖ internal key (32) ‖ merkle path (32 each)
-	script  []byte
-	version byte
-	hash    [32]byte // BIP-341 leaf hash
-	record  *psbt.Record
-}
-
 // readTaproot checks that the taproot fields belong to the output.
 func (in *input) readTaproot() error {
 	if in.kind != p2tr {
@@ -140,4 +123,43 @@ func orNone(root []byte) string {
 		return "none"
 	}
 	return hex.EncodeToString(root)
+}
+
+// has reports whether the leaf's script pushes an x-only key.
+func (l *leaf) has(key []byte) bool {
+	if !bytes.Contains(l.script, key) {
+		return false
+	}
+	found := false
+	pushes(l.script, func(_ byte, data []byte) bool {
+		found = bytes.Equal(data, key)
+		return found
+	})
+	return found
+}
+
+// keys returns the keys of a leaf in order, and how many of them must sign.
+func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
+	tokens := txscript.MakeScriptTokenizer(0, l.script)
+	var last []byte
+	adding := false
+	for tokens.Next() {
+		switch op := tokens.Opcode(); {
+		case op == txscript.OP_DATA_32:
+			last = tokens.Data()
+		case op == txscript.OP_CHECKSIG || op == txscript.OP_CHECKSIGVERIFY || op == txscript.OP_CHECKSIGADD:
+			if last == nil {
+				return nil, 0, false
+			}
+			keys, last = append(keys, last), nil
+			adding = adding || op == txscript.OP_CHECKSIGADD
+			need++
+		case adding && op >= txscript.OP_1 && op <= txscript.OP_16:
+			need = int(op-txscript.OP_1) + 1
+		case adding && (op == txscript.OP_NUMEQUAL || op == txscript.OP_NUMEQUALVERIFY):
+		default:
+			return nil, 0, false
+		}
+	}
+	return keys, need, tokens.Err() == nil && len(keys) >= need && need > 0
 }

@@ -44,6 +44,16 @@ func (m *Map) Find(keyType uint64) *Record {
 	return nil
 }
 
+// Get returns the record with a key, its type first, nil if there is none.
+func (m *Map) Get(key []byte) *Record {
+	for i := range m.Records {
+		if bytes.Equal(m.Records[i].Key, key) {
+			return &m.Records[i]
+		}
+	}
+	return nil
+}
+
 // Value returns the value of the first record of a type, nil if there is none.
 func (m *Map) Value(keyType uint64) []byte {
 	if record := m.Find(keyType); record != nil {

@@ -19,7 +19,6 @@ const (
 var over = map[string]Measures{
 	"":                             {Methods: 50},
 	"activity":                     {Up: 11},
-	"chains/bitcoin":               {Up: 29, Methods: 66},
 	"chains/descriptors":           {Up: 15},
 	"chains/ethereum":              {Methods: 53},
 	"chains/solana":                {Up: 48, Methods: 86},

@@ -1,0 +1,160 @@
+package bitcoin
+
+import (
+	"bytes"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/keystore"
+)
+
+// givenKeys are the holders of a signing that knows only its own keys.
+type givenKeys struct{}
+
+// At implements chains.Holders.
+func (givenKeys) At([]byte) (none chains.Holder, ok bool) { return none, false }
+
+// Of implements chains.Holders.
+func (givenKeys) Of(keyID string) chains.Holder { return chains.Holder{KeyID: keyID} }
+
+// wallet identifies what money can return to: the outputs of one type of an account
+// (BIP-44, 49, 84 or 86), as its extended public key describes them, or the addresses of
+// one key that belongs to no such account. Two accounts of a seed are two wallets: what
+// goes from one to the other is paid.
+type wallet struct {
+	id      string // of the seed or, without an account, of the key
+	account string // such as m/84'/0'/0'; empty for one key
+	outputs scriptType
+}
+
+// purposes are the first steps of the paths of accounts.
+var purposes = []string{"44'", "49'", "84'", "86'"}
+
+// accountOf returns the account of a path m/purpose'/coin'/account'/change/index: its
+// first three steps.
+func accountOf(path string) (account string, ok bool) {
+	steps := strings.Split(strings.ReplaceAll(path, "h", "'"), "/")
+	if len(steps) != 6 || steps[0] != "m" || !slices.Contains(purposes, steps[1]) || steps[2] != "0'" && steps[2] != "1'" {
+		return "", false
+	}
+	hardened := func(step string) bool { return strings.HasSuffix(step, "'") }
+	if !hardened(steps[3]) || steps[4] != "0" && steps[4] != "1" || hardened(steps[5]) {
+		return "", false
+	}
+	return strings.Join(steps[:4], "/"), true
+}
+
+// ownership knows whose the inputs and outputs of a transaction are. Each is found when it is first
+// asked for: finding it may take a look-up in the keystore.
+type ownership struct {
+	tx         *transaction
+	keys       []*signingKey // that may sign
+	holders    chains.Holders
+	registered *registered
+
+	inputs, outputs []owner // by index
+}
+
+// owner is whose an input or output is.
+type owner struct {
+	known  bool
+	ours   bool          // a key of the organization alone controls it, or it is of a registered wallet
+	wallet wallet        // if it is ours
+	holder chains.Holder // the key that alone controls it, if it is of no registered wallet
+
+	// unspendable is set for a taproot address of a key of the organization that makes no BIP-340
+	// signatures, as keys in HSMs: what is paid there could never be spent, and so is not ours.
+	unspendable bool
+}
+
+// newOwnership returns what holders know about a transaction that keys sign.
+func newOwnership(t *transaction, keys []*signingKey, holders chains.Holders) *ownership {
+	var wallets []keystore.Registration
+	if known, ok := holders.(chains.RegisteredHolders); ok {
+		wallets = known.Registered()
+	}
+	return &ownership{
+		tx: t, keys: keys, holders: holders, registered: findRegistered(t, wallets, holders, keys),
+		inputs: make([]owner, len(t.inputs)), outputs: make([]owner, len(t.packet.Outputs)),
+	}
+}
+
+// input returns whose an input is.
+func (o *ownership) input(index int) *owner {
+	known := &o.inputs[index]
+	if !known.known {
+		*known = o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
+	}
+	return known
+}
+
+// output returns whose an output is.
+func (o *ownership) output(index int) *owner {
+	known := &o.outputs[index]
+	if !known.known {
+		script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
+		*known = o.find(script, of)
+		if known.ours && of == nil && classify(script) == p2tr && !known.holder.Schnorr {
+			known.ours, known.unspendable = false, true
+		}
+	}
+	return known
+}
+
+// find returns whose an output script is, which may be of a registered wallet. A script of several
+// keys belongs to none of them, but may to such a wallet.
+func (o *ownership) find(script []byte, of *keystore.Registration) owner {
+	if of != nil {
+		identity := of.Identity()
+		return owner{known: true, ours: true, wallet: wallet{id: "registered " + hex.EncodeToString(identity[:])}}
+	}
+	holder, ok := o.holder(script)
+	if !ok {
+		return owner{known: true}
+	}
+	w := wallet{id: holder.KeyID}
+	if account, ok := accountOf(holder.Path); ok && holder.WalletID != "" {
+		w = wallet{holder.WalletID, account, classify(script)}
+	}
+	return owner{known: true, ours: true, wallet: w, holder: holder}
+}
+
+// holder returns the key that alone controls an output script, as the script follows
+// from the key: derivation paths in the PSBT are not trusted.
+func (o *ownership) holder(script []byte) (chains.Holder, bool) {
+	for _, m := range o.keys {
+		for _, own := range m.addresses() {
+			if bytes.Equal(script, own.script) {
+				holder := o.holders.Of(m.signer.ID())
+				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
+				return holder, true
+			}
+		}
+	}
+	return o.holders.At(script)
+}
+
+// change returns how much of each output returns to the wallet that pays it, in satoshi:
+// at most as much as the given inputs take from that wallet. What exceeds it comes from
+// elsewhere. An output that a signature leaves open returns to no one.
+func (o *ownership) change(outcomes []outcome, from []*input) []uint64 {
+	left := map[wallet]uint64{}
+	for _, in := range from {
+		if by := o.input(in.index); by.ours {
+			left[by.wallet] += in.amount
+		}
+	}
+	back := make([]uint64, len(o.outputs))
+	for _, out := range outcomes {
+		if out.fate != spendable || len(left) == 0 {
+			continue
+		}
+		if to := o.output(out.output); to.ours {
+			back[out.output] = min(o.tx.packet.Outputs[out.output].Amount, left[to.wallet])
+			left[to.wallet] -= back[out.output]
+		}
+	}
+	return back
+}
