@@ -1,6 +1,7 @@
 package bitcoin
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
@@ -24,12 +25,13 @@ type candidates struct {
 func (c *candidates) add(locator keystore.Locator) { c.put(locator, false) }
 
 // locators returns the candidates, those first that have not signed: at least one and at most
-// maxCandidates. of is whose scripts they are in, why says why there is none.
+// maxCandidates. of is whose scripts they are in, why says why there is none, unless it is that no
+// input is locked to them.
 func (c *candidates) locators(of, why string) ([]keystore.Locator, error) {
 	locators := slices.Concat(c.unsigned, c.signed)
 	switch {
 	case len(locators) == 0:
-		return nil, signerError(chains.ErrNotSigner, "nothing to sign: %s", why)
+		return nil, signerError(chains.ErrNotSigner, "nothing to sign: %s", cmp.Or(why, "no input is locked to "+of))
 	case len(locators) > maxCandidates:
 		return nil, signerError(chains.ErrSignWith,
 			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", of, len(locators), maxCandidates)

@@ -13,7 +13,7 @@ var asset = chains.Native("bip122")
 // all inputs pay together, so that From is none; and the fee. Without a key, every
 // input that is not final counts as signed: an output that one of them does not commit
 // to goes to an unknown party.
-func (t *transaction) Effects() []chains.Effect { return t.plan(t.openInputs()).effects() }
+func (t *transaction) Effects() []chains.Effect { return t.plan().effects() }
 
 func (p *plan) effects() []chains.Effect {
 	if m := p.tx.message; m != nil {

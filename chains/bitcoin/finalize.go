@@ -83,7 +83,9 @@ func (t *transaction) run() error {
 // satisfy returns the input's script and witness, built from its signatures.
 func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 	if in.final {
-		witness, err = readWitness(in.Value(psbt.InFinalScriptWitness))
+		if value := in.Value(psbt.InFinalScriptWitness); value != nil {
+			witness, err = psbt.ReadWitness(value)
+		}
 		return in.Value(psbt.InFinalScriptSig), witness, err
 	}
 	if in.kind == p2a {

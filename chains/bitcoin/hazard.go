@@ -10,7 +10,7 @@ import (
 
 // Hazards implements chains.Transaction: the dangers for any signer. Every input that
 // is not final counts as signed.
-func (t *transaction) Hazards() []chains.Hazard { return t.plan(t.openInputs()).hazards() }
+func (t *transaction) Hazards() []chains.Hazard { return t.plan().hazards() }
 
 // hazards returns the dangers of the signatures.
 func (p *plan) hazards() []chains.Hazard {

@@ -29,13 +29,17 @@ type input struct {
 // field returns the name of a field of the input, for errors.
 func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
 
-// refuse returns an error about a field of the input that is in its map.
-func (in *input) refuse(name string, keyType uint64, format string, args ...any) error {
+// refuse returns an error about a field of the input.
+func (in *input) refuse(keyType uint64, format string, args ...any) error {
 	offset := in.Offset
 	if record := in.Find(keyType); record != nil {
 		offset = record.ValueOffset()
 	}
-	return malformed(in.field(name), offset, format, args...)
+	return in.refuseAt(offset, keyType, format, args...)
+}
+
+func (in *input) refuseAt(offset int, keyType uint64, format string, args ...any) error {
+	return malformed(in.field(psbt.InputField(keyType)), offset, format, args...)
 }
 
 // taproot is what is known about how a P2TR output was built.

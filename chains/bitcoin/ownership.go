@@ -50,11 +50,9 @@ func accountOf(path string) (account string, ok bool) {
 // asked for: finding it may take a look-up in the keystore.
 type ownership struct {
 	tx         *transaction
-	keys       []*signingKey // that may sign
-	holders    chains.Holders
-	registered *registered
+	registered registered
 
-	inputs, outputs []owner // by index
+	inputs, outputs []owner // by index; nil before the first is asked for
 }
 
 // owner is whose an input or output is.
@@ -75,14 +73,16 @@ func newOwnership(t *transaction, keys []*signingKey, holders chains.Holders) *o
 	if known, ok := holders.(chains.RegisteredHolders); ok {
 		wallets = known.Registered()
 	}
-	return &ownership{
-		tx: t, keys: keys, holders: holders, registered: findRegistered(t, wallets, holders, keys),
-		inputs: make([]owner, len(t.inputs)), outputs: make([]owner, len(t.packet.Outputs)),
-	}
+	o := &ownership{tx: t, registered: registered{wallets: wallets, holders: holders, keys: keys}}
+	o.registered.find(t)
+	return o
 }
 
 // input returns whose an input is.
 func (o *ownership) input(index int) *owner {
+	if o.inputs == nil {
+		o.inputs = make([]owner, len(o.tx.inputs))
+	}
 	known := &o.inputs[index]
 	if !known.known {
 		*known = o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
@@ -92,6 +92,9 @@ func (o *ownership) input(index int) *owner {
 
 // output returns whose an output is.
 func (o *ownership) output(index int) *owner {
+	if o.outputs == nil {
+		o.outputs = make([]owner, len(o.tx.packet.Outputs))
+	}
 	known := &o.outputs[index]
 	if !known.known {
 		script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
@@ -124,16 +127,16 @@ func (o *ownership) find(script []byte, of *keystore.Registration) owner {
 // holder returns the key that alone controls an output script, as the script follows
 // from the key: derivation paths in the PSBT are not trusted.
 func (o *ownership) holder(script []byte) (chains.Holder, bool) {
-	for _, m := range o.keys {
+	for _, m := range o.registered.keys {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
-				holder := o.holders.Of(m.signer.ID())
+				holder := o.registered.holders.Of(m.signer.ID())
 				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
 				return holder, true
 			}
 		}
 	}
-	return o.holders.At(script)
+	return o.registered.holders.At(script)
 }
 
 // change returns how much of each output returns to the wallet that pays it, in satoshi:
@@ -146,7 +149,7 @@ func (o *ownership) change(outcomes []outcome, from []*input) []uint64 {
 			left[by.wallet] += in.amount
 		}
 	}
-	back := make([]uint64, len(o.outputs))
+	back := make([]uint64, len(o.tx.packet.Outputs))
 	for _, out := range outcomes {
 		if out.fate != spendable || len(left) == 0 {
 			continue

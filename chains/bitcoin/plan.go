@@ -17,6 +17,7 @@ type plan struct {
 	open     []bool         // by output: whether a signature does not commit to it; nil if all commit to all
 	unproven *chains.Hazard // of an amount that a signature does not commit to; nil if there is none
 	outcomes []outcome      // of the outputs that have an effect, by the index of the effect
+	marks    marks
 }
 
 // outcome is what becomes of an output.
@@ -29,9 +30,9 @@ type outcome struct {
 // path returns where the output stands in the summary.
 func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
 
-// plan returns what signatures of some inputs do. A message does nothing.
-func (t *transaction) plan(signed []*input) *plan {
-	p := &plan{tx: t, signed: signed}
+// of plans signatures of some inputs. A message does nothing.
+func (p *plan) of(t *transaction, signed []*input) *plan {
+	p.tx, p.signed, p.marks.first = t, signed, t.packet.Inputs[0].PreviousTxID
 	if t.message == nil {
 		p.open = leftOpen(signed, len(t.packet.Outputs))
 		p.unproven = t.unproven(signed)
@@ -40,8 +41,10 @@ func (t *transaction) plan(signed []*input) *plan {
 	return p
 }
 
-// openInputs returns the inputs that are not final. Without a key, all of them count as
-// signed.
+// plan returns the plan without a key: it counts every input that is not final as signed.
+func (t *transaction) plan() *plan { return new(plan).of(t, t.openInputs()) }
+
+// openInputs returns the inputs that are not final.
 func (t *transaction) openInputs() []*input {
 	inputs := make([]*input, 0, len(t.inputs))
 	for i := range t.inputs {
@@ -78,9 +81,8 @@ func (p *plan) leavesOpen(output int) bool { return p.open != nil && p.open[outp
 func (p *plan) findOutcomes() []outcome {
 	outputs := p.tx.packet.Outputs
 	all := make([]outcome, 0, min(len(outputs), chains.MaxEffects))
-	marks := marks{first: p.tx.packet.Inputs[0].PreviousTxID}
 	for i := range outputs {
-		all = p.appendOutcomes(all, i, &outputs[i], marks.protocol(outputs[i].Script))
+		all = p.appendOutcomes(all, i, &outputs[i], p.marks.protocol(outputs[i].Script))
 		if len(all) > chains.MaxEffects-2 {
 			last := all[chains.MaxEffects-2].output
 			return append(all[:chains.MaxEffects-2], outcome{last, unaccounted, ""})

@@ -22,7 +22,8 @@ type registered struct {
 	keys    []*signingKey // that may sign; nil before they are found
 	inputs  []belonging
 	outputs []belonging
-	derived int // scripts and keys so far; see maxDerived
+	all     []belonging // the inputs, then the outputs
+	derived int         // scripts and keys so far; see maxDerived
 }
 
 // belonging says which registered wallet an input or output is of.
@@ -38,10 +39,10 @@ const maxDerived = 8192
 // maxPlaces bounds the addresses that are tried for one input or output: a true PSBT names one.
 const maxPlaces = 2
 
-// findRegistered finds the inputs and outputs of wallets.
-func findRegistered(t *transaction, wallets []keystore.Registration, holders chains.Holders, keys []*signingKey) *registered {
-	r := &registered{wallets: wallets, holders: holders, keys: keys}
-	r.inputs, r.outputs = make([]belonging, len(t.inputs)), make([]belonging, len(t.packet.Outputs))
+// find finds the inputs and outputs of the wallets.
+func (r *registered) find(t *transaction) *registered {
+	r.all = make([]belonging, len(t.inputs)+len(t.packet.Outputs))
+	r.inputs, r.outputs = r.all[:len(t.inputs)], r.all[len(t.inputs):]
 	if len(r.wallets) == 0 {
 		return r
 	}

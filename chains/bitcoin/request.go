@@ -18,23 +18,22 @@ type request struct {
 // selection is the inputs that signWith asks for. The zero selection is of all that the keys can
 // sign.
 type selection struct {
-	inputs []bool // by index; nil for all
-	others string // why the other inputs are not signed
+	script []byte      // of the address that the inputs are locked to; nil if signWith is none
+	wallet []belonging // of the inputs, to a registered wallet; nil if signWith is none
 }
 
 // all reports whether signWith asks for no inputs in particular.
-func (s *selection) all() bool { return s.inputs == nil }
+func (s *selection) all() bool { return s.script == nil && s.wallet == nil }
 
-// has reports whether signWith asks for an input, if a key can sign it.
-func (s *selection) has(index int) bool { return s.inputs == nil || s.inputs[index] }
-
-// selectInputs returns the inputs that are wanted.
-func (t *transaction) selectInputs(others string, wanted func(in *input) bool) selection {
-	s := selection{make([]bool, len(t.inputs)), others}
-	for i := range t.inputs {
-		s.inputs[i] = wanted(&t.inputs[i])
+// refuses returns why an input is not signed that a key could sign, empty if signWith asks for it.
+func (s *selection) refuses(in *input) string {
+	switch {
+	case s.script != nil && !bytes.Equal(in.script, s.script):
+		return reasonOtherAddress
+	case s.wallet != nil && s.wallet[in.index].of == nil:
+		return reasonOtherWallet
 	}
-	return s
+	return ""
 }
 
 // Request implements chains.Transaction. An address of a key names the key. An address
@@ -52,8 +51,7 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 	if address == nil {
 		return &request{tx: t, locators: []keystore.Locator{keystore.ByID(signWith)}}, nil
 	}
-	locked := func(in *input) bool { return bytes.Equal(in.script, address.script) }
-	r := &request{tx: t, asked: t.selectInputs(reasonOtherAddress, locked)}
+	r := &request{tx: t, asked: selection{script: address.script}}
 	if r.locators, err = r.locate(address); err != nil {
 		return nil, err
 	}
@@ -77,31 +75,29 @@ func (r *request) locate(address *decodedAddress) ([]keystore.Locator, error) {
 	}
 	for i := range r.tx.inputs {
 		in := &r.tx.inputs[i]
-		if !r.asked.has(i) {
+		if r.asked.refuses(in) != "" {
 			continue
 		}
 		if in.kind == p2shUnknown { // a key's own redeem script follows from the key
 			candidates.add(owner)
 		}
-		candidates.input(in)
-		why = cmp.Or(why, in.field("is locked to it, but "+cmp.Or(in.unsignable(), "its script has no key")))
+		if candidates.input(in); candidates.seen == nil && why == "" {
+			why = in.field("is locked to it, but " + cmp.Or(in.unsignable(), "its script has no key"))
+		}
 	}
-	return candidates.locators(address.text, cmp.Or(why, "no input is locked to "+address.text))
+	return candidates.locators(address.text, why)
 }
 
 // RequestOf implements chains.RegisteredTransaction: the keys are those in the scripts of the
 // wallet's inputs, and they sign no others.
 func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Holders) (chains.Request, error) {
-	known := findRegistered(t, []keystore.Registration{wallet}, holders, nil)
-	candidates := candidates{}
-	ofWallet := func(in *input) bool {
-		is := known.inputs[in.index].of != nil
-		if is {
-			candidates.input(in)
+	known := (&registered{wallets: []keystore.Registration{wallet}, holders: holders}).find(t)
+	r, candidates := &request{tx: t, asked: selection{wallet: known.inputs}}, candidates{}
+	for i := range known.inputs {
+		if known.inputs[i].of != nil {
+			candidates.input(&t.inputs[i])
 		}
-		return is
 	}
-	r := &request{tx: t, asked: t.selectInputs(reasonOtherWallet, ofWallet)}
 	var err error
 	r.locators, err = candidates.locators(named(&wallet), "no input with its script is of the registered "+named(&wallet))
 	return r, err

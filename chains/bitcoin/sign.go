@@ -75,7 +75,7 @@ func (t *transaction) appendSignature(ctx context.Context, out []byte, sig *sign
 	if err != nil {
 		return nil, err
 	}
-	return append(appendDER(out, made[:32], made[32:64]), sig.in.sighash), nil
+	return append(appendDER(out, made[:]), sig.in.sighash), nil
 }
 
 // signECDSA makes transactions the size that other wallets reckon with, as Bitcoin Core

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -12,25 +13,22 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
-
 // checkSignatures verifies every signature of the input: one that does not verify was
 // made for something else.
 func (t *unsignedTx) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]
-		var name string
 		var err error
 		switch record.Type {
 		case psbt.InPartialSig:
-			name, err = fieldPartialSig, t.checkPartialSig(in, record)
+			err = t.checkPartialSig(in, record)
 		case psbt.InTapKeySig:
-			name, err = fieldTapKeySig, t.checkTapSig(in, in.taproot.output, nil, record.Value)
+			err = t.checkTapSig(in, in.taproot.output, nil, record.Value)
 		case psbt.InTapScriptSig:
-			name, err = fieldTapScriptSig, t.checkLeafSig(in, record)
+			err = t.checkLeafSig(in, record)
 		}
 		if err != nil {
-			return malformed(in.field(name), record.ValueOffset(), "%s", err)
+			return in.refuseAt(record.ValueOffset(), record.Type, "%s", err)
 		}
 	}
 	return nil
@@ -43,7 +41,7 @@ func (t *unsignedTx) checkSigSighash(in *input, sighash byte) error {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
 	}
 	if in.declared && sighash != in.sighash {
-		return fmt.Errorf("signature with sighash type %#x, %s asks for %#x", sighash, fieldSighashType, in.sighash)
+		return fmt.Errorf("signature with sighash type %#x, PSBT_IN_SIGHASH_TYPE asks for %#x", sighash, in.sighash)
 	}
 	if in.lacksOutput(sighash, len(t.packet.Outputs)) {
 		return fmt.Errorf("signature with SIGHASH_SINGLE, but there is no output %d", in.index)
@@ -107,24 +105,12 @@ func fromDER(der []byte) (compact [64]byte, err error) {
 	return compact, nil
 }
 
-// appendDER appends r and s, 32 bytes each, in DER: 30 <length>, then 02 <length> and
-// the shortest non-negative form of each.
-func appendDER(out []byte, r, s []byte) []byte {
-	r, s = derInteger(r), derInteger(s)
-	rPad, sPad := int(r[0]>>7), int(s[0]>>7)
-	out = append(out, 0x30, byte(4+rPad+len(r)+sPad+len(s)))
-	out = append(append(out, 0x02, byte(rPad+len(r))), make([]byte, rPad)...)
-	out = append(out, r...)
-	out = append(append(out, 0x02, byte(sPad+len(s))), make([]byte, sPad)...)
-	return append(out, s...)
-}
-
-// derInteger drops leading zeros, all but the last byte.
-func derInteger(bigEndian []byte) []byte {
-	for len(bigEndian) > 1 && bigEndian[0] == 0 {
-		bigEndian = bigEndian[1:]
-	}
-	return bigEndian
+// appendDER appends r and s, 32 bytes each, in DER.
+func appendDER(out []byte, compact []byte) []byte {
+	var r, s btcec.ModNScalar
+	r.SetByteSlice(compact[:32])
+	s.SetByteSlice(compact[32:64])
+	return append(out, ecdsa.NewSignature(&r, &s).Serialize()...)
 }
 
 // checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that
@@ -136,7 +122,7 @@ func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 			return t.checkTapSig(in, key, leafHash, record.Value)
 		}
 	}
-	return fmt.Errorf("a signature of key %x for leaf %x: no %s is that leaf and has the key", key, leafHash, fieldTapLeafScript)
+	return fmt.Errorf("a signature of key %x for leaf %x: no PSBT_IN_TAP_LEAF_SCRIPT is that leaf and has the key", key, leafHash)
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.

@@ -9,57 +9,38 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-const (
-	fieldNonWitnessUTXO = "PSBT_IN_NON_WITNESS_UTXO"
-	fieldWitnessUTXO    = "PSBT_IN_WITNESS_UTXO"
-	fieldRedeemScript   = "PSBT_IN_REDEEM_SCRIPT"
-	fieldWitnessScript  = "PSBT_IN_WITNESS_SCRIPT"
-	fieldSighashType    = "PSBT_IN_SIGHASH_TYPE"
-)
-
 // readUTXO finds the amount and the script of the output that is spent.
 //
 // PSBT_IN_NON_WITNESS_UTXO is the whole transaction, whose id is that of the outpoint:
 // it proves the amount. PSBT_IN_WITNESS_UTXO is only a claim.
-func (in *input) readUTXO() error {
-	witness := in.Find(psbt.InWitnessUTXO)
+func (in *input) readUTXO() (err error) {
+	claim := in.Value(psbt.InWitnessUTXO)
 	if in.Previous == nil {
-		if witness == nil {
-			return malformed(in.field(fieldWitnessUTXO), in.End,
-				"missing, and %s too: without the output that is spent neither amount nor script is known", fieldNonWitnessUTXO)
+		if claim == nil {
+			return in.refuseAt(in.End, psbt.InWitnessUTXO,
+				"missing, and PSBT_IN_NON_WITNESS_UTXO too: without the output that is spent neither amount nor script is known")
 		}
-		var err error
-		in.amount, in.script, err = psbt.ReadTxOut(witness.Value)
+		in.amount, in.script, err = psbt.ReadTxOut(claim)
 		return err
 	}
 	if id := in.Previous.ID(); id != in.PreviousTxID {
-		return in.refuse(fieldNonWitnessUTXO, psbt.InNonWitnessUTXO,
+		return in.refuse(psbt.InNonWitnessUTXO,
 			"transaction %s, but the input spends an output of %s", displayID(id), displayID(in.PreviousTxID))
 	}
-	var err error
 	if in.amount, in.script, err = in.Previous.Output(in.OutputIndex); err != nil {
-		return in.refuse(fieldNonWitnessUTXO, psbt.InNonWitnessUTXO, "%s", err)
+		return in.refuse(psbt.InNonWitnessUTXO, "%s", err)
 	}
-	in.proven = true
-	return in.compareUTXOs(witness)
-}
-
-// compareUTXOs refuses an input whose two descriptions of the output differ.
-func (in *input) compareUTXOs(witness *psbt.Record) error {
-	if witness == nil {
+	if in.proven = true; claim == nil {
 		return nil
 	}
-	amount, script, err := psbt.ReadTxOut(witness.Value)
-	if err != nil {
+	amount, script, err := psbt.ReadTxOut(claim)
+	switch {
+	case err != nil:
 		return err
-	}
-	if amount != in.amount {
-		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"amount %d, but the spent transaction has %d", amount, in.amount)
-	}
-	if !bytes.Equal(script, in.script) {
-		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"script %x, but the spent transaction has %x", script, in.script)
+	case amount != in.amount:
+		return in.refuse(psbt.InWitnessUTXO, "amount %d, but the spent transaction has %d", amount, in.amount)
+	case !bytes.Equal(script, in.script):
+		return in.refuse(psbt.InWitnessUTXO, "script %x, but the spent transaction has %x", script, in.script)
 	}
 	return nil
 }
@@ -69,8 +50,8 @@ func (in *input) compareUTXOs(witness *psbt.Record) error {
 // well, which was checked to agree.
 func (in *input) checkProof() error {
 	if in.kind.family() == legacy && !in.proven {
-		return in.refuse(fieldWitnessUTXO, psbt.InWitnessUTXO,
-			"the input spends no witness output but %s: give %s", in.kind, fieldNonWitnessUTXO)
+		return in.refuse(psbt.InWitnessUTXO,
+			"the input spends no witness output but %s: give PSBT_IN_NON_WITNESS_UTXO", in.kind)
 	}
 	return nil
 }
@@ -86,11 +67,11 @@ func (in *input) readSighash(outputs int) error {
 	}
 	sighash := binary.LittleEndian.Uint32(value)
 	if sighash > 0xff || !knownSighash(byte(sighash), in.kind.family()) {
-		return in.refuse(fieldSighashType, psbt.InSighashType, "unknown sighash type %#x for %s", sighash, in.kind)
+		return in.refuse(psbt.InSighashType, "unknown sighash type %#x for %s", sighash, in.kind)
 	}
 	in.sighash, in.declared = byte(sighash), true
 	if in.lacksOutput(in.sighash, outputs) {
-		return in.refuse(fieldSighashType, psbt.InSighashType,
+		return in.refuse(psbt.InSighashType,
 			"SIGHASH_SINGLE, but there is no output %d: it would sign for nothing", in.index)
 	}
 	return nil
@@ -108,14 +89,14 @@ func (in *input) readScripts() error {
 			return err
 		}
 	} else if in.Find(psbt.InRedeemScript) != nil {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "the output that is spent is not P2SH but %s", in.kind)
+		return in.refuse(psbt.InRedeemScript, "the output that is spent is not P2SH but %s", in.kind)
 	}
 	if in.kind == p2wsh || in.kind == p2shP2wsh {
 		if err := in.readWitnessScript(); err != nil {
 			return err
 		}
 	} else if in.Find(psbt.InWitnessScript) != nil {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "the output that is spent is not P2WSH but %s", in.kind)
+		return in.refuse(psbt.InWitnessScript, "the output that is spent is not P2WSH but %s", in.kind)
 	}
 	return nil
 }
@@ -129,10 +110,10 @@ func (in *input) readRedeemScript() error {
 	}
 	redeem := record.Value
 	if !bytes.Equal(address.Hash160(redeem), in.script[2:22]) {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "does not hash to what the output is locked to, %x", in.script[2:22])
+		return in.refuse(psbt.InRedeemScript, "does not hash to what the output is locked to, %x", in.script[2:22])
 	}
 	if len(redeem) > maxRedeemScript {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "%d bytes, at most %d can be spent", len(redeem), maxRedeemScript)
+		return in.refuse(psbt.InRedeemScript, "%d bytes, at most %d can be spent", len(redeem), maxRedeemScript)
 	}
 	in.code = redeem
 	switch classify(redeem) {
@@ -157,10 +138,10 @@ func (in *input) readWitnessScript() error {
 		return nil
 	}
 	if hash := sha256.Sum256(record.Value); !bytes.Equal(hash[:], program[2:]) {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "does not hash to what the output is locked to, %x", program[2:])
+		return in.refuse(psbt.InWitnessScript, "does not hash to what the output is locked to, %x", program[2:])
 	}
 	if len(record.Value) > maxScript {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "%d bytes, at most %d can be spent", len(record.Value), maxScript)
+		return in.refuse(psbt.InWitnessScript, "%d bytes, at most %d can be spent", len(record.Value), maxScript)
 	}
 	in.code = record.Value
 	return nil

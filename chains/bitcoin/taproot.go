@@ -11,21 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-const (
-	fieldTapInternalKey = "PSBT_IN_TAP_INTERNAL_KEY"
-	fieldTapMerkleRoot  = "PSBT_IN_TAP_MERKLE_ROOT"
-	fieldTapLeafScript  = "PSBT_IN_TAP_LEAF_SCRIPT"
-	fieldTapKeySig      = "PSBT_IN_TAP_KEY_SIG"
-	fieldTapScriptSig   = "PSBT_IN_TAP_SCRIPT_SIG"
-)
-
 // readTaproot checks that the taproot fields belong to the output.
 func (in *input) readTaproot() error {
 	if in.kind != p2tr {
 		return in.refuseTaprootFields()
 	}
 	if record := in.Find(psbt.InPartialSig); record != nil {
-		return malformed(in.field(fieldPartialSig), record.Offset, "an ECDSA signature cannot spend a taproot output")
+		return in.refuseAt(record.Offset, psbt.InPartialSig, "an ECDSA signature cannot spend a taproot output")
 	}
 	tap := &taproot{
 		output: in.script[2:], internal: in.Value(psbt.InTapInternalKey), root: in.Value(psbt.InTapMerkleRoot),
@@ -39,10 +31,10 @@ func (in *input) readTaproot() error {
 	}
 	output, err := secp256k1.OutputKey([32]byte(tap.internal), tap.root)
 	if err != nil {
-		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
+		return in.refuse(psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
 	}
 	if !bytes.Equal(output.X[:], tap.output) {
-		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey,
+		return in.refuse(psbt.InTapInternalKey,
 			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), output.X, tap.output)
 	}
 	return nil
@@ -65,7 +57,7 @@ func (in *input) readLeaves() error {
 	for record := range in.All(psbt.InTapLeafScript) {
 		leaf := newLeaf(record)
 		if leaf.version != leaf.control[0]&0xfe {
-			return malformed(in.field(fieldTapLeafScript), record.ValueOffset(),
+			return in.refuseAt(record.ValueOffset(), psbt.InTapLeafScript,
 				"leaf version %02x, the control block says %02x", leaf.version, leaf.control[0]&0xfe)
 		}
 		root := leaf.root()
@@ -74,7 +66,7 @@ func (in *input) readLeaves() error {
 		}
 		output, err := secp256k1.OutputKey([32]byte(leaf.control[1:33]), root)
 		if err != nil || !bytes.Equal(output.X[:], in.taproot.output) || output.Odd != (leaf.control[0]&1 == 1) {
-			return malformed(in.field(fieldTapLeafScript), record.Offset,
+			return in.refuseAt(record.Offset, psbt.InTapLeafScript,
 				"the leaf and its control block do not lead to the output key %x", in.taproot.output)
 		}
 		in.taproot.internal, in.taproot.root = leaf.control[1:33], root
@@ -87,11 +79,11 @@ func (in *input) readLeaves() error {
 // own fields or of an earlier leaf.
 func (in *input) checkLeaf(leaf *leaf, root []byte) error {
 	if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
-		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+1,
+		return in.refuseAt(leaf.record.DataOffset()+1, psbt.InTapLeafScript,
 			"internal key %x in the control block, %x elsewhere", leaf.control[1:33], internal)
 	}
 	if known := in.taproot.root; known != nil && !bytes.Equal(known, root) {
-		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+33,
+		return in.refuseAt(leaf.record.DataOffset()+33, psbt.InTapLeafScript,
 			"leads to merkle root %x, %x elsewhere", root, known)
 	}
 	return nil

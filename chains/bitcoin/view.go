@@ -19,7 +19,7 @@ func (s *signing) SignerView() []chains.Field {
 	if s.tx.message != nil {
 		return fields
 	}
-	for i, back := range s.ownership().change(s.plan().outcomes, s.plan().signed) {
+	for i, back := range s.ownership().change(s.plan.outcomes, s.plan.signed) {
 		fields = append(fields, s.viewOutput(i, back))
 	}
 	spent, back := s.flow()
@@ -100,7 +100,7 @@ func (s *signing) viewOutput(index int, back uint64) chains.Field {
 func (s *signing) returning(index int, back uint64) string {
 	out := &s.tx.packet.Outputs[index]
 	switch {
-	case s.plan().leavesOpen(index):
+	case s.plan.leavesOpen(index):
 		return "a signature leaves it open"
 	case back == out.Amount:
 		return "change"

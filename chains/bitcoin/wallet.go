@@ -31,7 +31,7 @@ func (s *signing) ownership() *ownership {
 }
 
 // Hazards implements chains.Signing: the dangers of the signatures to be made.
-func (s *signing) Hazards() []chains.Hazard { return s.plan().hazards() }
+func (s *signing) Hazards() []chains.Hazard { return s.plan.hazards() }
 
 // Effects implements chains.Signing: the transaction's effects, with the outputs that
 // the keys' own signatures commit to. Change is set on what returns to the wallet that
@@ -39,7 +39,7 @@ func (s *signing) Hazards() []chains.Hazard { return s.plan().hazards() }
 // the other effects: the sum of what is not change is exactly what leaves the
 // wallets, if this request signs every input, and never less.
 func (s *signing) Effects() []chains.Effect {
-	p := s.plan()
+	p := s.plan
 	effects := p.effects()
 	if s.tx.message != nil {
 		return effects
@@ -87,7 +87,7 @@ func (s *signing) flow() (spent, back uint64) {
 	for _, in := range inputs {
 		spent += in.amount
 	}
-	for _, amount := range s.ownership().change(s.plan().outcomes, inputs) {
+	for _, amount := range s.ownership().change(s.plan.outcomes, inputs) {
 		back += amount
 	}
 	return spent, back
@@ -100,7 +100,7 @@ func (s *signing) Balance() chains.Quantity {
 	if s.tx.message != nil {
 		return chains.ExactlyUint(0)
 	}
-	p := s.plan()
+	p := s.plan
 	if p.unproven != nil {
 		return chains.UnknownQuantity()
 	}
@@ -120,7 +120,7 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 		}
 	}
 	use.Only = s.tx.message == nil
-	for _, in := range s.plan().signed {
+	for _, in := range s.plan.signed {
 		b := known.inputs[in.index]
 		add(b)
 		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
@@ -130,7 +130,7 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 		}
 	}
 	use.Mixed = use.Mixed && !use.Only
-	for _, b := range slices.Concat(known.inputs, known.outputs) {
+	for _, b := range known.all {
 		add(b)
 	}
 	return use

@@ -15,10 +15,10 @@ type signing struct {
 	asked      selection
 	keys       []*signingKey // every key that was given, whether or not it signs
 	signatures []signature   // that are to be made
+	plan       plan          // what they do
 	holders    chains.Holders
 
-	planned *plan      // see plan
-	owned   *ownership // see ownership
+	owned *ownership // see ownership
 }
 
 // With implements chains.Request: each key signs every input that it can, or every such
@@ -44,6 +44,12 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	if len(s.signatures) == 0 {
 		return nil, s.nothingToSign(keys)
 	}
+	signed := make([]*input, 0, len(s.signatures))
+	for i := range s.signatures {
+		signed = append(signed, s.signatures[i].in)
+	}
+	slices.SortFunc(signed, func(a, b *input) int { return a.index - b.index })
+	s.plan.of(s.tx, slices.Compact(signed))
 	return s, s.checkWhole()
 }
 
@@ -86,7 +92,7 @@ func (s *signing) checkWhole() error {
 			continue
 		}
 		locked := func(m *signingKey) bool { return m.isUncompressed(in.script) }
-		if s.asked.all() && slices.ContainsFunc(s.keys, locked) || !s.asked.all() && s.asked.has(i) {
+		if s.asked.all() && slices.ContainsFunc(s.keys, locked) || !s.asked.all() && s.asked.refuses(in) == "" {
 			return signerError(chains.ErrNotSigner,
 				"input %d, of %s, is to be signed too and cannot be: %s; nothing was signed", i, btc(in.amount), s.reason(i))
 		}
@@ -100,9 +106,9 @@ func (s *signing) add(m *signingKey) error {
 	first := len(s.signatures)
 	s.signatures = slices.Grow(s.signatures, len(s.tx.inputs))
 	for i := range s.tx.inputs {
-		before := len(s.signatures)
-		s.signatures, m.reasons[i] = m.appendSignatures(s.signatures, &s.tx.inputs[i])
-		if !s.asked.has(i) {
+		in, before := &s.tx.inputs[i], len(s.signatures)
+		s.signatures, m.reasons[i] = m.appendSignatures(s.signatures, in)
+		if s.asked.refuses(in) != "" {
 			s.signatures = s.signatures[:before]
 		}
 	}
@@ -152,19 +158,6 @@ func (s *signing) KeyIDs() []string {
 	return ids
 }
 
-// plan returns what the signatures do.
-func (s *signing) plan() *plan {
-	if s.planned == nil {
-		signed := make([]*input, 0, len(s.signatures))
-		for i := range s.signatures {
-			signed = append(signed, s.signatures[i].in)
-		}
-		slices.SortFunc(signed, func(a, b *input) int { return a.index - b.index })
-		s.planned = s.tx.plan(slices.Compact(signed))
-	}
-	return s.planned
-}
-
 // maxReasons is the largest number of different reasons in an error.
 const maxReasons = 20
 
@@ -201,8 +194,8 @@ func (s *signing) nothingToSign(keys []keystore.Key) error {
 // reason returns why an input is not signed. Of several keys, a reason other than that
 // the input is not the key's own takes precedence.
 func (s *signing) reason(input int) string {
-	if !s.asked.has(input) {
-		return s.asked.others
+	if reason := s.asked.refuses(&s.tx.inputs[input]); reason != "" {
+		return reason
 	}
 	reason := ""
 	for _, m := range s.keys {

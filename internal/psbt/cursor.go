@@ -69,40 +69,21 @@ func (c *cursor) compactSize() (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var value, least uint64
-	switch first[0] {
-	default:
+	if first[0] < 0xfd {
 		return uint64(first[0]), nil
-	case 0xfd:
-		value, least, err = c.littleEndian(2), 0xfd, c.need(start, 2)
-	case 0xfe:
-		value, least, err = c.littleEndian(4), 1<<16, c.need(start, 4)
-	case 0xff:
-		value, least, err = c.littleEndian(8), 1<<32, c.need(start, 8)
 	}
-	if err != nil {
-		return 0, err
+	var eight [8]byte
+	length := 1 << (first[0] - 0xfc)
+	if c.remaining() < length {
+		return 0, c.fault(start, "compact size is cut off")
 	}
-	if value < least {
+	copy(eight[:], c.data[c.at:c.at+length])
+	value := binary.LittleEndian.Uint64(eight[:])
+	if CompactSizeLen(value) <= length {
 		return 0, c.fault(start, "compact size of %d is not in its shortest form", value)
 	}
-	c.at += 1 << (first[0] - 0xfc)
+	c.at += length
 	return value, nil
-}
-
-// need returns a fault unless n more bytes are left.
-func (c *cursor) need(start, n int) error {
-	if c.remaining() < n {
-		return c.fault(start, "compact size is cut off")
-	}
-	return nil
-}
-
-// littleEndian peeks at the next n bytes, or as many as there are.
-func (c *cursor) littleEndian(n int) uint64 {
-	var eight [8]byte
-	copy(eight[:n], c.data[c.at:])
-	return binary.LittleEndian.Uint64(eight[:])
 }
 
 // sized reads a compact size and that many bytes, a view.
@@ -141,13 +122,6 @@ func AppendCompactSize(out []byte, value uint64) []byte {
 
 // CompactSizeLen is the number of bytes that AppendCompactSize appends.
 func CompactSizeLen(value uint64) int {
-	switch {
-	case value < 0xfd:
-		return 1
-	case value < 1<<16:
-		return 3
-	case value < 1<<32:
-		return 5
-	}
-	return 9
+	var room [9]byte
+	return len(AppendCompactSize(room[:0], value))
 }

@@ -65,26 +65,30 @@ func derivation(b []byte) string {
 
 // tapDerivation checks <number of leaf hashes> ‖ leaf hashes (32 each) ‖ derivation.
 func tapDerivation(b []byte) string {
-	c := cursor{data: b}
-	count, err := c.compactSize()
+	origin, err := tapOrigin(b)
 	if err != nil {
 		return err.Error()
 	}
-	if count > uint64(c.remaining())/32 {
-		return fmt.Sprintf("%d leaf hashes announced, %d bytes follow", count, c.remaining())
-	}
-	return derivation(b[c.at+int(count)*32:])
+	return derivation(origin)
 }
 
 // TapOrigin returns the key origin, fingerprint and path, of a value that tapDerivation
 // has checked.
 func TapOrigin(value []byte) []byte {
-	c := cursor{data: value}
+	origin, _ := tapOrigin(value)
+	return origin
+}
+
+func tapOrigin(b []byte) ([]byte, error) {
+	c := cursor{data: b}
 	count, err := c.compactSize()
-	if err != nil || count > uint64(c.remaining())/32 {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return value[c.at+int(count)*32:]
+	if count > uint64(c.remaining())/32 {
+		return nil, fmt.Errorf("%d leaf hashes announced, %d bytes follow", count, c.remaining())
+	}
+	return b[c.at+int(count)*32:], nil
 }
 
 // participant checks participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), the
