@@ -29,10 +29,10 @@ type begun struct {
 
 // beginAlone is Begin without a change. It takes the lease of a new request in a batch
 // with others; if a row is in the way, it looks at that by itself.
-func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
+func (l *leases) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
 		call := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
-		taken, err := put(ctx, s, s.begins, call, call.answer, s.giveUp)
+		taken, err := put(ctx, l.calls, l.begins, call, call.answer, l.giveUp)
 		switch {
 		case err != nil:
 			return store.BeginResult{}, err
@@ -42,13 +42,13 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store
 			return store.BeginResult{Lease: taken.lease}, nil
 		}
 	}
-	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+	err = l.run(ctx, func(ctx context.Context, q querier) (err error) {
 		live := false
 		if !claim.Stale() {
-			result, live, err = s.look(ctx, q, claim)
+			result, live, err = l.look(ctx, q, claim)
 		}
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
-			result, err = s.take(ctx, q, claim)
+			result, err = l.take(ctx, q, claim)
 		}
 		return err
 	})
@@ -59,41 +59,43 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store
 }
 
 // giveUp releases a lease whose caller is gone.
-func (s *Store) giveUp(taken begun) {
+func (l *leases) giveUp(taken begun) {
 	if taken.lease != nil {
-		_ = s.Release(context.Background(), *taken.lease, nil) // if it fails, the lease expires
+		_ = l.Release(context.Background(), *taken.lease, nil) // if it fails, the lease expires
 	}
 }
 
 // beginAll takes the leases of a batch of new requests.
-func (s *Store) beginAll(all []*beginning) {
-	all = slices.DeleteFunc(all, func(call *beginning) bool {
-		err := call.ctx.Err()
-		if err != nil {
-			call.answer <- begun{err: err}
-		}
-		return err != nil
-	})
-	if len(all) == 0 {
+func (l *leases) beginAll(all []*beginning) {
+	if all = slices.DeleteFunc(all, (*beginning).gone); len(all) == 0 {
 		return
 	}
 	slices.SortFunc(all, func(a, b *beginning) int {
 		return byRequest(a.claim.OrganizationID, b.claim.OrganizationID, &a.claim.Fingerprint, &b.claim.Fingerprint)
 	})
-	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
+	err := l.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
 	if ofOneRow(err) && len(all) > 1 {
 		for _, call := range all {
-			s.beginAll([]*beginning{call})
+			l.beginAll([]*beginning{call})
 		}
 		return
 	}
 	for _, call := range all {
+		answer := begun{err: err}
 		if err == nil {
-			call.answer <- begun{lease: call.lease}
-		} else {
-			call.answer <- begun{err: err}
+			answer.lease = call.lease
 		}
+		call.answer <- answer
 	}
+}
+
+// gone answers a call whose context has ended.
+func (call *beginning) gone() bool {
+	err := call.ctx.Err()
+	if err != nil {
+		call.answer <- begun{err: err}
+	}
+	return err != nil
 }
 
 var takeNew = over(`

@@ -98,3 +98,34 @@ func (l *ledger) Now(caller time.Time) time.Time {
 	}
 	return l.now
 }
+
+func (db *database) endWith(ctx context.Context, organizationID string, statement work, change store.Change) error {
+	var refusal error
+	err := db.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		if err = statement(ctx, q); err != nil {
+			return err
+		}
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
+		if err == nil && refusal != nil {
+			err = errRollBack
+		}
+		return err
+	})
+	if errors.Is(err, errRollBack) {
+		return refusal
+	}
+	return err
+}
+
+// Change implements store.Store.
+func (db *database) Change(ctx context.Context, organizationID string, change store.Change) error {
+	var refusal error
+	err := db.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refusal
+}

@@ -8,13 +8,13 @@ import (
 )
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
+func (r activities) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
 	if !isText(organizationID) || !isText(filter.Before+filter.After) {
 		return nil, nil
 	}
 	page, arguments := pageOf(organizationID, &filter)
 	order, n := ` ORDER BY id `+direction(&filter), len(arguments)
-	activities, err = s.all(ctx, fmt.Sprintf(`
+	activities, err = r.all(ctx, fmt.Sprintf(`
 		WITH RECURSIVE %[1]s,
 		summed AS (SELECT *, sum(octet_length(data)) OVER (%[2]s) - octet_length(data) AS earlier FROM page)
 		SELECT %[3]s FROM summed WHERE earlier < $%[4]d%[2]s`, page, order, activityColumns, n+1),

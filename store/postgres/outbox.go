@@ -17,6 +17,9 @@ const (
 	secondClass = 2
 )
 
+// outbox keeps events.
+type outbox struct{ *database }
+
 // dataOf returns the data of an event, never nil.
 func dataOf(event *store.Event) []byte { return append([]byte{}, event.Data...) }
 
@@ -34,7 +37,7 @@ func addEvent(ctx context.Context, q querier, activity *store.Activity) error {
 }
 
 // AddEvents implements store.Outbox.
-func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
+func (o outbox) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
 	ids, times, data := make([]string, len(events)), make([]int64, len(events)), make([][]byte, len(events))
 	for i := range events {
 		if err := events[i].Check(); err != nil {
@@ -42,7 +45,7 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 		}
 		ids[i], times[i], data[i] = events[i].ID, events[i].At.UnixMilli(), dataOf(&events[i])
 	}
-	return s.run(ctx, func(ctx context.Context, q querier) error {
+	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
 			INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
 			SELECT $1, $2, id, '', at, data FROM unnest($3::text[], $4::bigint[], $5::bytea[]) WITH ORDINALITY AS event (id, at, data, n) ORDER BY n`,
@@ -52,12 +55,12 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+func (o outbox) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	organizations, names := make([]string, len(skip)), make([]string, len(skip))
 	for i := range skip {
 		organizations[i], names[i] = skip[i].OrganizationID, skip[i].Name
 	}
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
+	err = o.run(ctx, func(ctx context.Context, q querier) error {
 		events, waiting = nil, store.Backlog{}
 		var oldest *int64
 		err := q.QueryRow(ctx, `SELECT count(*), min(at) FROM countersign_outbox`).Scan(&waiting.Events, &oldest)
@@ -86,7 +89,7 @@ func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events
 }
 
 // RemoveEvents implements store.Outbox.
-func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
+func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
 	organizations, classes, places := make([]string, len(events)), make([]int16, len(events)), make([]int64, len(events))
 	for i := range events {
 		organizations[i], classes[i], places[i] = events[i].OrganizationID, firstClass, int64(events[i].Place)
@@ -94,7 +97,7 @@ func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error 
 			classes[i] = secondClass
 		}
 	}
-	return s.run(ctx, func(ctx context.Context, q querier) error {
+	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
 			DELETE FROM countersign_outbox AS held USING unnest($1::text[], $2::smallint[], $3::bigint[]) AS gone (organization_id, class, place)
 			WHERE held.organization_id = gone.organization_id AND held.class = gone.class AND held.place = gone.place`, organizations, classes, places)
@@ -103,8 +106,8 @@ func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error 
 }
 
 // TrimEvents implements store.Outbox.
-func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
-	err = s.transact(ctx, func(ctx context.Context, q querier) error {
+func (o outbox) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
+	err = o.transact(ctx, func(ctx context.Context, q querier) error {
 		first, second = 0, 0
 		for _, statement := range []struct {
 			sql      string
@@ -136,8 +139,8 @@ func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second
 
 // HoldOutbox implements store.Outbox. It goes by the database's clock. The lease is a row of
 // the ledgers that belongs to no organization.
-func (s *Store) HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration, _ time.Time) (held bool, err error) {
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
+func (o outbox) HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration, _ time.Time) (held bool, err error) {
+	err = o.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
 			VALUES ('', 'outbox', $1, clock_timestamp() + $2)

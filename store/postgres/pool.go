@@ -93,9 +93,6 @@ func severalServers(config *pgx.ConnConfig) bool {
 	return false
 }
 
-// errShared fails a connection that was made for a session of our own.
-var errShared = errors.New("a connection pooler stands in front of the database")
-
 // prepare prepares a new connection. In a session of our own, the planner is to find rows
 // by their keys, one by one: each statement is for a few rows, whatever the size of the
 // table, and a connection keeps plans that it made when the table was empty.
@@ -246,3 +243,7 @@ func (p *pool) retire(of *generation) (replaced bool) {
 	p.Reset()
 	return true
 }
+
+// DefaultConnections is the maximum number of connections, unless the address sets
+// pool_max_conns.
+const DefaultConnections = 16

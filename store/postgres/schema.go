@@ -100,8 +100,8 @@ var migrations = []string{
 const migrationLock = 0x52693096f96eac7f
 
 // migrate migrates the tables to the current version, in one transaction.
-func (s *Store) migrate(ctx context.Context) error {
-	err := s.transact(ctx, func(ctx context.Context, q querier) error {
+func migrate(ctx context.Context, db *database) error {
+	err := db.transact(ctx, func(ctx context.Context, q querier) error {
 		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return upgrade(ctx, q, version)
 	})
 	if codeOf(err) == noSchema {
-		_, _, missing := s.missing(ctx) // not before: what it reads would be stale under the lock
+		_, _, missing := missing(ctx, db) // not before: what it reads would be stale under the lock
 		return cmp.Or(missing, err)
 	}
 	if codeOf(err) == insufficientPrivilege {
@@ -129,8 +129,8 @@ func (s *Store) migrate(ctx context.Context) error {
 var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token", "countersign_outbox", "countersign_event"}
 
 // exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
-func (s *Store) exists(ctx context.Context) error {
-	schema, missing, err := s.missing(ctx)
+func exists(ctx context.Context, db *database) error {
+	schema, missing, err := missing(ctx, db)
 	if err == nil && len(missing) == len(tables) {
 		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, schema)
 	}
@@ -139,8 +139,8 @@ func (s *Store) exists(ctx context.Context) error {
 
 // whole refuses a schema that has lost tables. cause is the error of the migration, which
 // is nil, or that one of the others exists.
-func (s *Store) whole(ctx context.Context, cause error) error {
-	schema, missing, err := s.missing(ctx)
+func whole(ctx context.Context, db *database, cause error) error {
+	schema, missing, err := missing(ctx, db)
 	if err != nil || len(missing) == 0 {
 		return errors.Join(cause, err)
 	}
@@ -151,8 +151,8 @@ func (s *Store) whole(ctx context.Context, cause error) error {
 	return err
 }
 
-func (s *Store) missing(ctx context.Context) (schema string, missing []string, err error) {
-	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+func missing(ctx context.Context, db *database) (schema string, missing []string, err error) {
+	err = db.run(ctx, func(ctx context.Context, q querier) (err error) {
 		schema, missing, err = missingTables(ctx, q)
 		return err
 	})

@@ -33,7 +33,6 @@ var over = map[string]Measures{
 	"policy":                       {Up: 30, Methods: 54},
 	"store/bolt":                   {Up: 11},
 	"store/memory":                 {Methods: 49},
-	"store/postgres":               {Up: 15, Methods: 60},
 	"store/storetest":              {Up: 19, Methods: 47},
 }
 
