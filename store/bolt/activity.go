@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -75,4 +76,80 @@ func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 		rest = rest[n+int(length):]
 	}
 	return activity, rest, nil
+}
+
+// record writes a new activity, or replaces the one that waited.
+func (t *transaction) record(activity *store.Activity) error {
+	before, err := t.recorded(activity.OrganizationID, activity.At, activity.Fingerprint)
+	if err != nil {
+		return err
+	}
+	key := within(activity.OrganizationID, []byte(activity.ID))
+	if before == nil && t.get(bucketActivities, key) != nil || before != nil && before.ID != activity.ID {
+		return fmt.Errorf("store: activity id %s is taken", activity.ID)
+	}
+	activity.Revision = 1
+	if before != nil {
+		activity.Revision = before.Revision + 1
+	}
+	return t.write(activity, before)
+}
+
+// write writes an activity in place of before, which is nil for a new one, with its index
+// entries, its event and its leaf.
+func (t *transaction) write(activity, before *store.Activity) error {
+	key := within(activity.OrganizationID, []byte(activity.ID))
+	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
+		return err
+	}
+	if err := t.index(activity, before, key); err != nil {
+		return err
+	}
+	if activity.Event != nil {
+		if err := t.addEvent(activity.OrganizationID, activity.ID, firstClass, activity.Event); err != nil {
+			return err
+		}
+	}
+	if activity.Leaf == nil {
+		return nil
+	}
+	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
+}
+
+// index writes the entries under which an activity is found other than by its id. An
+// activity that waited keeps its place under its request, wherever that is.
+func (t *transaction) index(activity, before *store.Activity, key []byte) error {
+	if before == nil {
+		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint), []byte(activity.ID)); err != nil {
+			return err
+		}
+	}
+	if err := t.indexWaiting(activity, before, key); err != nil {
+		return err
+	}
+	listed := listingKey(activity)
+	if before != nil {
+		was := listingKey(before)
+		if bytes.Equal(was, listed) {
+			return nil
+		}
+		if err := t.remove(bucketListing, was); err != nil {
+			return err
+		}
+	}
+	return t.put(bucketListing, listed, nil)
+}
+
+func (t *transaction) indexWaiting(activity, before *store.Activity, key []byte) error {
+	waited := before != nil && before.Waiting
+	switch {
+	case activity.Waiting && !waited:
+		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
+			return err
+		}
+		return t.put(bucketWaiting, key, nil)
+	case waited && !activity.Waiting:
+		return t.remove(bucketWaiting, key)
+	}
+	return nil
 }

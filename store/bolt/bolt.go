@@ -34,6 +34,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -302,4 +303,30 @@ func (s *Store) usable(ctx context.Context) error {
 // view reads from the file.
 func (s *Store) view(read func(*transaction) error) error {
 	return s.file.view(read)
+}
+
+// Check reads the whole file: every entry has its checksum, no bucket has more or fewer than were
+// written, and bbolt's own check finds its pages and the list of free ones in order. Nothing is
+// written meanwhile. It does nothing if Open has done it. The error is store.ErrUnavailable if the
+// file is damaged, and every later call then fails.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil || s.checked {
+		return err
+	}
+	return s.file.check(ctx)
+}
+
+// Snapshot calls to with a consistent copy of the file, which Open can open, and its size
+// in bytes. Requests are carried out meanwhile; until the copy is complete, the file
+// grows by what they change. Every entry is read before, and counted: a damaged file is no backup.
+func (s *Store) Snapshot(ctx context.Context, to func(size int64, copy io.WriterTo) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.file.view(func(t *transaction) error {
+		if err := t.verify(ctx); err != nil {
+			return err
+		}
+		return to(t.tx.Size(), t.tx)
+	})
 }

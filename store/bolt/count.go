@@ -95,17 +95,6 @@ func (t *transaction) verify(ctx context.Context) error {
 	return nil
 }
 
-// Check reads the whole file: every entry has its checksum, no bucket has more or fewer than were
-// written, and bbolt's own check finds its pages and the list of free ones in order. Nothing is
-// written meanwhile. It does nothing if Open has done it. The error is store.ErrUnavailable if the
-// file is damaged, and every later call then fails.
-func (s *Store) Check(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil || s.checked {
-		return err
-	}
-	return s.file.check(ctx)
-}
-
 // check is Check. bbolt's check works in a goroutine of its own, where a fault ends the process
 // and a damaged length takes all memory: what it reads has been read before it.
 func (f *file) check(ctx context.Context) error {

@@ -11,16 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// listingKey is organization ‖ type ‖ status ‖ id, all but the last with their lengths.
-func listingKey(activity *store.Activity) []byte {
-	return append(groupKey(activity.OrganizationID, activity.Type, activity.Status), activity.ID...)
-}
-
-// groupKey is what the activities of a type and a status have in common.
-func groupKey(organizationID, kind, status string) []byte {
-	return within(organizationID, within(kind, within(status, nil)))
-}
-
 var errKey = errors.New("a key is damaged")
 
 // cutText returns a text with its length before it, and what follows.

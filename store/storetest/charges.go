@@ -229,7 +229,7 @@ func chargeAtOnce(b *bench, node func(i int) store.Store) {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for n := range each {
 				body, amount := fmt.Sprint(i, " ", n), 1+random.Int64N(7)
-				b.chargeOne(node(i), node(i+1), body, amount, most, random.IntN(3) == 0, &taken)
+				chargeOne(b, node(i), node(i+1), body, amount, most, random.IntN(3) == 0, &taken)
 			}
 		})
 	}
@@ -242,7 +242,7 @@ func chargeAtOnce(b *bench, node func(i int) store.Store) {
 
 // chargeOne charges a body on one node, repeats it on the other, and completes or
 // refunds it.
-func (b *bench) chargeOne(on, other store.Store, body string, amount, most int64, back bool, taken *atomic.Int64) {
+func chargeOne(b *bench, on, other store.Store, body string, amount, most int64, back bool, taken *atomic.Int64) {
 	begun, err := b.charged(on, body, amounts("x", amount, most))
 	if errors.Is(err, store.ErrLimit) {
 		return

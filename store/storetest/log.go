@@ -126,12 +126,12 @@ func logsAtOnce(t *testing.T, b *bench, other store.Store) {
 		}
 	})
 	b.audit(bodies)
-	b.proveAll(bodies)
+	proveAll(b, bodies)
 }
 
 // proveAll proves that each leaf is in the log, and that each size extends the one
 // before.
-func (b *bench) proveAll(bodies int64) {
+func proveAll(b *bench, bodies int64) {
 	b.t.Helper()
 	source := store.LogOf(b.log, organization)
 	for index := range bodies {

@@ -33,7 +33,7 @@ func slotModel(b *bench) {
 	}
 	for i := range steps {
 		if len(book) > 0 && random.IntN(3) == 0 {
-			b.settle(random, &book)
+			settle(b, random, &book)
 		}
 		charge := slotCharge{body: fmt.Sprint("model ", i), amount: 1 + random.Int64N(20)}
 		if random.IntN(8) > 0 {
@@ -75,7 +75,7 @@ func accountOf(book []slotCharge, of string) (others, held int64) {
 
 // settle ends one of the charges of a model: it is refunded before a signature, or its activity
 // is recorded, or it is asked for again, and charged no more. What is recorded still counts.
-func (b *bench) settle(random *rand.Rand, book *[]slotCharge) {
+func settle(b *bench, random *rand.Rand, book *[]slotCharge) {
 	i := random.IntN(len(*book))
 	charge := (*book)[i]
 	list := slotted(charge.slot, charge.amount, slotMost)
