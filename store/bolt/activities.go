@@ -14,10 +14,12 @@ const replaceTTL = time.Minute
 
 // Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
-	if err := s.usable(ctx); err != nil {
+	// Fail early, before an expired lease is taken from its holder.
+	err := s.view(ctx, func(tx *transaction) error {
+		_, err := tx.atRevision(&activity)
 		return err
-	}
-	if err := s.checkRevision(&activity); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
@@ -31,15 +33,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	if err := s.leases.Pin(*begun.Lease); err != nil {
 		return err
 	}
-	return s.writer.write(func(tx *transaction) error { return tx.replace(activity, change) }, nil)
-}
-
-// checkRevision fails early, before an expired lease is taken from its holder.
-func (s *Store) checkRevision(activity *store.Activity) error {
-	return s.view(func(tx *transaction) error {
-		_, err := tx.atRevision(activity)
-		return err
-	})
+	return s.write(ctx, func(tx *transaction) error { return tx.replace(activity, change) })
 }
 
 // atRevision returns the recorded activity if it waits at the given one's revision.
@@ -74,11 +68,8 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 
 // Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Activity{}, err
-	}
 	var recorded *store.Activity
-	err := s.view(func(tx *transaction) (err error) {
+	err := s.view(ctx, func(tx *transaction) (err error) {
 		recorded, err = tx.waited(organizationID, fingerprint)
 		return err
 	})
@@ -99,10 +90,7 @@ func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err e
 
 // eachWaiting calls use with the activities that wait, without data.
 func (s *Store) eachWaiting(ctx context.Context, use func(*store.Activity)) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.view(func(tx *transaction) error { return tx.eachWaiting(nil, use) })
+	return s.view(ctx, func(tx *transaction) error { return tx.eachWaiting(nil, use) })
 }
 
 func (t *transaction) eachWaiting(prefix []byte, use func(*store.Activity)) error {

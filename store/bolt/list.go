@@ -30,10 +30,7 @@ func splitKey(key []byte) (organizationID, rest string, err error) {
 
 // List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		activities, err = tx.list(ctx, organizationID, &filter)
 		return err
 	})

@@ -73,10 +73,7 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 
 // AppendLeaves implements store.Log.
 func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
-	err = s.writer.write(func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		head, err := tx.logHead(organizationID)
 		if err != nil {
 			return err
@@ -94,16 +91,13 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 			}
 		}
 		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
-	}, nil)
+	})
 	return index, err
 }
 
 // LogHead implements store.Log.
 func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
-	if err := s.usable(ctx); err != nil {
-		return head, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		head, err = tx.logHead(organizationID)
 		return err
 	})
@@ -112,11 +106,8 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 
 // LogHeads implements store.Log.
 func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	heads := map[string]translog.Head{}
-	err := s.view(func(tx *transaction) (err error) {
+	err := s.view(ctx, func(tx *transaction) (err error) {
 		for _, organizationID := range organizationIDs {
 			if heads[organizationID], err = tx.logHead(organizationID); err != nil {
 				return err
@@ -164,24 +155,18 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accep
 
 // changeHead calls change with the head of a log, which it writes, and returns the head.
 func (s *Store) changeHead(ctx context.Context, organizationID string, change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
-	if err := s.usable(ctx); err != nil {
-		return head, err
-	}
-	err = s.writer.write(func(tx *transaction) (err error) {
+	err = s.write(ctx, func(tx *transaction) (err error) {
 		if head, err = tx.logHead(organizationID); err != nil {
 			return err
 		}
 		return change(tx, &head)
-	}, nil)
+	})
 	return head, err
 }
 
 // LogRows implements store.Log.
 func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (rows []translog.Row, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		for _, index := range indexes {
 			row, err := tx.logRow(organizationID, index)
 			if err != nil {
@@ -196,10 +181,7 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 
 // LogIndex implements store.Log.
 func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		value := tx.get(bucketIndexes, within(organizationID, []byte(id)))
 		if len(value) != 8 {
 			return store.ErrNotFound

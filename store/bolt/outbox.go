@@ -53,26 +53,20 @@ func pending(key, value []byte) (event store.Pending, err error) {
 
 // AddEvents implements store.Outbox.
 func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.writer.write(func(tx *transaction) error {
+	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
 			if err := tx.addEvent(organizationID, "", secondClass, &events[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, nil)
+	})
 }
 
 // Events implements store.Outbox.
 func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, waiting, err
-	}
 	skipped := store.LaneSet(skip)
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		events, waiting = nil, store.Backlog{}
 		of := map[string]int{}
 		for w := tx.walk(bucketOutbox, nil, nil, false); w.key != nil; w.next() {
@@ -94,17 +88,14 @@ func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events
 
 // RemoveEvents implements store.Outbox.
 func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.writer.write(func(tx *transaction) error {
+	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
 			if err := tx.remove(bucketOutbox, outboxKey(&events[i])); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, nil)
+	})
 }
 
 func outboxKey(event *store.Pending) []byte {
@@ -117,10 +108,7 @@ func outboxKey(event *store.Pending) []byte {
 
 // TrimEvents implements store.Outbox.
 func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, 0, err
-	}
-	err = s.writer.write(func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		first, second = 0, 0
 		excess, err := tx.excess(before)
 		for i := range excess {
@@ -134,7 +122,7 @@ func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second
 			}
 		}
 		return err
-	}, nil)
+	})
 	return first, second, err
 }
 

@@ -18,14 +18,11 @@ const sweepStep = 1000
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	swept.Leases = s.leases.Sweep(now)
 	for more := true; more; {
-		if err := s.usable(ctx); err != nil {
-			return swept, err
-		}
 		var step store.SweepStats
-		err := s.writer.write(func(tx *transaction) (err error) {
+		err := s.write(ctx, func(tx *transaction) (err error) {
 			step, more, err = tx.sweep(now)
 			return err
-		}, nil)
+		})
 		if err != nil {
 			return swept, err
 		}
