@@ -35,7 +35,7 @@ func fateOf(out *psbt.Output) (fate, string) {
 	script := out.Script
 	switch classify(script) {
 	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
-		switch program := programOf(script); {
+		switch program := firstPush(script); {
 		case len(bytes.Trim(program, "\x00")) == 0:
 			return burned, "a hash of zeros: no key or script is known that has it"
 		case slices.Contains(spelled, string(program)):

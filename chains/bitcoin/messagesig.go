@@ -34,7 +34,6 @@ func (c Chain) MessageSignature(raw []byte) (signature string, ok bool, err erro
 	if err != nil || tx.message == nil {
 		return "", false, err
 	}
-	defer tx.unsign()
 	if err := tx.satisfy(); err != nil {
 		return "", true, err
 	}

@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 )
@@ -94,6 +95,18 @@ func pushes(script []byte, yield func(op byte, data []byte) bool) bool {
 	return tokens.Err() == nil
 }
 
+// hasPush reports whether a script pushes one of some data.
+func hasPush(script []byte, wanted ...[]byte) bool {
+	has := false
+	if slices.ContainsFunc(wanted, func(data []byte) bool { return bytes.Contains(script, data) }) {
+		pushes(script, func(_ byte, pushed []byte) bool {
+			has = slices.ContainsFunc(wanted, func(data []byte) bool { return bytes.Equal(pushed, data) })
+			return has
+		})
+	}
+	return has
+}
+
 // hasCodeSeparator reports whether a script has OP_CODESEPARATOR: then the digest
 // depends on how the script is run.
 func hasCodeSeparator(script []byte) bool {
@@ -116,15 +129,6 @@ const maxScript = 10_000
 func p2wshScript(witness []byte) []byte {
 	hash := sha256.Sum256(witness)
 	return append([]byte{txscript.OP_0, 32}, hash[:]...)
-}
-
-// programOf returns the hash in a script of a known form.
-func programOf(script []byte) (program []byte) {
-	pushes(script, func(_ byte, data []byte) bool {
-		program = data
-		return len(data) > 0
-	})
-	return program
 }
 
 func p2pkhScript(hash [20]byte) []byte {

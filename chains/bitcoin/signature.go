@@ -78,19 +78,10 @@ func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 // names reports whether the script that is run has a key, or its hash.
 func (in *input) names(key []byte) bool {
 	hash := address.Hash160(key)
-	switch in.kind {
-	case p2wpkh, p2shP2wpkh:
+	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
 		return bytes.Equal(in.code[2:], hash)
 	}
-	if !bytes.Contains(in.code, key) && !bytes.Contains(in.code, hash) {
-		return false
-	}
-	named := false
-	pushes(in.code, func(_ byte, data []byte) bool {
-		named = bytes.Equal(data, key) || bytes.Equal(data, hash)
-		return named
-	})
-	return named
+	return hasPush(in.code, key, hash)
 }
 
 // fromDER decodes a signature in strict DER (BIP-66) to r ‖ s.
@@ -118,7 +109,7 @@ func appendDER(out []byte, compact []byte) []byte {
 func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {
-		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && leaf.has(key) {
+		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && hasPush(leaf.script, key) {
 			return t.checkTapSig(in, key, leafHash, record.Value)
 		}
 	}

@@ -133,7 +133,7 @@ func (m *signingKey) appendTaproot(list []signature, in *input) (_ []signature, 
 	reason = reasonNotTaproot
 	for i := range in.taproot.leaves {
 		leaf := &in.taproot.leaves[i]
-		if !leaf.has(m.key[1:]) {
+		if !hasPush(leaf.script, m.key[1:]) {
 			continue
 		}
 		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) || txscript.ScriptHasOpSuccess(leaf.script) {

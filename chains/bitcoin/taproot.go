@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -35,7 +36,7 @@ func (in *input) readTaproot() error {
 	}
 	if !bytes.Equal(output.X[:], tap.output) {
 		return in.refuse(psbt.InTapInternalKey,
-			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), output.X, tap.output)
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x", cmp.Or(hex.EncodeToString(tap.root), "none"), output.X, tap.output)
 	}
 	return nil
 }
@@ -108,26 +109,6 @@ func (l *leaf) root() []byte {
 		node = *chainhash.TaggedHash(chainhash.TagTapBranch, left, right)
 	}
 	return node[:]
-}
-
-func orNone(root []byte) string {
-	if root == nil {
-		return "none"
-	}
-	return hex.EncodeToString(root)
-}
-
-// has reports whether the leaf's script pushes an x-only key.
-func (l *leaf) has(key []byte) bool {
-	if !bytes.Contains(l.script, key) {
-		return false
-	}
-	found := false
-	pushes(l.script, func(_ byte, data []byte) bool {
-		found = bytes.Equal(data, key)
-		return found
-	})
-	return found
 }
 
 // keys returns the keys of a leaf in order, and how many of them must sign.

@@ -60,21 +60,12 @@ func (t *transaction) checkShape() error {
 	if size := len(t.raw); size > t.limits.MaxUnsignedSize {
 		return malformed("transaction", -1, "%d bytes unsigned, at most %d are signed", size, t.limits.MaxUnsignedSize)
 	}
-	for i := range t.packet.Inputs {
-		if in := &t.packet.Inputs[i]; in.PreviousTxID == [32]byte{} {
-			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends an output of transaction 0…0, which only a coinbase names")
-		}
-	}
-	return t.checkDuplicates()
-}
-
-func (t *transaction) checkDuplicates() error {
-	if len(t.packet.Inputs) == 1 {
-		return nil
-	}
 	seen := make(map[wire.OutPoint]int, len(t.packet.Inputs))
 	for i := range t.packet.Inputs {
 		in := &t.packet.Inputs[i]
+		if in.PreviousTxID == [32]byte{} {
+			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends an output of transaction 0…0, which only a coinbase names")
+		}
 		outpoint := wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}
 		if first, twice := seen[outpoint]; twice {
 			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends the same output as input %d", first)

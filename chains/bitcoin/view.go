@@ -1,7 +1,6 @@
 package bitcoin
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,13 +121,5 @@ func (s *signing) returning(index int, back uint64) string {
 // of the cosigners' keys.
 func (s *signing) sharesOutput(index int) bool {
 	code := outputCode(&s.tx.packet.Outputs[index])
-	if code == nil {
-		return false
-	}
-	shares := false
-	pushes(code, func(_ byte, data []byte) bool {
-		shares = slices.ContainsFunc(s.keys, func(m *signingKey) bool { return bytes.Equal(m.key[:], data) })
-		return shares
-	})
-	return shares
+	return slices.ContainsFunc(s.keys, func(m *signingKey) bool { return hasPush(code, m.key[:]) })
 }

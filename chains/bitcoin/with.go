@@ -170,8 +170,12 @@ func (s *signing) nothingToSign(keys []keystore.Key) error {
 	var reasons []string
 	last, first := "", 0
 	flush := func(end int) {
-		if last != "" {
-			reasons = append(reasons, inputRange(first, end)+": "+last)
+		switch {
+		case last == "":
+		case first == end:
+			reasons = append(reasons, fmt.Sprintf("input %d: %s", first, last))
+		default:
+			reasons = append(reasons, fmt.Sprintf("inputs %d to %d: %s", first, end, last))
 		}
 	}
 	for i := range s.tx.inputs {
@@ -205,11 +209,4 @@ func (s *signing) reason(input int) string {
 		}
 	}
 	return reason
-}
-
-func inputRange(first, last int) string {
-	if first == last {
-		return fmt.Sprintf("input %d", first)
-	}
-	return fmt.Sprintf("inputs %d to %d", first, last)
 }
