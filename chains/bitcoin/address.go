@@ -244,7 +244,8 @@ func (n Network) party(script []byte) chains.Party {
 
 // notations are the notations of scripts on each network.
 var notations = [...]*chains.Notation{
-	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet), Regtest: notationOf(Regtest),
+	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet),
+	Regtest: notationOf(Regtest),
 }
 
 func notationOf(network Network) *chains.Notation {

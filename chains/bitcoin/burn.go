@@ -82,7 +82,8 @@ func fateWithin(out *psbt.Output) (fate, string) {
 		return upForGrabs, "its script asks for no signature"
 	}
 	for leaf := range psbt.TapLeaves(out.Value(psbt.OutTapTree)) {
-		if classify(out.Script) == p2tr && (txscript.ScriptHasOpSuccess(leaf) || !asksForSignature(leaf) && !txscript.IsUnspendable(leaf)) {
+		if classify(out.Script) == p2tr && (txscript.ScriptHasOpSuccess(leaf) ||
+			!asksForSignature(leaf) && !txscript.IsUnspendable(leaf)) {
 			return upForGrabs, "one of its leaf scripts asks for no signature"
 		}
 	}
@@ -94,7 +95,8 @@ func fateWithin(out *psbt.Output) (fate, string) {
 func asksForSignature(script []byte) (asks bool) {
 	pushes(script, func(op byte, _ []byte) bool {
 		switch op {
-		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG, txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
+		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
+			txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
 			asks = true
 		}
 		return asks

@@ -34,7 +34,8 @@ func (c *candidates) locators(of, why string) ([]keystore.Locator, error) {
 		return nil, signerError(chains.ErrNotSigner, "nothing to sign: %s", cmp.Or(why, "no input is locked to "+of))
 	case len(locators) > maxCandidates:
 		return nil, signerError(chains.ErrSignWith,
-			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", of, len(locators), maxCandidates)
+			"the scripts of %s have %d keys, at most %d are looked up: name the key by its id", of, len(locators),
+			maxCandidates)
 	}
 	return locators, nil
 }

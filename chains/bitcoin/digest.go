@@ -117,7 +117,8 @@ func (t *unsignedTx) segwitHashes() *segwitHashes {
 		item := t.inputItem(i)
 		outpoints, sequences = append(outpoints, item[:36]...), append(sequences, item[37:]...)
 	}
-	outputs := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + len(t.inputs)*inputItemSize + psbt.CompactSizeLen(uint64(len(t.packet.Outputs)))
+	outputs := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + len(t.inputs)*inputItemSize +
+		psbt.CompactSizeLen(uint64(len(t.packet.Outputs)))
 	t.segwit = &segwitHashes{
 		outpoints: chainhash.DoubleHashH(outpoints),
 		sequences: chainhash.DoubleHashH(sequences),
@@ -136,7 +137,8 @@ func (t *unsignedTx) segwitHashes() *segwitHashes {
 // inherent in pre-segwit sighashes. The bytes in front of the input are hashed once for
 // all inputs, which halves the cost; txscript would also copy the transaction.
 func (t *unsignedTx) legacyDigest(in *input) (digest [32]byte) {
-	offset := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
+	// of the empty script's length
+	offset := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36
 	hash := t.hashUpTo(offset)
 	var length [9]byte
 	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))
@@ -176,7 +178,8 @@ func (t *unsignedTx) taprootDigest(in *input, sighash byte, leafHash []byte) (di
 	if leafHash == nil {
 		hash, err = txscript.CalcTaprootSignatureHash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent)
 	} else {
-		hash, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent,
+		hash, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index,
+			t.spent,
 			txscript.TapLeaf{}, txscript.WithBaseTapscriptVersion(noCodeSeparator, leafHash))
 	}
 	copy(digest[:], hash)

@@ -49,7 +49,8 @@ func (t *transaction) outputEffect(o outcome) chains.Effect {
 // feeEffect returns the fee: unknown if a signature leaves outputs or inputs open, or
 // if an amount is not proven.
 func (p *plan) feeEffect() chains.Effect {
-	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset, Amount: chains.ExactlyUint(p.tx.Fee())}
+	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset,
+		Amount: chains.ExactlyUint(p.tx.Fee())}
 	leavesOpen := func(in *input) bool { return in.sighash > sighashAll }
 	if p.unproven != nil || slices.ContainsFunc(p.signed, leavesOpen) {
 		fee.Amount = chains.UnknownQuantity()

@@ -48,7 +48,8 @@ func (t *transaction) satisfy() error {
 	}
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		engine, err := txscript.NewEngine(in.script, t.tx, i, txscript.StandardVerifyFlags, nil, t.hashes, int64(in.amount), t.spent)
+		engine, err := txscript.NewEngine(in.script, t.tx, i, txscript.StandardVerifyFlags, nil, t.hashes,
+			int64(in.amount), t.spent)
 		if err == nil {
 			err = engine.Execute()
 		}
@@ -127,5 +128,6 @@ func (in *input) satisfyScript() ([][]byte, error) {
 	case bareMultisig:
 		return in.satisfyMultisig()
 	}
-	return nil, fmt.Errorf("this finalizer does not know its script: finalize the PSBT with the wallet that made the script")
+	return nil, fmt.Errorf("this finalizer does not know its script: finalize the PSBT with the wallet that made " +
+		"the script")
 }

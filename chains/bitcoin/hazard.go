@@ -62,7 +62,8 @@ func (p *plan) highFee() *chains.Hazard {
 	case fee > t.limits.MaxFee:
 		detail = fmt.Sprintf("fee of %s, over %s", btc(fee), btc(t.limits.MaxFee))
 	case high == 0 && fee > low:
-		detail = fmt.Sprintf("fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size, t.limits.MaxFeeRate)
+		detail = fmt.Sprintf("fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size,
+			t.limits.MaxFeeRate)
 	case fee >= MinFeeShare && fee > t.totalIn/4 && p.unproven == nil:
 		detail = fmt.Sprintf("fee of %s, more than a quarter of the %s of all inputs", btc(fee), btc(t.totalIn))
 	default:
@@ -88,7 +89,8 @@ func (p *plan) outputHazards() []chains.Hazard {
 			name, detail = HazardBlindCall, "it instructs "+o.why+": which tokens it moves is not known"
 		case unaccounted:
 			name = HazardBlindCall
-			detail = fmt.Sprintf("this output and those behind it are more than the %d that are accounted for", chains.MaxEffects)
+			detail = fmt.Sprintf("this output and those behind it are more than the %d that are accounted for",
+				chains.MaxEffects)
 		default:
 			continue
 		}

@@ -22,7 +22,8 @@ type messageKey struct {
 }
 
 // errLegacyAddress refuses addresses that BIP-137 cannot name a key of.
-var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this address")
+var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this " +
+	"address")
 
 // MessageKey implements chains.MessageSigner, for messages of BIP-137.
 func (Chain) MessageKey(text string) (chains.MessageKey, error) {
@@ -111,7 +112,8 @@ func LegacySignature(preimage []byte, signature [65]byte, address string) (strin
 			return "", err
 		}
 		if header = headerOf(decoded.script, pub); header == 0 {
-			return "", signerError(chains.ErrSignWith, "%s is not an address of the key that signed, or %v", address, errLegacyAddress)
+			return "", signerError(chains.ErrSignWith, "%s is not an address of the key that signed, or %v", address,
+				errLegacyAddress)
 		}
 	}
 	return base64.StdEncoding.EncodeToString(append([]byte{header + signature[64]}, signature[:64]...)), nil

@@ -36,7 +36,8 @@ var purposes = []string{"44'", "49'", "84'", "86'"}
 // first three steps.
 func accountOf(path string) (account string, ok bool) {
 	steps := strings.Split(strings.ReplaceAll(path, "h", "'"), "/")
-	if len(steps) != 6 || steps[0] != "m" || !slices.Contains(purposes, steps[1]) || steps[2] != "0'" && steps[2] != "1'" {
+	if len(steps) != 6 || steps[0] != "m" || !slices.Contains(purposes, steps[1]) ||
+		steps[2] != "0'" && steps[2] != "1'" {
 		return "", false
 	}
 	hardened := func(step string) bool { return strings.HasSuffix(step, "'") }

@@ -125,8 +125,10 @@ func (t *transaction) unproven(signed []*input) *chains.Hazard {
 		}
 		if free := slices.IndexFunc(signed, func(other *input) bool { return !other.commitsTo(in) }); free >= 0 {
 			return &chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
-				"input %d (%s): its amount of %s is claimed by PSBT_IN_WITNESS_UTXO alone, and the signature of input %d (%s) is valid "+
-					"whatever it is, so that the fee may be higher than it looks: add the transaction that is spent as PSBT_IN_NON_WITNESS_UTXO",
+				"input %d (%s): its amount of %s is claimed by PSBT_IN_WITNESS_UTXO alone, and the signature of "+
+					"input %d (%s) is valid "+
+					"whatever it is, so that the fee may be higher than it looks: add the transaction that is spent "+
+					"as PSBT_IN_NON_WITNESS_UTXO",
 				in.index, in.kind, btc(in.amount), signed[free].index, signed[free].kind,
 			)}
 		}

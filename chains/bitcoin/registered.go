@@ -137,7 +137,8 @@ func (r *registered) add(b *belonging, wallet int) {
 	}
 	for i := range r.wallets {
 		if other := &r.wallets[i]; i != wallet && (b.of == other || other.Identity() == w.Identity()) {
-			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w), named(other))
+			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w),
+				named(other))
 		}
 	}
 }

@@ -40,14 +40,16 @@ func (p *plan) neverRelayed() *chains.Hazard {
 	v, size, dust := p.tx.packet.TxVersion, p.tx.VirtualSize(), p.dust()
 	switch {
 	case v < minRelayedVersion || v > maxRelayedVersion:
-		detail = fmt.Sprintf("transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion, maxRelayedVersion)
+		detail = fmt.Sprintf("transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion,
+			maxRelayedVersion)
 	case v == maxRelayedVersion && size > maxTopology:
 		detail = fmt.Sprintf("about %d virtual bytes: nodes relay at most %d of version 3", size, maxTopology)
 	case len(dust) == 0 || len(dust) == 1 && p.tx.Fee() == 0:
 		return nil
 	default:
 		out := &p.tx.packet.Outputs[dust[0]]
-		detail = fmt.Sprintf("output %d has %d sat: nodes relay none of this form below %d sat", dust[0], out.Amount, dustLimit(out.Script))
+		detail = fmt.Sprintf("output %d has %d sat: nodes relay none of this form below %d sat", dust[0], out.Amount,
+			dustLimit(out.Script))
 		if more := len(dust) - 1; more > 0 {
 			detail += fmt.Sprintf("; %d more outputs are dust", more)
 		}

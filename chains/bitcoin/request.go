@@ -99,7 +99,8 @@ func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Hol
 		}
 	}
 	var err error
-	r.locators, err = candidates.locators(named(&wallet), "no input with its script is of the registered "+named(&wallet))
+	r.locators, err = candidates.locators(named(&wallet),
+		"no input with its script is of the registered "+named(&wallet))
 	return r, err
 }
 

@@ -113,7 +113,8 @@ func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 			return t.checkTapSig(in, key, leafHash, record.Value)
 		}
 	}
-	return fmt.Errorf("a signature of key %x for leaf %x: no PSBT_IN_TAP_LEAF_SCRIPT is that leaf and has the key", key, leafHash)
+	return fmt.Errorf("a signature of key %x for leaf %x: no PSBT_IN_TAP_LEAF_SCRIPT is that leaf and has the key",
+		key, leafHash)
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.

@@ -35,7 +35,8 @@ type signingKey struct {
 // newSigningKey returns the matches of a key in a number of inputs.
 func newSigningKey(key keystore.Key, inputs int) *signingKey {
 	pub := key.PublicKey()
-	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(), key: pub.Compressed()}
+	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(),
+		key: pub.Compressed()}
 }
 
 // addresses returns the output scripts of the key's addresses. The first call costs a
@@ -136,7 +137,8 @@ func (m *signingKey) appendTaproot(list []signature, in *input) (_ []signature, 
 		if !hasPush(leaf.script, m.key[1:]) {
 			continue
 		}
-		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) || txscript.ScriptHasOpSuccess(leaf.script) {
+		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) ||
+			txscript.ScriptHasOpSuccess(leaf.script) {
 			reason = reasonLeafRefused
 			continue
 		}

@@ -18,7 +18,8 @@ func (in *input) readUTXO() (err error) {
 	if in.Previous == nil {
 		if claim == nil {
 			return in.refuseAt(in.End, psbt.InWitnessUTXO,
-				"missing, and PSBT_IN_NON_WITNESS_UTXO too: without the output that is spent neither amount nor script is known")
+				"missing, and PSBT_IN_NON_WITNESS_UTXO too: without the output that is spent neither amount nor "+
+					"script is known")
 		}
 		in.amount, in.script, err = psbt.ReadTxOut(claim)
 		return err

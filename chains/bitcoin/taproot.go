@@ -36,7 +36,8 @@ func (in *input) readTaproot() error {
 	}
 	if !bytes.Equal(output.X[:], tap.output) {
 		return in.refuse(psbt.InTapInternalKey,
-			"with the merkle root (%s) it gives output key %x, the output is locked to %x", cmp.Or(hex.EncodeToString(tap.root), "none"), output.X, tap.output)
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x",
+			cmp.Or(hex.EncodeToString(tap.root), "none"), output.X, tap.output)
 	}
 	return nil
 }
@@ -46,7 +47,8 @@ func (in *input) refuseTaprootFields() error {
 		record := &in.Records[i]
 		switch record.Type {
 		case psbt.InTapInternalKey, psbt.InTapMerkleRoot, psbt.InTapLeafScript, psbt.InTapKeySig, psbt.InTapScriptSig:
-			return malformed(in.field("taproot field"), record.Offset, "the output that is spent is not P2TR but %s", in.kind)
+			return malformed(in.field("taproot field"), record.Offset, "the output that is spent is not P2TR but %s",
+				in.kind)
 		}
 	}
 	return nil

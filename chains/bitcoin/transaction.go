@@ -64,7 +64,8 @@ func (t *transaction) checkShape() error {
 	for i := range t.packet.Inputs {
 		in := &t.packet.Inputs[i]
 		if in.PreviousTxID == [32]byte{} {
-			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends an output of transaction 0…0, which only a coinbase names")
+			return malformed(fmt.Sprintf("input %d", i), in.Offset,
+				"spends an output of transaction 0…0, which only a coinbase names")
 		}
 		outpoint := wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}
 		if first, twice := seen[outpoint]; twice {
@@ -109,7 +110,9 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 func (c Chain) parse(raw []byte) (*transaction, error) {
 	limits := c.limits.withDefaults()
 	if len(raw) > limits.MaxSize {
-		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read: spend fewer inputs at a time, or taproot inputs, which need no previous transactions; 'countersign sign' takes up to 32 MiB", len(raw), limits.MaxSize)
+		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read: spend fewer inputs at a time, or "+
+			"taproot inputs, which need no previous transactions; 'countersign sign' takes up to 32 MiB", len(raw),
+			limits.MaxSize)
 	}
 	packet, err := psbt.Read(raw)
 	if err != nil {

@@ -115,7 +115,8 @@ func (s *signing) Balance() chains.Quantity {
 func (s *signing) Registered() (use chains.RegisteredUse) {
 	known := s.ownership().registered
 	add := func(b belonging) {
-		if b.of != nil && !slices.ContainsFunc(use.Used, func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
+		if b.of != nil && !slices.ContainsFunc(use.Used,
+			func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
 			use.Used = append(use.Used, *b.of)
 		}
 	}
@@ -126,7 +127,8 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
 		use.Mixed = use.Mixed || b.of != nil || b.stray != ""
 		if b.stray != "" && len(use.Hazards) == 0 && s.tx.message == nil {
-			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript, Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
+			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript,
+				Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
 		}
 	}
 	use.Mixed = use.Mixed && !use.Only
@@ -140,5 +142,6 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 // the same transaction for the same wallet, whatever its PSBT carries besides.
 func (s *signing) ChargeID(w keystore.Registration) [32]byte {
 	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.raw)
-	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:], unsigned[:]))
+	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:],
+		unsigned[:]))
 }

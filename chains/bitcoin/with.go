@@ -94,7 +94,8 @@ func (s *signing) checkWhole() error {
 		locked := func(m *signingKey) bool { return m.isUncompressed(in.script) }
 		if s.asked.all() && slices.ContainsFunc(s.keys, locked) || !s.asked.all() && s.asked.refuses(in) == "" {
 			return signerError(chains.ErrNotSigner,
-				"input %d, of %s, is to be signed too and cannot be: %s; nothing was signed", i, btc(in.amount), s.reason(i))
+				"input %d, of %s, is to be signed too and cannot be: %s; nothing was signed", i, btc(in.amount),
+				s.reason(i))
 		}
 	}
 	return nil
@@ -165,7 +166,8 @@ const maxReasons = 20
 // it.
 func (s *signing) nothingToSign(keys []keystore.Key) error {
 	if len(s.keys) == 0 {
-		return fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, keys[0].ID(), keys[0].PublicKey().Curve())
+		return fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, keys[0].ID(),
+			keys[0].PublicKey().Curve())
 	}
 	var reasons []string
 	last, first := "", 0

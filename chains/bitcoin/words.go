@@ -14,8 +14,10 @@ import (
 // Words implements chains.Chain. In binary form an address is its output script; a field
 // has the script in hex, since the network of the address is only a guess.
 func (Chain) Words() chains.Words {
-	return chains.Words{Namespace: "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
-		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
+	return chains.Words{Namespace: "bip122", Decimals: decimals,
+		Units:       []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
+		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name,
+		Details: []chains.Detail{
 			{Name: "fee", Type: chains.TypeAmount},
 			{Name: "inputs", Type: chains.TypeList, Part: "input", Members: []chains.Detail{
 				{Name: "tx_id", Type: chains.TypeText, From: outpoint(0)},

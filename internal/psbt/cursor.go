@@ -31,7 +31,8 @@ func (c *cursor) fault(offset int, format string, args ...any) error {
 // take returns the next n bytes, a view.
 func (c *cursor) take(n uint64) ([]byte, error) {
 	if n > uint64(c.remaining()) {
-		return nil, c.fault(c.offset(), "%d bytes wanted, %d left: the bytes are cut off or a length is wrong", n, c.remaining())
+		return nil, c.fault(c.offset(), "%d bytes wanted, %d left: the bytes are cut off or a length is wrong", n,
+			c.remaining())
 	}
 	taken := c.data[c.at : c.at+int(n) : c.at+int(n)]
 	c.at += int(n)

@@ -119,14 +119,15 @@ var inputRules = [256]rule{
 	InTapBIP32Derivation:     {"PSBT_IN_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
 	InTapInternalKey:         {"PSBT_IN_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
 	InTapMerkleRoot:          {"PSBT_IN_TAP_MERKLE_ROOT", noData, sized(32), inBoth, false},
-	0x1a:                     {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false}, // BIP-373, as the next two
-	0x1b:                     {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
-	0x1c:                     {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
-	InSPECDHShare:            {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
-	InSPDLEQ:                 {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
-	InSPSpendDerivation:      {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
-	InSPTweak:                {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
-	Proprietary:              {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
+	// BIP-373, as the next two
+	0x1a:                {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	0x1b:                {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
+	0x1c:                {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
+	InSPECDHShare:       {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	InSPDLEQ:            {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
+	InSPSpendDerivation: {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
+	InSPTweak:           {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
+	Proprietary:         {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
 var outputRules = [256]rule{
@@ -138,11 +139,12 @@ var outputRules = [256]rule{
 	OutTapInternalKey:     {"PSBT_OUT_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
 	OutTapTree:            {"PSBT_OUT_TAP_TREE", noData, tapTree, inBoth, false},
 	OutTapBIP32Derivation: {"PSBT_OUT_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
-	0x08:                  {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false}, // BIP-373
-	OutSPInfo:             {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
-	OutSPLabel:            {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
-	0x35:                  {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false}, // BIP-353
-	Proprietary:           {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
+	// BIP-373
+	0x08:        {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	OutSPInfo:   {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
+	OutSPLabel:  {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
+	0x35:        {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false}, // BIP-353
+	Proprietary: {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
 // InputField returns the name of a known field of an input map.

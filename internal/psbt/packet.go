@@ -101,7 +101,8 @@ func (p *Packet) readGlobal(c *cursor) error {
 		p.Version = binary.LittleEndian.Uint32(record.Value)
 		if p.Version != Version0 && p.Version != Version2 {
 			return &chains.ParseError{
-				Kind: chains.ErrUnsupported, Chain: chainName, Field: "PSBT_GLOBAL_VERSION", Offset: record.ValueOffset(),
+				Kind: chains.ErrUnsupported, Chain: chainName, Field: "PSBT_GLOBAL_VERSION",
+				Offset:  record.ValueOffset(),
 				Problem: "PSBT of an unknown version: versions 0 (BIP-174) and 2 (BIP-370) are supported",
 			}
 		}
@@ -177,7 +178,8 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 	if rule.sp {
 		return &chains.ParseError{
 			Kind: chains.ErrUnsupported, Chain: chainName, Field: at.field(rule.name), Offset: record.Offset,
-			Problem: "silent payments (BIP-375, BIP-376) are not verified, and so not signed: pay to an address instead",
+			Problem: "silent payments (BIP-375, BIP-376) are not verified, and so not signed: pay to an address " +
+				"instead",
 		}
 	}
 	if problem := rule.key(record.Data()); problem != "" {

@@ -177,7 +177,8 @@ func tapTree(b []byte) string {
 			return err.Error()
 		}
 		if head[0] > 128 || head[1]&1 != 0 {
-			return fmt.Sprintf("leaf at depth %d of version %02x: a depth is at most 128, a version even", head[0], head[1])
+			return fmt.Sprintf("leaf at depth %d of version %02x: a depth is at most 128, a version even", head[0],
+				head[1])
 		}
 		if _, err := c.sized(); err != nil {
 			return err.Error()

@@ -115,7 +115,8 @@ func checkName(name string) error {
 	}
 	for _, r := range name {
 		if r < ' ' || r > '~' || strings.ContainsRune("/\\\"'`", r) {
-			return fmt.Errorf("the name has the character %q: letters, digits, spaces and most marks of ASCII can be in it", r)
+			return fmt.Errorf("the name has the character %q: letters, digits, spaces and most marks of ASCII can "+
+				"be in it", r)
 		}
 	}
 	if strings.TrimSpace(name) != name || name[0] == '.' {
@@ -184,7 +185,8 @@ func parseItem(text string, form form) (_ *item, err error) {
 	if parsed.fingerprint, parsed.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
-	parsed.text = "[" + hex.EncodeToString(parsed.fingerprint[:]) + strings.TrimPrefix(parsed.path.String(), "m") + "]" + rest
+	parsed.text = "[" + hex.EncodeToString(parsed.fingerprint[:]) + strings.TrimPrefix(parsed.path.String(), "m") +
+		"]" + rest
 	return parsed, nil
 }
 
@@ -221,7 +223,8 @@ func CheckNew(policy, other *Policy) error {
 		return slices.ContainsFunc(other.first[:], func(of []byte) bool { return bytes.Equal(of, script) })
 	})
 	if shares && policy.name != other.name {
-		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another order: use that one, or remove it first", ErrPolicy, other.name)
+		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another "+
+			"order: use that one, or remove it first", ErrPolicy, other.name)
 	}
 	return nil
 }
@@ -252,10 +255,12 @@ func (p *Policy) Keys() []Key {
 	for i := range p.items {
 		item := &p.items[i]
 		keys[i] = Key{
-			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint, Path: slices.Clone(item.path),
+			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint,
+			Path: slices.Clone(item.path),
 			XPub: item.node.String(), Public: item.public, Chain: [32]byte(item.node.ChainCode()),
 		}
-		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
+		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i &&
+			!bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
 	}
 	return keys
 }
@@ -280,7 +285,8 @@ func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index u
 	for _, k := range p.keys() {
 		item := &p.items[k.item]
 		depth := len(item.path)
-		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) || path[depth+1] > MaxIndex {
+		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) ||
+			path[depth+1] > MaxIndex {
 			continue
 		}
 		for branch, step := range k.branch {

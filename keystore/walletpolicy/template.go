@@ -115,7 +115,8 @@ func (p *parser) template() (*template, error) {
 	return nil, p.refuse()
 }
 
-var errOneKey = fmt.Errorf("a wallet of one key is not registered: its addresses follow from the key, see 'countersign keys show --xpub'")
+var errOneKey = fmt.Errorf("a wallet of one key is not registered: its addresses follow from the key, see " +
+	"'countersign keys show --xpub'")
 
 // wrapped reads the multisig script within wsh or sh.
 func (p *parser) wrapped(form form, closing int) (*template, error) {
@@ -201,7 +202,8 @@ func (p *parser) key() (k key, err error) {
 		return k, p.refuse()
 	}
 	if !p.take("@") {
-		return k, p.errorf("expected a key placeholder such as @0/**, or in a descriptor an extended public key, xpub… or tpub…")
+		return k, p.errorf("expected a key placeholder such as @0/**, or in a descriptor an extended public key, " +
+			"xpub… or tpub…")
 	}
 	item, err := p.number(MaxKeys - 1)
 	if err != nil {
@@ -270,7 +272,8 @@ func (p *parser) refuse() error {
 	case name == "musig":
 		return p.errorf("musig is not taken: MuSig2 signatures are not made here")
 	}
-	return p.errorf("%s is not taken here: of scripts, only multi and sortedmulti in wsh and sh, and multi_a and sortedmulti_a in tr are; miniscript is not", name)
+	return p.errorf("%s is not taken here: of scripts, only multi and sortedmulti in wsh and sh, and multi_a and "+
+		"sortedmulti_a in tr are; miniscript is not", name)
 }
 
 // String returns the template in its only form.

@@ -22,7 +22,8 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	if err != nil {
 		return err
 	}
-	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
+	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID,
+		Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
 	switch {
 	case err != nil:
 		return err
@@ -60,14 +61,16 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 			return err
 		}
 	}
-	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User,
+		before.Type
 	activity.At = before.At
 	activity.Revision++
 	return t.write(&activity, before)
 }
 
 // Find implements store.Waiter.
-func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+func (s *Store) Find(ctx context.Context, organizationID string,
+	fingerprint store.Fingerprint) (store.Activity, error) {
 	var recorded *store.Activity
 	err := s.view(ctx, func(tx *transaction) (err error) {
 		recorded, err = tx.waited(organizationID, fingerprint)
@@ -113,7 +116,8 @@ func (t *transaction) admitWaiting(activity *store.Activity) error {
 		return nil
 	}
 	var others store.Crowd
-	err := t.eachWaiting(within(activity.OrganizationID, nil), func(other *store.Activity) { others.Count(activity, other) })
+	err := t.eachWaiting(within(activity.OrganizationID, nil),
+		func(other *store.Activity) { others.Count(activity, other) })
 	if err != nil {
 		return err
 	}

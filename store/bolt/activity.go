@@ -22,7 +22,8 @@ const fixedSize = 1 + 8 + 32 + 8 + 8 + 1
 //	version 3 ‖ at 8 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	submittedBy ‖ user ‖ type ‖ status, each with its length before it as a uvarint ‖ data
 func encodeActivity(activity *store.Activity) []byte {
-	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+len(activity.SubmittedBy)+len(activity.User)+len(activity.Type)+len(activity.Status)+len(activity.Data))
+	texts := len(activity.SubmittedBy) + len(activity.User) + len(activity.Type) + len(activity.Status)
+	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+texts+len(activity.Data))
 	out = append(out, activityVersion)
 	out = binary.BigEndian.AppendUint64(out, uint64(activity.At))
 	out = append(out, activity.Fingerprint[:]...)
@@ -120,7 +121,8 @@ func (t *transaction) write(activity, before *store.Activity) error {
 // activity that waited keeps its place under its request, wherever that is.
 func (t *transaction) index(activity, before *store.Activity, key []byte) error {
 	if before == nil {
-		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint), []byte(activity.ID)); err != nil {
+		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint),
+			[]byte(activity.ID)); err != nil {
 			return err
 		}
 	}
@@ -144,7 +146,8 @@ func (t *transaction) indexWaiting(activity, before *store.Activity, key []byte)
 	waited := before != nil && before.Waiting
 	switch {
 	case activity.Waiting && !waited:
-		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
+		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]),
+			[]byte(activity.ID)); err != nil {
 			return err
 		}
 		return t.put(bucketWaiting, key, nil)

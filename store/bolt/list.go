@@ -29,7 +29,8 @@ func splitKey(key []byte) (organizationID, rest string, err error) {
 }
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
+func (s *Store) List(ctx context.Context, organizationID string,
+	filter store.Filter) (activities []store.Activity, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		activities, err = tx.list(ctx, organizationID, &filter)
 		return err
@@ -44,7 +45,8 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 const looks = 64
 
 // list returns the activities of an organization that pass a filter.
-func (t *transaction) list(ctx context.Context, organizationID string, filter *store.Filter) (activities []store.Activity, err error) {
+func (t *transaction) list(ctx context.Context, organizationID string,
+	filter *store.Filter) (activities []store.Activity, err error) {
 	size := 0
 	next := t.candidates(organizationID, filter)
 	for n := 1; !filter.Full(len(activities), size); n++ {

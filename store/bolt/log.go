@@ -72,7 +72,8 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 }
 
 // AppendLeaves implements store.Log.
-func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
+func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
 	err = s.write(ctx, func(tx *transaction) error {
 		head, err := tx.logHead(organizationID)
 		if err != nil {
@@ -129,7 +130,8 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 }
 
 // MarkConflict implements store.Log.
-func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+func (s *Store) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
 		if !store.Mark(head, conflict) {
 			return nil
@@ -139,7 +141,8 @@ func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflic
 }
 
 // AcceptConflict implements store.Log.
-func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+func (s *Store) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
 		index := head.Size
 		row, err := accepted.Apply(head, accepted.Now)
@@ -154,7 +157,8 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accep
 }
 
 // changeHead calls change with the head of a log, which it writes, and returns the head.
-func (s *Store) changeHead(ctx context.Context, organizationID string, change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
+func (s *Store) changeHead(ctx context.Context, organizationID string,
+	change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
 	err = s.write(ctx, func(tx *transaction) (err error) {
 		if head, err = tx.logHead(organizationID); err != nil {
 			return err

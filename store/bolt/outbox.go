@@ -64,7 +64,8 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+func (s *Store) Events(ctx context.Context, most int,
+	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	skipped := store.LaneSet(skip)
 	err = s.view(ctx, func(tx *transaction) error {
 		events, waiting = nil, store.Backlog{}

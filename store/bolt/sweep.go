@@ -52,7 +52,8 @@ func (t *transaction) sweep(now time.Time) (swept store.SweepStats, more bool, e
 func (t *transaction) due(now time.Time) (keys [][]byte) {
 	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
 	cursor := t.tx.Bucket(bucketExpiry).Cursor()
-	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 && len(keys) < sweepStep; key, _ = cursor.Next() {
+	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 &&
+		len(keys) < sweepStep; key, _ = cursor.Next() {
 		keys = append(keys, slices.Clone(key))
 	}
 	return keys

@@ -85,7 +85,8 @@ func requestKey(organizationID string, at int64, fingerprint store.Fingerprint) 
 }
 
 // recorded returns the recorded activity of a request, or nil.
-func (t *transaction) recorded(organizationID string, at int64, fingerprint store.Fingerprint) (*store.Activity, error) {
+func (t *transaction) recorded(organizationID string, at int64,
+	fingerprint store.Fingerprint) (*store.Activity, error) {
 	id := t.get(bucketRequests, requestKey(organizationID, at, fingerprint))
 	return t.named(organizationID, fingerprint, id)
 }
@@ -107,7 +108,8 @@ func (t *transaction) named(organizationID string, fingerprint store.Fingerprint
 	}
 	activity, err := t.activity(organizationID, string(id))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the record of fingerprint %x cannot be read: %w", store.ErrUnavailable, fingerprint, err)
+		return nil, fmt.Errorf("%w: the record of fingerprint %x cannot be read: %w", store.ErrUnavailable,
+			fingerprint, err)
 	}
 	return &activity, nil
 }

@@ -61,7 +61,8 @@ func (l *logs) admit(organizationID string, sent time.Time) error {
 }
 
 // AppendLeaves implements store.Log.
-func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
+func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
 	if err := l.lock(ctx); err != nil {
 		return 0, err
 	}
@@ -116,7 +117,8 @@ func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[str
 }
 
 // MarkConflict implements store.Log.
-func (l *logs) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+func (l *logs) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
 	if err := l.lock(ctx); err != nil {
 		return translog.Head{}, err
 	}
@@ -127,7 +129,8 @@ func (l *logs) MarkConflict(ctx context.Context, organizationID string, conflict
 }
 
 // AcceptConflict implements store.Log.
-func (l *logs) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
 	if err := l.lock(ctx); err != nil {
 		return translog.Head{}, err
 	}

@@ -173,7 +173,8 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 	if before != nil {
 		activity.Revision = before.Revision + 1
 	}
-	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before || before != nil && before.ID != activity.ID {
+	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before ||
+		before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
 	if err := s.admitWaiting(&activity); err != nil {
@@ -192,7 +193,8 @@ func fitted(data []byte) []byte {
 }
 
 func costOf(activity *store.Activity) int {
-	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID) +
+	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) +
+		len(activity.OrganizationID) +
 		len(activity.User) + len(activity.Type) + len(activity.Status)
 }
 

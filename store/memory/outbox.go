@@ -30,7 +30,8 @@ func eventCost(event *store.Event) int {
 func (o *outbox) addEvent(organizationID, activityID string, event store.Event) {
 	o.place++
 	event.At = event.At.Truncate(time.Millisecond).UTC()
-	pending := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID, Second: activityID == "", Place: o.place}
+	pending := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID,
+		Second: activityID == "", Place: o.place}
 	all := o.events[organizationID]
 	index := len(all)
 	if !pending.Second {
@@ -66,7 +67,8 @@ func (o *outbox) AddEvents(ctx context.Context, organizationID string, events []
 }
 
 // Events implements store.Outbox.
-func (o *outbox) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+func (o *outbox) Events(ctx context.Context, most int,
+	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	if err := o.lock(ctx); err != nil {
 		return nil, waiting, err
 	}

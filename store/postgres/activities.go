@@ -14,8 +14,8 @@ import (
 )
 
 // activityColumns are the columns that readRow reads.
-const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data, keep_until, at,
-	token, nonce, lease_until > clock_timestamp()`
+const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data,
+	keep_until, at, token, nonce, lease_until > clock_timestamp()`
 
 // rowLease is the lease in a row.
 type rowLease struct {
@@ -39,9 +39,11 @@ func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 		return nil, lease, err
 	}
 	if submittedBy == nil || user == nil || kind == nil || status == nil || keepUntil == nil {
-		return nil, lease, fmt.Errorf("activity %s is damaged, or was written by an older version: it is recorded, but lacks one of submitted_by, user_id, type, status and keep_until", *id)
+		return nil, lease, fmt.Errorf("activity %s is damaged, or was written by an older version: it is recorded, "+
+			"but lacks one of submitted_by, user_id, type, status and keep_until", *id)
 	}
-	activity.ID, activity.SubmittedBy, activity.User, activity.Type, activity.Status = *id, *submittedBy, *user, *kind, *status
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type, activity.Status = *id, *submittedBy, *user,
+		*kind, *status
 	activity.Revision, activity.KeepUntil = uint64(revision), *keepUntil
 	return &activity, lease, nil
 }
@@ -53,7 +55,8 @@ type activities struct{ *database }
 func (r activities) one(ctx context.Context, condition string, arguments ...any) (store.Activity, error) {
 	var recorded *store.Activity
 	err := r.run(ctx, func(ctx context.Context, q querier) (err error) {
-		recorded, _, err = readRow(q.QueryRow(ctx, `SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition, arguments...))
+		recorded, _, err = readRow(q.QueryRow(ctx,
+			`SELECT `+activityColumns+` FROM countersign_activities WHERE `+condition, arguments...))
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && recorded == nil {
@@ -74,7 +77,8 @@ func (r activities) Get(ctx context.Context, organizationID, id string) (store.A
 }
 
 // Find implements store.Waiter.
-func (r activities) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+func (r activities) Find(ctx context.Context, organizationID string,
+	fingerprint store.Fingerprint) (store.Activity, error) {
 	if !isText(organizationID) {
 		return store.Activity{}, store.ErrNotFound
 	}
@@ -88,12 +92,14 @@ func (r activities) Find(ctx context.Context, organizationID string, fingerprint
 // Waiting implements store.Waiter.
 func (r activities) Waiting(ctx context.Context) ([]store.Activity, error) {
 	return r.all(ctx, `
-		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea, keep_until, at, token, nonce, false
+		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea,
+			keep_until, at, token, nonce, false
 		FROM countersign_activities WHERE waiting ORDER BY organization_id, id`)
 }
 
 // all reads the activities that a statement returns.
-func (r activities) all(ctx context.Context, statement string, arguments ...any) (activities []store.Activity, err error) {
+func (r activities) all(ctx context.Context, statement string,
+	arguments ...any) (activities []store.Activity, err error) {
 	err = r.run(ctx, func(ctx context.Context, q querier) error {
 		activities = nil
 		rows, err := q.Query(ctx, statement, arguments...)

@@ -39,7 +39,8 @@ func newNonce() uint64 {
 
 // put passes a call to a writer and returns its answer. If the context ends first, the
 // answer goes to abandoned, unless that is nil.
-func put[T, A any](ctx context.Context, c *calls, w *batch.Writer[T], item T, answer <-chan A, abandoned func(A)) (answered A, err error) {
+func put[T, A any](ctx context.Context, c *calls, w *batch.Writer[T], item T, answer <-chan A,
+	abandoned func(A)) (answered A, err error) {
 	c.inFlight.Add(1)
 	defer c.inFlight.Add(-1)
 	if err := w.Put(ctx, item); err != nil {

@@ -21,7 +21,8 @@ type leases struct {
 }
 
 // Begin implements store.Store.
-func (l *leases) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
+func (l *leases) Begin(ctx context.Context, claim store.Claim,
+	change store.Change) (begun store.BeginResult, err error) {
 	begun, err = l.beginGuarded(ctx, claim, change)
 	if errors.Is(err, store.ErrStale) {
 		err = l.marks.explain(claim.OrganizationID, claim.Sent, err)
@@ -29,7 +30,8 @@ func (l *leases) Begin(ctx context.Context, claim store.Claim, change store.Chan
 	return begun, err
 }
 
-func (l *leases) begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
+func (l *leases) begin(ctx context.Context, claim store.Claim,
+	change store.Change) (begun store.BeginResult, err error) {
 	if change == nil {
 		return l.beginAlone(ctx, claim)
 	}
@@ -86,7 +88,8 @@ func (l *leases) take(ctx context.Context, q querier, claim store.Claim) (begun 
 // takeLease takes the lease. It returns pgx.ErrNoRows if the lease is held, or if the
 // request is recorded and the claim is not for carrying that activity out.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
-	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Nonce: newNonce()}
+	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At,
+		Nonce: newNonce()}
 	statement := `
 		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until, at)
 		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4, $5)
@@ -99,7 +102,8 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 		statement = `
 		UPDATE countersign_activities
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
-		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5 AND lease_until <= clock_timestamp()
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5
+			AND lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
 		arguments[4] = int64(claim.Revision)
 	}
@@ -111,7 +115,8 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 
 // look returns the record, or how to wait for the lease and whether it is still live. It
 // returns pgx.ErrNoRows if there is neither, or if the lease has just ended.
-func (l *leases) look(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, live bool, err error) {
+func (l *leases) look(ctx context.Context, q querier,
+	claim store.Claim) (begun store.BeginResult, live bool, err error) {
 	recorded, lease, err := readRow(q.QueryRow(ctx, `
 		SELECT `+activityColumns+` FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2`, claim.OrganizationID, claim.Fingerprint[:]))
@@ -125,8 +130,10 @@ func (l *leases) look(ctx context.Context, q querier, claim store.Claim) (begun 
 	case recorded != nil && !lease.live:
 		return begun, false, pgx.ErrNoRows
 	}
-	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token, Nonce: lease.nonce}
-	return store.BeginResult{Wait: func(ctx context.Context) error { return l.watches.wait(ctx, held) }}, lease.live, nil
+	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token,
+		Nonce: lease.nonce}
+	return store.BeginResult{Wait: func(ctx context.Context) error { return l.watches.wait(ctx, held) }}, lease.live,
+		nil
 }
 
 // giveBack ends a lease without a result. The row of a waiting activity stays. It returns
@@ -135,7 +142,8 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 	tag, err := q.Exec(ctx, `
 		WITH waits AS (
 			UPDATE countersign_activities SET lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE AND lease_until > '-infinity' RETURNING 1),
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE
+				AND lease_until > '-infinity' RETURNING 1),
 		gone AS (
 			DELETE FROM countersign_activities
 			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND revision = 0 RETURNING 1)
@@ -194,7 +202,8 @@ func (l *leases) Renew(ctx context.Context, lease store.Lease, ttl time.Duration
 	err := l.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND (revision = 0 OR waiting AND lease_until > '-infinity')
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
+				AND (revision = 0 OR waiting AND lease_until > '-infinity')
 			RETURNING lease_until`,
 			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
 	})

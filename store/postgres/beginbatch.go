@@ -105,7 +105,8 @@ var takeNew = over(`
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING nonce, token, lease_until`,
-	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
+	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"},
+	[2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
 
 // takeLeases takes the leases that no row is in the way of. It does not wait for locked
 // rows. It does wait for rows that another transaction is inserting, in their order, so

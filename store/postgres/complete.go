@@ -37,7 +37,8 @@ type completion struct {
 }
 
 // Complete implements store.Store.
-func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity store.Activity,
+	change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	if activity.Event != nil {
 		if err := activity.Event.Check(); err != nil {
@@ -191,7 +192,8 @@ func ifRecorded(call *completion) bool { return call.recorded }
 func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
 	for _, call := range all {
 		if call.hasLog() && pass(call) {
-			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID, leaf: call.activity.Leaf, sent: call.activity.Sent})
+			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID,
+				leaf: call.activity.Leaf, sent: call.activity.Sent})
 		}
 	}
 	return entries
@@ -207,12 +209,15 @@ var recordTold = over(`
 	told AS (
 		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
 		SELECT organization_id, 1, event_id, id, event_at, event_data FROM recorded WHERE event_data IS NOT NULL)
-	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"}, [2]string{"event_data", "bytea"})...)
+	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"},
+	[2]string{"event_data", "bytea"})...)
 
 const recording = `
 	UPDATE countersign_activities AS held
-	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
-		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
+	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until,
+		completed_at = clock_timestamp(),
+		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting,
+			revision = held.revision + 1, lease_until = '-infinity'
 	FROM %s
 	WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
 		AND held.token = done.token AND held.nonce = done.nonce
@@ -240,10 +245,13 @@ func record(all []*completion) *statement {
 		call.recorded = false
 		organizations[i], fingerprints[i] = call.lease.OrganizationID, call.lease.Fingerprint[:]
 		tokens[i], nonces[i] = int64(call.lease.Token), int64(call.lease.Nonce)
-		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data, call.activity.KeepUntil
-		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status, call.activity.Waiting
+		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data,
+			call.activity.KeepUntil
+		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status,
+			call.activity.Waiting
 	}
-	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting}
+	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds,
+		statuses, waiting}
 	form := recordHeld
 	if slices.ContainsFunc(all, func(call *completion) bool { return call.activity.Event != nil }) {
 		form, columns = recordTold, append(columns, eventsOf(all)...)
@@ -276,8 +284,10 @@ func (r *recorder) Replace(ctx context.Context, activity store.Activity, _ time.
 	replace := func(ctx context.Context, q querier) error {
 		tag, err := q.Exec(ctx, `
 			UPDATE countersign_activities
-			SET status = $4, waiting = $5, revision = revision + 1, data = $6, keep_until = $7, lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3 AND lease_until <= clock_timestamp()`,
+			SET status = $4, waiting = $5, revision = revision + 1, data = $6, keep_until = $7,
+				lease_until = '-infinity'
+			WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3
+				AND lease_until <= clock_timestamp()`,
 			activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision),
 			activity.Status, activity.Waiting, activity.Data, activity.KeepUntil)
 		switch {
@@ -325,7 +335,8 @@ func admitWaiting(ctx context.Context, q querier, activity *store.Activity) erro
 	if !activity.Bounds() {
 		return nil
 	}
-	if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, activity.OrganizationID, waitingLock); err != nil {
+	if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, activity.OrganizationID,
+		waitingLock); err != nil {
 		return err
 	}
 	var others store.Crowd

@@ -46,14 +46,16 @@ func (db *database) OnReconnect(check func(ctx context.Context) error) { db.guar
 // they differ.
 func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) {
 	var current server
-	err = q.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
+	const question = `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`
+	err = q.QueryRow(ctx, question, pgx.QueryExecModeExec).
 		Scan(&current.started, &current.database)
 	if err != nil {
 		return false, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	moved = g.server.database != 0 && (!g.server.started.Equal(current.started) || g.server.database != current.database)
+	moved = g.server.database != 0 && (!g.server.started.Equal(current.started) ||
+		g.server.database != current.database)
 	if moved {
 		g.lost.Add(1)
 	}
@@ -64,7 +66,8 @@ func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) 
 // noteLost counts an error after which the next connection may lead to another server.
 func (g *guard) noteLost(err error) {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08") || refused.Code == readOnlyTransaction {
+		if strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08") ||
+			refused.Code == readOnlyTransaction {
 			g.lost.Add(1)
 		}
 		return

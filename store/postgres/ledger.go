@@ -29,11 +29,12 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	for i := range keys {
 		raw[i] = keys[i].Bytes()
 	}
+	// ForEachRow has the error.
 	rows, _ := l.q.Query(l.ctx, `
 		INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
 		SELECT DISTINCT $1, key, NULL::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
 		ON CONFLICT (organization_id, key) DO UPDATE SET value = held.value
-		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw) // ForEachRow has the error
+		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw)
 	locked := map[string]store.Entry{}
 	var key, value []byte
 	var until *time.Time

@@ -127,7 +127,8 @@ const appendStep = 10_000
 
 // AppendLeaves implements store.Log. Its one transaction may take longer than
 // OperationTimeout.
-func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
+func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
 	if !isText(organizationID) {
 		return 0, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
@@ -165,7 +166,8 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	var encoded []byte
 	err = l.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`, organizationID).Scan(&encoded)
+		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`,
+			organizationID).Scan(&encoded)
 	})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return head, err
@@ -201,16 +203,19 @@ func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[str
 }
 
 // MarkConflict implements store.Log.
-func (l *logs) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
-	return l.changeHead(ctx, organizationID, func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
+func (l *logs) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
+	mark := func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
 		store.Mark(head, conflict)
 		return nil, nil
-	})
+	}
+	return l.changeHead(ctx, organizationID, mark)
 }
 
 // AcceptConflict implements store.Log. It goes by the later of both clocks.
-func (l *logs) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
-	return l.changeHead(ctx, organizationID, func(ctx context.Context, q querier, head *translog.Head) ([]*logEntry, error) {
+func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
+	accept := func(ctx context.Context, q querier, head *translog.Head) ([]*logEntry, error) {
 		var now time.Time
 		if err := q.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 			return nil, err
@@ -221,12 +226,14 @@ func (l *logs) AcceptConflict(ctx context.Context, organizationID string, accept
 		}
 		head.Conflict, head.Accepted = nil, after.Accepted
 		return []*logEntry{{organization: organizationID, id: accepted.Leaf.ID, leaf: accepted.Leaf.Leaf}}, nil
-	})
+	}
+	return l.changeHead(ctx, organizationID, accept)
 }
 
 // changeHead changes the head of a log under its lock, appends the leaves that change
 // returns, and returns the head.
-func (l *logs) changeHead(ctx context.Context, organizationID string, change func(context.Context, querier, *translog.Head) ([]*logEntry, error)) (head translog.Head, err error) {
+func (l *logs) changeHead(ctx context.Context, organizationID string,
+	change func(context.Context, querier, *translog.Head) ([]*logEntry, error)) (head translog.Head, err error) {
 	if !isText(organizationID) {
 		return head, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
@@ -256,7 +263,8 @@ func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int
 		// OFFSET 0 makes the planner find each leaf by its key instead of joining the log.
 		rows, _ := q.Query(ctx, `
 			SELECT asked.index, leaf, hashes FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, n),
-				LATERAL (SELECT leaf, hashes FROM countersign_log_leaves WHERE organization_id = $1 AND index = asked.index OFFSET 0) AS row
+				LATERAL (SELECT leaf, hashes FROM countersign_log_leaves WHERE organization_id = $1
+					AND index = asked.index OFFSET 0) AS row
 			ORDER BY n`, organizationID, indexes) // ForEachRow has the error
 		var index int64
 		var leaf, hashes []byte
@@ -285,7 +293,8 @@ func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (index i
 	err = l.run(ctx, func(ctx context.Context, q querier) error {
 		// The expressions keep the planner from scanning the log in the order of its index.
 		return q.QueryRow(ctx, `
-			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2 ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
+			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2
+				ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, store.ErrNotFound

@@ -31,7 +31,8 @@ func addEvent(ctx context.Context, q querier, activity *store.Activity) error {
 	}
 	_, err := q.Exec(ctx, `
 		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
-		SELECT organization_id, $3, $4, id, $5, $6 FROM countersign_activities WHERE organization_id = $1 AND fingerprint = $2`,
+		SELECT organization_id, $3, $4, id, $5, $6 FROM countersign_activities WHERE organization_id = $1
+			AND fingerprint = $2`,
 		activity.OrganizationID, activity.Fingerprint[:], firstClass, event.ID, event.At.UnixMilli(), dataOf(event))
 	return err
 }
@@ -48,14 +49,16 @@ func (o outbox) AddEvents(ctx context.Context, organizationID string, events []s
 	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
 			INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
-			SELECT $1, $2, id, '', at, data FROM unnest($3::text[], $4::bigint[], $5::bytea[]) WITH ORDINALITY AS event (id, at, data, n) ORDER BY n`,
+			SELECT $1, $2, id, '', at, data FROM unnest($3::text[], $4::bigint[],
+				$5::bytea[]) WITH ORDINALITY AS event (id, at, data, n) ORDER BY n`,
 			organizationID, secondClass, ids, times, data)
 		return err
 	})
 }
 
 // Events implements store.Outbox.
-func (o outbox) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+func (o outbox) Events(ctx context.Context, most int,
+	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	organizations, names := make([]string, len(skip)), make([]string, len(skip))
 	for i := range skip {
 		organizations[i], names[i] = skip[i].OrganizationID, skip[i].Name
@@ -68,16 +71,20 @@ func (o outbox) Events(ctx context.Context, most int, skip []store.Lane) (events
 			return err
 		}
 		waiting.Oldest = time.UnixMilli(*oldest).UTC()
+		// ForEachRow has the error.
 		rows, _ := q.Query(ctx, `
 			SELECT organization_id, class, place, id, activity, at, data
-			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank FROM countersign_outbox AS held
+			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank
+				FROM countersign_outbox AS held
 				WHERE NOT EXISTS (SELECT FROM unnest($2::text[], $3::text[]) AS skipped (organization_id, name)
-					WHERE skipped.organization_id = held.organization_id AND skipped.name = CASE held.activity WHEN '' THEN held.id ELSE held.activity END)) AS ranked
-			WHERE rank <= $1 ORDER BY organization_id, class, place`, most, organizations, names) // ForEachRow has the error
+					WHERE skipped.organization_id = held.organization_id
+						AND skipped.name = CASE held.activity WHEN '' THEN held.id ELSE held.activity END)) AS ranked
+			WHERE rank <= $1 ORDER BY organization_id, class, place`, most, organizations, names)
 		var event store.Pending
 		var class, at, place int64
 		var data []byte
-		_, err = pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at, &data}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at,
+			&data}, func() error {
 			event.Second, event.Place, event.At = class == secondClass, uint64(place), time.UnixMilli(at).UTC()
 			event.Data = append([]byte{}, data...)
 			events = append(events, event)
@@ -90,7 +97,8 @@ func (o outbox) Events(ctx context.Context, most int, skip []store.Lane) (events
 
 // RemoveEvents implements store.Outbox.
 func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
-	organizations, classes, places := make([]string, len(events)), make([]int16, len(events)), make([]int64, len(events))
+	organizations, classes, places := make([]string, len(events)), make([]int16, len(events)),
+		make([]int64, len(events))
 	for i := range events {
 		organizations[i], classes[i], places[i] = events[i].OrganizationID, firstClass, int64(events[i].Place)
 		if events[i].Second {
@@ -99,8 +107,10 @@ func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error 
 	}
 	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
-			DELETE FROM countersign_outbox AS held USING unnest($1::text[], $2::smallint[], $3::bigint[]) AS gone (organization_id, class, place)
-			WHERE held.organization_id = gone.organization_id AND held.class = gone.class AND held.place = gone.place`, organizations, classes, places)
+			DELETE FROM countersign_outbox AS held
+				USING unnest($1::text[], $2::smallint[], $3::bigint[]) AS gone (organization_id, class, place)
+			WHERE held.organization_id = gone.organization_id AND held.class = gone.class
+				AND held.place = gone.place`, organizations, classes, places)
 		return err
 	})
 }
@@ -115,8 +125,10 @@ func (o outbox) TrimEvents(ctx context.Context, before time.Time) (first, second
 		}{
 			{`DELETE FROM countersign_outbox WHERE at < $1 RETURNING class`, before.UnixMilli()},
 			{`DELETE FROM countersign_outbox AS held USING (
-				SELECT organization_id, class, place, row_number() OVER (PARTITION BY organization_id ORDER BY class, place DESC) AS rank FROM countersign_outbox) AS ranked
-				WHERE rank > $1 AND held.organization_id = ranked.organization_id AND held.class = ranked.class AND held.place = ranked.place RETURNING held.class`, store.MaxEvents},
+				SELECT organization_id, class, place, row_number() OVER (PARTITION BY organization_id
+					ORDER BY class, place DESC) AS rank FROM countersign_outbox) AS ranked
+				WHERE rank > $1 AND held.organization_id = ranked.organization_id AND held.class = ranked.class
+					AND held.place = ranked.place RETURNING held.class`, store.MaxEvents},
 		} {
 			rows, _ := q.Query(ctx, statement.sql, statement.argument) // ForEachRow has the error
 			var class int

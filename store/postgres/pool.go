@@ -100,7 +100,8 @@ func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 	p.mu.Lock()
 	c.PgConn().CustomData()[generationKey] = p.current
 	p.mu.Unlock()
-	const settings = `set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
+	const settings = `set enable_seqscan = off; set enable_bitmapscan = off;
+		set enable_hashjoin = off; set enable_mergejoin = off`
 	shared, err := isShared(ctx, c)
 	switch {
 	case err != nil:

@@ -89,7 +89,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 		statement string
 		argument  any
 	}{
-		{&swept.Leases, `DELETE FROM countersign_activities WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
+		{&swept.Leases, `DELETE FROM countersign_activities
+			WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
 		// The clock of one node may be fast, and must not expire entries early.
 		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now},
 	} {

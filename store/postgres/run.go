@@ -88,7 +88,8 @@ func (db *database) repeat(ctx context.Context, do func(context.Context, *pgx.Co
 // pipeline executes a transaction in two round trips: first the statements of first, then
 // those of second, which is called after first's rows have been read, and the commit. If
 // second returns an error, the transaction is rolled back. It may call both again.
-func (db *database) pipeline(ctx context.Context, first func() []*statement, second func() ([]*statement, error)) error {
+func (db *database) pipeline(ctx context.Context, first func() []*statement,
+	second func() ([]*statement, error)) error {
 	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		defer rollBack(ctx, c)
 		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}

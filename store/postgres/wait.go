@@ -106,7 +106,8 @@ func (w *watches) stillHeld(ctx context.Context, lease store.Lease) (held bool, 
 	err = w.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
+				AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
 			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce)).Scan(&held)
 	})
 	return held, err

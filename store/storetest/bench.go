@@ -74,7 +74,8 @@ func open(t testing.TB, h Harness) *bench {
 func on(t testing.TB, h Harness, s store.Store) *bench {
 	can := store.CapabilitiesOf(s)
 	b := &bench{
-		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger, log: can.Log, outbox: can.Outbox, forgets: can.Forgets,
+		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger,
+		log: can.Log, outbox: can.Outbox, forgets: can.Forgets,
 		h: h, ttl: shortTTL, now: epoch,
 	}
 	if h.OwnClock {
@@ -105,7 +106,8 @@ func at(body string) int64 {
 }
 
 func (b *bench) claim(body string) store.Claim {
-	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), At: at(body), LeaseTTL: b.ttl, Now: b.now, LiveUntil: liveUntil, Size: 100}
+	return store.Claim{OrganizationID: organization, Fingerprint: fingerprint(body), At: at(body), LeaseTTL: b.ttl,
+		Now: b.now, LiveUntil: liveUntil, Size: 100}
 }
 
 func (b *bench) activity(body string) store.Activity {

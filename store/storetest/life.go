@@ -125,7 +125,8 @@ func sweepInsertedAgain(b *bench) {
 // sweepMeters also extends a meter: it is swept by its latest KeepUntil.
 func sweepMeters(b *bench) {
 	set := func(at time.Time) time.Time {
-		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
+		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}},
+			Until: at.Add(24 * time.Hour).UnixMilli()}
 		b.do(func(ledger otpledger.Ledger) error {
 			if _, err := ledger.Meters(testKey); err != nil {
 				return err

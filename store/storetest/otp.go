@@ -242,7 +242,8 @@ func sendsLimited(b *bench) {
 // send ten, on the nodes of p.
 func tenOfCredential(p *passwords) {
 	limits := otp.SendLimits{Credential: otp.Rate{Count: 10, Window: time.Hour}}
-	service, err := otp.New(otp.Config{Store: p.Store, Secret: secret(make([]byte, 32)), SMS: p.outbox, Limits: otp.Limits{SMS: limits}})
+	service, err := otp.New(otp.Config{Store: p.Store, Secret: secret(make([]byte, 32)), SMS: p.outbox,
+		Limits: otp.Limits{SMS: limits}})
 	p.noError(err)
 	var sent atomic.Int32
 	var all sync.WaitGroup

@@ -42,7 +42,8 @@ func slotModel(b *bench) {
 		others, held := accountOf(book, charge.slot)
 		begun, err := b.charged(b.Store, charge.body, slotted(charge.slot, charge.amount, slotMost))
 		if fits := others+max(held, charge.amount) <= slotMost; fits != (err == nil) {
-			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, charge.amount, charge.slot, held, others, slotMost, err)
+			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, charge.amount,
+				charge.slot, held, others, slotMost, err)
 		}
 		if err != nil {
 			_ = b.over(err, "x", slotMost-others)
@@ -90,6 +91,7 @@ func settle(b *bench, random *rand.Rand, book *[]slotCharge) {
 		*book = append((*book)[:i], (*book)[i+1:]...)
 		return
 	}
-	b.noError(b.Complete(b.t.Context(), charge.lease, b.activity(charge.body), b.charges(charge.body, list).Confirm(b.now, nil)))
+	b.noError(b.Complete(b.t.Context(), charge.lease, b.activity(charge.body),
+		b.charges(charge.body, list).Confirm(b.now, nil)))
 	(*book)[i].lease = store.Lease{}
 }
