@@ -219,10 +219,10 @@ func NetworkOf(address string) (network Network, ok bool) {
 	return decoded.network, true
 }
 
-// Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
+// Locate implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
 // output is a key's if it is locked to the key's P2WPKH script (BIP-49), and a P2TR output if
 // it is locked to the key by BIP-86.
-func (Chain) Owner(script []byte) (locator keystore.Locator, ok bool) {
+func (Chain) Locate(script []byte) (locator keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
 		return keystore.ByHash160([20]byte(script[3:])), true

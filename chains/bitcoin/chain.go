@@ -58,9 +58,7 @@
 package bitcoin
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -111,11 +109,7 @@ func (l Limits) withDefaults() Limits {
 // Chain is Bitcoin. The zero Chain has the default limits.
 type Chain struct{ limits Limits }
 
-var (
-	_ chains.Chain        = Chain{}
-	_ chains.Exchanger    = Chain{}
-	_ chains.NetworkNamer = Chain{}
-)
+var _ chains.Chain = Chain{}
 
 // New returns a chain with limits.
 func New(limits Limits) Chain { return Chain{limits} }
@@ -131,22 +125,6 @@ func malformed(field string, offset int, format string, args ...any) error {
 		Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...),
 	}
 }
-
-// Forms implements chains.Exchanger.
-func (Chain) Forms() (forms []string, expected string) {
-	return []string{"base64", "binary"}, "a PSBT in hex, base64 or binary"
-}
-
-// Complete implements chains.Exchanger. A PSBT has a place for each signature.
-func (Chain) Complete(raw []byte) (transaction []byte, err error) {
-	if !bytes.HasPrefix(raw, []byte("psbt\xff")) {
-		return nil, errors.New("not a PSBT, which starts with the bytes 70736274ff")
-	}
-	return raw, nil
-}
-
-// NetworkName implements chains.NetworkNamer.
-func (c Chain) NetworkName() string { return c.limits.Network.String() }
 
 // signerError returns an error about signWith, or about the keys that it names.
 func signerError(kind error, format string, args ...any) error {

@@ -34,7 +34,7 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	if address == nil {
 		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
-	locator, ok := Chain{}.Owner(address.script)
+	locator, ok := Chain{}.Locate(address.script)
 	if !ok || classify(address.script) == p2tr {
 		return nil, signerError(chains.ErrSignWith, "%s: %v", text, errLegacyAddress)
 	}

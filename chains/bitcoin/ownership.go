@@ -10,14 +10,33 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// givenKeys are the holders of a signing that knows only its own keys.
+// givenKeys are the accounts of a signing that knows only its own keys.
 type givenKeys struct{}
 
-// At implements chains.Holders.
-func (givenKeys) At([]byte) (none chains.Holder, ok bool) { return none, false }
+// Controls implements chains.Accounts.
+func (givenKeys) Controls([]byte) (none chains.Account, ok bool) { return none, false }
 
-// Of implements chains.Holders.
-func (givenKeys) Of(keyID string) chains.Holder { return chains.Holder{KeyID: keyID} }
+// WithKey implements chains.Accounts.
+func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{KeyID: keyID} }
+
+// Registered implements chains.Accounts.
+func (givenKeys) Registered() []keystore.Registration { return nil }
+
+// askedOnce asks for each address once.
+type askedOnce struct {
+	chains.Accounts
+	at map[string]chains.Account // without an id if there is none
+}
+
+// Controls implements chains.Accounts.
+func (a *askedOnce) Controls(script []byte) (chains.Account, bool) {
+	account, asked := a.at[string(script)]
+	if !asked {
+		account, _ = a.Accounts.Controls(script)
+		a.at[string(script)] = account
+	}
+	return account, account.KeyID != ""
+}
 
 // wallet identifies what money can return to: the outputs of one type of an account
 // (BIP-44, 49, 84 or 86), as its extended public key describes them, or the addresses of
@@ -59,22 +78,18 @@ type ownership struct {
 // owner is whose an input or output is.
 type owner struct {
 	known  bool
-	ours   bool          // a key of the organization alone controls it, or it is of a registered wallet
-	wallet wallet        // if it is ours
-	holder chains.Holder // the key that alone controls it, if it is of no registered wallet
+	ours   bool           // a key of the organization alone controls it, or it is of a registered wallet
+	wallet wallet         // if it is ours
+	holder chains.Account // the key that alone controls it, if it is of no registered wallet
 
 	// unspendable is set for a taproot address of a key of the organization that makes no BIP-340
 	// signatures, as keys in HSMs: what is paid there could never be spent, and so is not ours.
 	unspendable bool
 }
 
-// newOwnership returns what holders know about a transaction that keys sign.
-func newOwnership(t *transaction, keys []*signingKey, holders chains.Holders) *ownership {
-	var wallets []keystore.Registration
-	if known, ok := holders.(chains.RegisteredHolders); ok {
-		wallets = known.Registered()
-	}
-	o := &ownership{tx: t, registered: registered{wallets: wallets, holders: holders, keys: keys}}
+// newOwnership returns what accounts tell about a transaction that keys sign.
+func newOwnership(t *transaction, keys []*signingKey, accounts chains.Accounts) *ownership {
+	o := &ownership{tx: t, registered: registered{wallets: accounts.Registered(), accounts: accounts, keys: keys}}
 	o.registered.find(t)
 	return o
 }
@@ -127,17 +142,17 @@ func (o *ownership) find(script []byte, of *keystore.Registration) owner {
 
 // holder returns the key that alone controls an output script, as the script follows
 // from the key: derivation paths in the PSBT are not trusted.
-func (o *ownership) holder(script []byte) (chains.Holder, bool) {
+func (o *ownership) holder(script []byte) (chains.Account, bool) {
 	for _, m := range o.registered.keys {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
-				holder := o.registered.holders.Of(m.signer.ID())
+				holder := o.registered.accounts.WithKey(m.signer.ID())
 				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
 				return holder, true
 			}
 		}
 	}
-	return o.registered.holders.At(script)
+	return o.registered.accounts.Controls(script)
 }
 
 // change returns how much of each output returns to the wallet that pays it, in satoshi:

@@ -17,13 +17,13 @@ import (
 // follows from the paths of the organization's keys in the script, or else from what the PSBT
 // says about the origins of keys.
 type registered struct {
-	wallets []keystore.Registration
-	holders chains.Holders
-	keys    []*signingKey // that may sign; nil before they are found
-	inputs  []belonging
-	outputs []belonging
-	all     []belonging // the inputs, then the outputs
-	derived int         // scripts and keys so far; see maxDerived
+	wallets  []keystore.Registration
+	accounts chains.Accounts
+	keys     []*signingKey // that may sign; nil before they are found
+	inputs   []belonging
+	outputs  []belonging
+	all      []belonging // the inputs, then the outputs
+	derived  int         // scripts and keys so far; see maxDerived
 }
 
 // belonging says which registered wallet an input or output is of.
@@ -194,13 +194,13 @@ const strayCure = ", is in its script, which no registered wallet has: register 
 	"with 'countersign wallets register', or give the true origins of its keys"
 
 // holder returns the organization's key with a hash160.
-func (r *registered) holder(hash [20]byte) (chains.Holder, bool) {
+func (r *registered) holder(hash [20]byte) (chains.Account, bool) {
 	for _, m := range r.keys {
 		if m.hash == hash {
-			return r.holders.Of(m.signer.ID()), true
+			return r.accounts.WithKey(m.signer.ID()), true
 		}
 	}
-	return r.holders.At(p2wpkhScript(hash))
+	return r.accounts.Controls(p2wpkhScript(hash))
 }
 
 // lastSteps returns the last two steps of a path, neither of them hardened.

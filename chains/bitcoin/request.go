@@ -63,7 +63,7 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 
 // locate returns where to look for the keys that an address names in this transaction.
 func (r *request) locate(address *decodedAddress) ([]keystore.Locator, error) {
-	owner, _ := (Chain{}).Owner(address.script)
+	owner, _ := (Chain{}).Locate(address.script)
 	kind := classify(address.script)
 	if kind == p2pkh || kind == p2wpkh {
 		return []keystore.Locator{owner}, nil
@@ -88,10 +88,10 @@ func (r *request) locate(address *decodedAddress) ([]keystore.Locator, error) {
 	return candidates.locators(address.text, why)
 }
 
-// RequestOf implements chains.RegisteredTransaction: the keys are those in the scripts of the
+// RequestOf implements chains.WalletTransaction: the keys are those in the scripts of the
 // wallet's inputs, and they sign no others.
-func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Holders) (chains.Request, error) {
-	known := (&registered{wallets: []keystore.Registration{wallet}, holders: holders}).find(t)
+func (t *transaction) RequestOf(wallet keystore.Registration, accounts chains.Accounts) (chains.Request, error) {
+	known := (&registered{wallets: []keystore.Registration{wallet}, accounts: accounts}).find(t)
 	r, candidates := &request{tx: t, asked: selection{wallet: known.inputs}}, candidates{}
 	for i := range known.inputs {
 		if known.inputs[i].of != nil {

@@ -10,22 +10,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-var (
-	_ chains.WalletSigning     = (*signing)(nil)
-	_ chains.RegisteredSigning = (*signing)(nil)
-)
+var _ chains.WalletSigning = (*signing)(nil)
 
-// WithHolders implements chains.WalletSigning.
-func (s *signing) WithHolders(holders chains.Holders) chains.WalletSigning {
-	with := *s
-	with.holders, with.owned = holders, nil
-	return &with
+// ResolveAccounts implements chains.AccountSigning.
+func (s *signing) ResolveAccounts(accounts chains.Accounts) {
+	s.accounts, s.owned = &askedOnce{Accounts: accounts, at: map[string]chains.Account{}}, nil
 }
 
-// ownership returns whose the inputs and outputs are, as far as the holders know.
+// ownership returns whose the inputs and outputs are, as far as the accounts tell.
 func (s *signing) ownership() *ownership {
 	if s.owned == nil {
-		s.owned = newOwnership(s.tx, s.keys, s.holders)
+		s.owned = newOwnership(s.tx, s.keys, s.accounts)
 	}
 	return s.owned
 }
@@ -52,9 +47,9 @@ func (s *signing) Effects() []chains.Effect {
 			continue
 		}
 		if to := owned.output(o.output); to.ours {
-			e.Mine = chains.MineYes
+			e.Controlled = chains.ControlledYes
 		} else if to.unspendable {
-			e.Mine = chains.MineNo
+			e.Controlled = chains.ControlledNo
 		}
 		switch rest := s.tx.packet.Outputs[o.output].Amount - back[o.output]; {
 		case rest == 0:
@@ -111,7 +106,7 @@ func (s *signing) Balance() chains.Quantity {
 	return chains.ExactlyUint(spent - back)
 }
 
-// Registered implements chains.RegisteredSigning.
+// Registered implements chains.WalletSigning.
 func (s *signing) Registered() (use chains.RegisteredUse) {
 	known := s.ownership().registered
 	add := func(b belonging) {
@@ -138,7 +133,7 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 	return use
 }
 
-// ChargeID implements chains.RegisteredSigning: it is the same for every request that signs
+// ChargeID implements chains.WalletSigning: it is the same for every request that signs
 // the same transaction for the same wallet, whatever its PSBT carries besides.
 func (s *signing) ChargeID(w keystore.Registration) [32]byte {
 	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.raw)

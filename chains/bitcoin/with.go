@@ -16,7 +16,7 @@ type signing struct {
 	keys       []*signingKey // every key that was given, whether or not it signs
 	signatures []signature   // that are to be made
 	plan       plan          // what they do
-	holders    chains.Holders
+	accounts   chains.Accounts
 
 	owned *ownership // see ownership
 }
@@ -25,7 +25,7 @@ type signing struct {
 // input that is locked to the address. Either all signatures are made, as far as can be
 // known beforehand, or none.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	s := &signing{tx: r.tx, asked: r.asked, holders: givenKeys{}}
+	s := &signing{tx: r.tx, asked: r.asked, accounts: givenKeys{}}
 	for _, key := range keys {
 		pub := key.PublicKey()
 		twice := slices.ContainsFunc(s.keys, func(m *signingKey) bool { return m.pub == pub })
