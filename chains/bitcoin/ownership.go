@@ -22,22 +22,6 @@ func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{Ke
 // Registered implements chains.Accounts.
 func (givenKeys) Registered() []keystore.Registration { return nil }
 
-// askedOnce asks for each address once.
-type askedOnce struct {
-	chains.Accounts
-	at map[string]chains.Account // without an id if there is none
-}
-
-// Controls implements chains.Accounts.
-func (a *askedOnce) Controls(script []byte) (chains.Account, bool) {
-	account, asked := a.at[string(script)]
-	if !asked {
-		account, _ = a.Accounts.Controls(script)
-		a.at[string(script)] = account
-	}
-	return account, account.KeyID != ""
-}
-
 // wallet identifies what money can return to: the outputs of one type of an account
 // (BIP-44, 49, 84 or 86), as its extended public key describes them, or the addresses of
 // one key that belongs to no such account. Two accounts of a seed are two wallets: what
@@ -66,21 +50,18 @@ func accountOf(path string) (account string, ok bool) {
 	return strings.Join(steps[:4], "/"), true
 }
 
-// ownership knows whose the inputs and outputs of a transaction are. Each is found when it is first
-// asked for: finding it may take a look-up in the keystore.
+// ownership knows whose the inputs and outputs of a transaction are.
 type ownership struct {
 	tx         *transaction
 	registered registered
-
-	inputs, outputs []owner // by index; nil before the first is asked for
+	accounts   map[string]chains.Account // by the scripts that were asked for; without an id if there is none
 }
 
 // owner is whose an input or output is.
 type owner struct {
-	known  bool
-	ours   bool           // a key of the organization alone controls it, or it is of a registered wallet
-	wallet wallet         // if it is ours
-	holder chains.Account // the key that alone controls it, if it is of no registered wallet
+	ours    bool           // a key of the organization alone controls it, or it is of a registered wallet
+	wallet  wallet         // if it is ours
+	account chains.Account // that alone controls it, if it is of no registered wallet
 
 	// unspendable is set for a taproot address of a key of the organization that makes no BIP-340
 	// signatures, as keys in HSMs: what is paid there could never be spent, and so is not ours.
@@ -95,31 +76,18 @@ func newOwnership(t *transaction, keys []*signingKey, accounts chains.Accounts) 
 }
 
 // input returns whose an input is.
-func (o *ownership) input(index int) *owner {
-	if o.inputs == nil {
-		o.inputs = make([]owner, len(o.tx.inputs))
-	}
-	known := &o.inputs[index]
-	if !known.known {
-		*known = o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
-	}
-	return known
+func (o *ownership) input(index int) owner {
+	return o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
 }
 
 // output returns whose an output is.
-func (o *ownership) output(index int) *owner {
-	if o.outputs == nil {
-		o.outputs = make([]owner, len(o.tx.packet.Outputs))
+func (o *ownership) output(index int) owner {
+	script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
+	to := o.find(script, of)
+	if to.ours && of == nil && classify(script) == p2tr && !to.account.Schnorr {
+		to.ours, to.unspendable = false, true
 	}
-	known := &o.outputs[index]
-	if !known.known {
-		script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
-		*known = o.find(script, of)
-		if known.ours && of == nil && classify(script) == p2tr && !known.holder.Schnorr {
-			known.ours, known.unspendable = false, true
-		}
-	}
-	return known
+	return to
 }
 
 // find returns whose an output script is, which may be of a registered wallet. A script of several
@@ -127,32 +95,37 @@ func (o *ownership) output(index int) *owner {
 func (o *ownership) find(script []byte, of *keystore.Registration) owner {
 	if of != nil {
 		identity := of.Identity()
-		return owner{known: true, ours: true, wallet: wallet{id: "registered " + hex.EncodeToString(identity[:])}}
+		return owner{ours: true, wallet: wallet{id: "registered " + hex.EncodeToString(identity[:])}}
 	}
-	holder, ok := o.holder(script)
-	if !ok {
-		return owner{known: true}
+	known, asked := o.accounts[string(script)]
+	if !asked {
+		if o.accounts == nil {
+			o.accounts = map[string]chains.Account{}
+		}
+		known = o.account(script)
+		o.accounts[string(script)] = known
 	}
-	w := wallet{id: holder.KeyID}
-	if account, ok := accountOf(holder.Path); ok && holder.WalletID != "" {
-		w = wallet{holder.WalletID, account, classify(script)}
+	w := wallet{id: known.KeyID}
+	if account, ok := accountOf(known.Path); ok && known.WalletID != "" {
+		w = wallet{known.WalletID, account, classify(script)}
 	}
-	return owner{known: true, ours: true, wallet: w, holder: holder}
+	return owner{ours: known.KeyID != "", wallet: w, account: known}
 }
 
-// holder returns the key that alone controls an output script, as the script follows
+// account returns the key that alone controls an output script, as the script follows
 // from the key: derivation paths in the PSBT are not trusted.
-func (o *ownership) holder(script []byte) (chains.Account, bool) {
+func (o *ownership) account(script []byte) chains.Account {
 	for _, m := range o.registered.keys {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
-				holder := o.registered.accounts.WithKey(m.signer.ID())
-				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
-				return holder, true
+				account := o.registered.accounts.WithKey(m.signer.ID())
+				_, account.Schnorr = m.signer.(keystore.SchnorrSigner)
+				return account
 			}
 		}
 	}
-	return o.registered.accounts.Controls(script)
+	account, _ := o.registered.accounts.Controls(script)
+	return account
 }
 
 // change returns how much of each output returns to the wallet that pays it, in satoshi:

@@ -37,7 +37,7 @@ func (s *signing) viewInput(index int) chains.Field {
 			note += " as P2SH-P2WPKH: its redeem script follows from the key, and is filled in"
 		}
 	case by.ours && !in.final:
-		note = strings.TrimSuffix("not signed: needs key "+by.holder.KeyID+", "+by.holder.Path, ", ")
+		note = strings.TrimSuffix("not signed: needs key "+by.account.KeyID+", "+by.account.Path, ", ")
 	case !by.ours:
 		return whose(fmt.Sprintf("input %d", index), false, s.reason(index))
 	}

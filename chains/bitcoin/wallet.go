@@ -14,7 +14,7 @@ var _ chains.WalletSigning = (*signing)(nil)
 
 // ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
-	s.accounts, s.owned = &askedOnce{Accounts: accounts, at: map[string]chains.Account{}}, nil
+	s.accounts, s.owned = accounts, nil
 }
 
 // ownership returns whose the inputs and outputs are, as far as the accounts tell.
