@@ -165,7 +165,7 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 // checkBSMS compares the branches of all keys, unless none are declared, and the first address
 // with a record's.
 func (p *Policy) checkBSMS(declared, first string) error {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		if declared != "" && k.steps() != declared {
 			return fmt.Errorf("BSMS: key @%d has the branches %s, which are not the path restrictions", k.item,
 				k.steps())

@@ -127,15 +127,8 @@ func checkName(name string) error {
 
 // derive derives the keys that the addresses of each branch are children of.
 func (p *Policy) derive() error {
-	uses := []key{}
-	if p.template.form == formTR {
-		uses = append(uses, p.template.internal)
-	}
-	for _, m := range p.template.scripts() {
-		uses = append(uses, m.keys...)
-	}
 	named := map[int]bool{}
-	for _, k := range uses {
+	for _, k := range p.template.keys {
 		if k.item >= len(p.items) {
 			return fmt.Errorf("the template names @%d, but there are %d keys", k.item, len(p.items))
 		}
@@ -230,7 +223,7 @@ func CheckNew(policy, other *Policy) error {
 }
 
 // Template returns the descriptor template.
-func (p *Policy) Template() string { return p.template.String() }
+func (p *Policy) Template() string { return p.template.text }
 
 // TestNetwork reports whether the keys are of a test network.
 func (p *Policy) TestNetwork() bool { return p.items[0].test }
@@ -243,7 +236,7 @@ func (p *Policy) Terms() string {
 			parts = append(parts, fmt.Sprintf("@%d alone", p.template.internal.item))
 		}
 	}
-	for _, m := range p.template.scripts() {
+	for _, m := range p.template.scripts {
 		parts = append(parts, fmt.Sprintf("%d of %d keys", m.k, len(m.keys)))
 	}
 	return strings.Join(parts, ", or ")
@@ -267,7 +260,7 @@ func (p *Policy) Keys() []Key {
 
 // Holds implements keystore.RegisteredWallet.
 func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		at := slices.Index(k.branch[:], branch)
 		if at < 0 || index > MaxIndex {
 			continue
@@ -282,7 +275,7 @@ func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
 
 // Place implements keystore.RegisteredWallet.
 func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool) {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		item := &p.items[k.item]
 		depth := len(item.path)
 		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) ||
@@ -296,15 +289,4 @@ func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index u
 		}
 	}
 	return false, 0, false
-}
-
-// keys returns all KEY expressions.
-func (p *Policy) keys() (all []key) {
-	if p.template.form == formTR {
-		all = append(all, p.template.internal)
-	}
-	for _, m := range p.template.scripts() {
-		all = append(all, m.keys...)
-	}
-	return all
 }

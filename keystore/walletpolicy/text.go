@@ -244,7 +244,7 @@ func (k key) steps() string { return fmt.Sprintf("/<%d;%d>/*", k.branch[0], k.br
 var placeholder = regexp.MustCompile(`@[0-9]+/(?:\*\*|<[0-9]+;[0-9]+>/\*)`)
 
 func (p *Policy) descriptor(steps func(key) string) string {
-	keys, i := p.keys(), 0
+	keys, i := p.template.keys, 0
 	text := placeholder.ReplaceAllStringFunc(p.Template(), func(string) string {
 		k := keys[i]
 		i++
