@@ -61,11 +61,11 @@ const (
 )
 
 // rule checks a known field. key and value return what is wrong with the key data or
-// the value, or empty. The zero rule is of an unknown field, which is not checked.
+// the value. The zero rule is of an unknown field, which is not checked.
 type rule struct {
 	name  string
-	key   func(data []byte) string
-	value func(value []byte) string
+	key   func(data []byte) error
+	value func(value []byte) error
 	only  inVersion
 	sp    bool // a field of silent payments
 }

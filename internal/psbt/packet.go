@@ -182,11 +182,11 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 				"instead",
 		}
 	}
-	if problem := rule.key(record.Data()); problem != "" {
-		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", problem)
+	if err := rule.key(record.Data()); err != nil {
+		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", err)
 	}
-	if problem := rule.value(record.Value); problem != "" {
-		return malformed(at.field(rule.name), record.ValueOffset(), "%s", problem)
+	if err := rule.value(record.Value); err != nil {
+		return malformed(at.field(rule.name), record.ValueOffset(), "%s", err)
 	}
 	return nil
 }

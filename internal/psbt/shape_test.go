@@ -50,7 +50,7 @@ func TestShapes(t *testing.T) {
 	compressed := "02" + strings.Repeat("11", 32)
 	for _, c := range []struct {
 		name    string
-		rule    func([]byte) string
+		rule    func([]byte) error
 		value   string
 		problem string // "" if it is taken
 	}{
@@ -120,9 +120,11 @@ func TestShapes(t *testing.T) {
 		{"height", heightLocktime, "ff64cd1d", ""},
 		{"height cut off", heightLocktime, "ff", "1 bytes, want 4"},
 	} {
-		got := c.rule(unhex(t, c.value))
-		if (got == "") != (c.problem == "") || !strings.Contains(got, c.problem) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.problem)
+		err := c.rule(unhex(t, c.value))
+		if (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.problem)
+
+
 		}
 	}
 }
