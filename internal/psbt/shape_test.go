@@ -124,7 +124,6 @@ func TestShapes(t *testing.T) {
 		if (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.problem)
 
-
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 		return store.BeginResult{}, err
 	}
 	defer s.mu.Unlock()
-	s.sweepSome(claim.Now)
+	s.sweep(claim.Now, sweepStep)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
 	var superseded error
 	if !claim.Sent.IsZero() {
@@ -121,7 +121,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 
 func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 	if err := s.room(0); err != nil {
-		s.sweepAll(claim.Now)
+		s.sweep(claim.Now, len(s.expiry))
 		if err := s.room(0); err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 		return err
 	}
 	defer s.mu.Unlock()
-	s.sweepSome(s.seen)
+	s.sweep(s.seen, sweepStep)
 	refusal, err := s.apply(organizationID, change)
 	if err != nil {
 		return err

@@ -157,11 +157,9 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 
 // beginGuarded is Begin between checks: a lease that was taken while the database may have
 // become another one is checked before it is used.
-func (l *leases) beginGuarded(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
-	if err := l.guard.admit(ctx); err != nil {
-		return store.BeginResult{}, err
-	}
-	if err := l.marks.admit(&claim); err != nil {
+func (l *leases) beginGuarded(ctx context.Context, claim store.Claim,
+	change store.Change) (store.BeginResult, error) {
+	if err := l.admit(ctx, &claim); err != nil {
 		return store.BeginResult{}, err
 	}
 	lost := l.guard.lost.Load()
@@ -173,7 +171,9 @@ func (l *leases) beginGuarded(ctx context.Context, claim store.Claim, change sto
 		err = l.askServer(ctx)
 	}
 	if err == nil && l.guard.lost.Load() != lost {
-		err = l.admitTaken(ctx, &claim)
+		if err = l.admit(ctx, &claim); err == nil && claim.Stale() {
+			err = store.ErrStale
+		}
 	}
 	if err != nil {
 		_ = l.Release(context.WithoutCancel(ctx), *begun.Lease, nil) // if it fails, the lease expires
@@ -182,19 +182,12 @@ func (l *leases) beginGuarded(ctx context.Context, claim store.Claim, change sto
 	return begun, nil
 }
 
-// admitTaken admits a claim whose lease was taken while the database may have become
-// another one.
-func (l *leases) admitTaken(ctx context.Context, claim *store.Claim) error {
+// admit admits a claim if the database is the one that was checked, and the log has no conflict.
+func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
 	if err := l.guard.admit(ctx); err != nil {
 		return err
 	}
-	if err := l.marks.admit(claim); err != nil {
-		return err
-	}
-	if claim.Stale() {
-		return store.ErrStale
-	}
-	return nil
+	return l.marks.admit(claim)
 }
 
 // Renew implements store.Store. It goes by the database's clock.

@@ -120,15 +120,12 @@ func (r *recorder) completeAll(all []*completion) {
 	}
 }
 
-// completeTogether records activities in one statement. If the database refuses one of
+// completeTogether records activities in one statement. If the database or a log refuses one of
 // them, it records each by itself.
 func (r *recorder) completeTogether(all []*completion) {
 	err := r.recordTogether(all)
-	if refused, ok := errors.AsType[errRefused](err); ok && len(all) > 1 {
-		r.completeWithout(all, refused)
-		return
-	}
-	if ofOneRow(err) && len(all) > 1 {
+	refused := ofOneRow(err) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStale)
+	if refused && len(all) > 1 {
 		for i := range all {
 			r.completeTogether(all[i : i+1])
 		}
@@ -146,24 +143,8 @@ func (r *recorder) completeTogether(all []*completion) {
 	}
 }
 
-// completeWithout records activities except those of the organization whose log refused
-// one of them, which it records each by itself.
-func (r *recorder) completeWithout(all []*completion, refused errRefused) {
-	var rest []*completion
-	for i, call := range all {
-		if call.lease.OrganizationID == refused.entry.organization {
-			r.completeTogether(all[i : i+1])
-		} else {
-			rest = append(rest, call)
-		}
-	}
-	if len(rest) > 0 {
-		r.completeTogether(rest)
-	}
-}
-
 // recordTogether executes one statement, or a transaction of two round trips if there are
-// logs. Its error is an errRefused if a log may not be extended.
+// logs. Its error is that of store.Admit if a log may not be extended.
 func (r *recorder) recordTogether(all []*completion) error {
 	if !slices.ContainsFunc(all, (*completion).hasLog) {
 		return r.run(context.Background(), func(ctx context.Context, q querier) error { return record(all).do(ctx, q) })

@@ -21,18 +21,6 @@ type logEntry struct {
 	index            int64
 }
 
-// errRefused is the refusal of a log to be extended by an entry.
-type errRefused struct {
-	entry *logEntry
-	why   error
-}
-
-// Error implements error.
-func (e errRefused) Error() string { return e.why.Error() }
-
-// Unwrap returns what store.Admit returned.
-func (e errRefused) Unwrap() error { return e.why }
-
 // logs are the logs of organizations.
 type logs struct {
 	*database
@@ -40,8 +28,8 @@ type logs struct {
 }
 
 // appendLeaves adds leaves to the logs of their organizations. It locks the logs until the
-// transaction ends, so that nodes take turns. Its error is an errRefused if a log may not
-// be extended.
+// transaction ends, so that nodes take turns. Its error is that of store.Admit if a log
+// may not be extended.
 func (l *logs) appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -57,11 +45,11 @@ func (l *logs) appendLeaves(ctx context.Context, q querier, entries []*logEntry)
 	return heads.extended(entries).do(ctx, q)
 }
 
-// admit returns an errRefused if a log may not be extended by an entry.
+// admit returns the error of store.Admit if a log may not be extended by an entry.
 func (heads logHeads) admit(entries []*logEntry) error {
 	for _, entry := range entries {
 		if err := store.Admit(heads[entry.organization], entry.sent); err != nil {
-			return errRefused{entry, err}
+			return err
 		}
 	}
 	return nil
