@@ -100,12 +100,8 @@ func (t *transaction) record(activity *store.Activity) error {
 // entries, its event and its leaf.
 func (t *transaction) write(activity, before *store.Activity) error {
 	key := within(activity.OrganizationID, []byte(activity.ID))
-	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
-		return err
-	}
-	if err := t.index(activity, before, key); err != nil {
-		return err
-	}
+	t.put(bucketActivities, key, encodeActivity(activity))
+	t.index(activity, before, key)
 	if activity.Event != nil {
 		if err := t.addEvent(activity.OrganizationID, activity.ID, firstClass, activity.Event); err != nil {
 			return err
@@ -119,40 +115,26 @@ func (t *transaction) write(activity, before *store.Activity) error {
 
 // index writes the entries under which an activity is found other than by its id. An
 // activity that waited keeps its place under its request, wherever that is.
-func (t *transaction) index(activity, before *store.Activity, key []byte) error {
+func (t *transaction) index(activity, before *store.Activity, key []byte) {
+	organization, id := activity.OrganizationID, []byte(activity.ID)
 	if before == nil {
-		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint),
-			[]byte(activity.ID)); err != nil {
-			return err
-		}
+		t.put(bucketRequests, requestKey(organization, activity.At, activity.Fingerprint), id)
 	}
-	if err := t.indexWaiting(activity, before, key); err != nil {
-		return err
+	waited := before != nil && before.Waiting
+	switch {
+	case activity.Waiting && !waited:
+		t.put(bucketWaited, within(organization, activity.Fingerprint[:]), id)
+		t.put(bucketWaiting, key, nil)
+	case waited && !activity.Waiting:
+		t.remove(bucketWaiting, key)
 	}
 	listed := listingKey(activity)
 	if before != nil {
 		was := listingKey(before)
 		if bytes.Equal(was, listed) {
-			return nil
+			return
 		}
-		if err := t.remove(bucketListing, was); err != nil {
-			return err
-		}
+		t.remove(bucketListing, was)
 	}
-	return t.put(bucketListing, listed, nil)
-}
-
-func (t *transaction) indexWaiting(activity, before *store.Activity, key []byte) error {
-	waited := before != nil && before.Waiting
-	switch {
-	case activity.Waiting && !waited:
-		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]),
-			[]byte(activity.ID)); err != nil {
-			return err
-		}
-		return t.put(bucketWaiting, key, nil)
-	case waited && !activity.Waiting:
-		return t.remove(bucketWaiting, key)
-	}
-	return nil
+	t.put(bucketListing, listed, nil)
 }

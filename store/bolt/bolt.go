@@ -256,7 +256,7 @@ var probe = make([]byte, 16<<10)
 // fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.writer.failed.Load() {
-		return s.write(ctx, func(tx *transaction) error { return tx.put(bucketMeta, keyProbe, probe) })
+		return s.write(ctx, func(tx *transaction) error { tx.put(bucketMeta, keyProbe, probe); return nil })
 	}
 	return s.view(ctx, func(*transaction) error { return nil })
 }

@@ -33,24 +33,21 @@ func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.appendTo(&head, organizationID, id, leaf); err != nil {
-		return err
-	}
-	return t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	t.appendTo(&head, organizationID, id, leaf)
+	t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	return nil
 }
 
 // appendTo adds a leaf and updates head, which the caller writes.
-func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) error {
+func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) {
 	index := head.Size
-	return t.putRow(organizationID, id, index, head.Append(leaf))
+	t.putRow(organizationID, id, index, head.Append(leaf))
 }
 
-func (t *transaction) putRow(organizationID, id string, index int64, row translog.Row) error {
+func (t *transaction) putRow(organizationID, id string, index int64, row translog.Row) {
 	encoded := append(append([]byte{byte(len(row.Hashes) / tlog.HashSize)}, row.Hashes...), row.Leaf...)
-	if err := t.put(bucketLeaves, leafKey(organizationID, index), encoded); err != nil {
-		return err
-	}
-	return t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index)))
+	t.put(bucketLeaves, leafKey(organizationID, index), encoded)
+	t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index)))
 }
 
 func (t *transaction) logHead(organizationID string) (translog.Head, error) {
@@ -87,11 +84,10 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		}
 		index = head.Size
 		for _, entry := range leaves {
-			if err := tx.appendTo(&head, organizationID, entry.ID, entry.Leaf); err != nil {
-				return err
-			}
+			tx.appendTo(&head, organizationID, entry.ID, entry.Leaf)
 		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
 	})
 	return index, err
 }
@@ -133,10 +129,10 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 func (s *Store) MarkConflict(ctx context.Context, organizationID string,
 	conflict translog.Conflict) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
-		if !store.Mark(head, conflict) {
-			return nil
+		if store.Mark(head, conflict) {
+			tx.put(bucketHeads, within(organizationID, nil), head.Encode())
 		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
 	})
 }
 
@@ -149,10 +145,9 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string,
 		if err != nil {
 			return err
 		}
-		if err := tx.putRow(organizationID, accepted.Leaf.ID, index, row); err != nil {
-			return err
-		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		tx.putRow(organizationID, accepted.Leaf.ID, index, row)
+		tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
 	})
 }
 

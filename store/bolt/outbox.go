@@ -30,7 +30,8 @@ func (t *transaction) addEvent(organizationID, activityID string, class byte, ev
 	key := within(organizationID, binary.BigEndian.AppendUint64([]byte{class}, position))
 	value := binary.BigEndian.AppendUint64(nil, milliseconds(event.At))
 	value = append(value, within(event.ID, within(activityID, event.Data))...)
-	return t.put(bucketOutbox, key, value)
+	t.put(bucketOutbox, key, value)
+	return nil
 }
 
 // pending decodes an entry of the outbox. The data is the file's, for as long as the transaction.
@@ -91,9 +92,7 @@ func (s *Store) Events(ctx context.Context, most int,
 func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
 	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
-			if err := tx.remove(bucketOutbox, outboxKey(&events[i])); err != nil {
-				return err
-			}
+			tx.remove(bucketOutbox, outboxKey(&events[i]))
 		}
 		return nil
 	})
@@ -113,9 +112,7 @@ func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second
 		first, second = 0, 0
 		excess, err := tx.excess(before)
 		for i := range excess {
-			if err := tx.remove(bucketOutbox, outboxKey(&excess[i])); err != nil {
-				return err
-			}
+			tx.remove(bucketOutbox, outboxKey(&excess[i]))
 			if excess[i].Second {
 				second++
 			} else {

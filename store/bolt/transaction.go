@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -32,10 +33,12 @@ var (
 type transaction struct {
 	tx     *bbolt.Tx
 	wrote  bool   // the current change did
+	err    error  // the first of a write
 	change counts // of entries: see keyCounts
 }
 
-func (t *transaction) put(bucket, key, value []byte) error {
+// put writes an entry. If it fails, the transaction does.
+func (t *transaction) put(bucket, key, value []byte) {
 	if t.get(bucket, key) == nil { // proves that it belongs here
 		t.change.add(bucket, 1)
 	}
@@ -43,15 +46,16 @@ func (t *transaction) put(bucket, key, value []byte) error {
 	if !bytes.Equal(bucket, bucketMeta) {
 		value = seal(bucket, key, value)
 	}
-	return unavailable(t.tx.Bucket(bucket).Put(key, value))
+	t.err = cmp.Or(t.err, unavailable(t.tx.Bucket(bucket).Put(key, value)))
 }
 
-func (t *transaction) remove(bucket, key []byte) error {
+// remove removes an entry. If it fails, the transaction does.
+func (t *transaction) remove(bucket, key []byte) {
 	if t.get(bucket, key) != nil {
 		t.change.add(bucket, -1)
 	}
 	t.wrote = true
-	return unavailable(t.tx.Bucket(bucket).Delete(key))
+	t.err = cmp.Or(t.err, unavailable(t.tx.Bucket(bucket).Delete(key)))
 }
 
 // unavailable wraps an error of the file in store.ErrUnavailable.
