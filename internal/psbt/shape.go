@@ -82,14 +82,12 @@ func TapOrigin(value []byte) []byte {
 
 func tapOrigin(b []byte) ([]byte, error) {
 	c := cursor{data: b}
-	count, err := c.compactSize()
-	if err != nil {
-		return nil, err
-	}
+	count := c.compactSize()
 	if count > uint64(c.remaining())/32 {
-		return nil, fmt.Errorf("%d leaf hashes announced, %d bytes follow", count, c.remaining())
+		c.fail(0, "%d leaf hashes announced, %d bytes follow", count, c.remaining())
 	}
-	return b[c.at+int(count)*32:], nil
+	c.take(32 * count)
+	return c.data[c.at:], c.err
 }
 
 // participant checks participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), the
@@ -132,20 +130,18 @@ func witness(b []byte) error {
 
 func compactSize(b []byte) error {
 	c := cursor{data: b}
-	if _, err := c.compactSize(); err != nil {
-		return err
-	}
+	c.compactSize()
 	return c.end()
 }
 
 // proprietary checks <length> ‖ identifier ‖ <subtype> ‖ anything.
 func proprietary(b []byte) error {
 	c := cursor{data: b}
-	if _, err := c.sized(); err != nil {
-		return fmt.Errorf("identifier: %w", err)
+	if c.sized(); c.err != nil {
+		return fmt.Errorf("identifier: %w", c.err)
 	}
-	if _, err := c.compactSize(); err != nil {
-		return fmt.Errorf("subtype: %w", err)
+	if c.compactSize(); c.err != nil {
+		return fmt.Errorf("subtype: %w", c.err)
 	}
 	return nil
 }
@@ -173,16 +169,16 @@ func tapTree(b []byte) error {
 	c := cursor{data: b}
 	var open []byte // depths of the subtrees whose sibling is missing
 	for c.remaining() > 0 {
-		head, err := c.take(2)
-		if err != nil {
-			return err
+		head := c.take(2)
+		if c.err != nil {
+			return c.err
 		}
 		if head[0] > 128 || head[1]&1 != 0 {
 			return fmt.Errorf("leaf at depth %d of version %02x: a depth is at most 128, a version even", head[0],
 				head[1])
 		}
-		if _, err := c.sized(); err != nil {
-			return err
+		if c.sized(); c.err != nil {
+			return c.err
 		}
 		var ok bool
 		if open, ok = addLeaf(open, head[0]); !ok {
@@ -199,9 +195,8 @@ func tapTree(b []byte) error {
 func TapLeaves(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for c := (cursor{data: b}); c.remaining() > 0; {
-			_, err := c.take(2) // depth and version
-			script, err2 := c.sized()
-			if err != nil || err2 != nil || !yield(script) {
+			c.take(2) // depth and version
+			if script := c.sized(); c.err != nil || !yield(script) {
 				return
 			}
 		}

@@ -26,21 +26,21 @@ func TestCompactSize(t *testing.T) {
 			t.Errorf("%d: %d bytes, CompactSizeLen says %d", value, len(encoded), CompactSizeLen(value))
 		}
 		c := cursor{data: encoded}
-		if got, err := c.compactSize(); err != nil || got != value || c.remaining() != 0 {
-			t.Errorf("%x: %d %v", encoded, got, err)
+		if got := c.compactSize(); c.err != nil || got != value || c.remaining() != 0 {
+			t.Errorf("%x: %d %v", encoded, got, c.err)
 		}
 		for cut := range encoded {
 			c := cursor{data: encoded[:cut]}
-			if _, err := c.compactSize(); err == nil {
+			if c.compactSize(); c.err == nil {
 				t.Errorf("%x: accepted", encoded[:cut])
 			}
 		}
 	}
 	for _, long := range []string{"fd0000", "fdfc00", "fe00000000", "feffff0000", "ff0000000000000000", "ffffffffff00000000"} {
 		c := cursor{data: unhex(t, long), base: 100}
-		_, err := c.compactSize()
-		if f, ok := err.(*fault); !ok || f.offset != 100 || !strings.Contains(f.problem, "shortest form") {
-			t.Errorf("%s: %v", long, err)
+		c.compactSize()
+		if f, ok := c.err.(*fault); !ok || f.offset != 100 || !strings.Contains(f.problem, "shortest form") {
+			t.Errorf("%s: %v", long, c.err)
 		}
 	}
 }

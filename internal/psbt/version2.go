@@ -41,10 +41,7 @@ func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 		return 0, err
 	}
 	value := cursor{data: record.Value}
-	count, err := value.compactSize()
-	if err != nil {
-		return 0, err
-	}
+	count := value.compactSize() // its form was checked
 	if count > uint64(left/least) {
 		return 0, malformed(globalRules[keyType].name, record.ValueOffset(),
 			"%d maps do not fit into the %d bytes that follow", count, left)

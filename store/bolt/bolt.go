@@ -3,7 +3,8 @@
 // power. It keeps every activity forever.
 //
 // Changes that arrive while another is being written to disk, or within 2 ms while other
-// requests are in flight, are committed together and share the fsyncs of one commit.
+// requests are in flight, are committed together and share the fsyncs of one commit;
+// [Store.Stats] says how many did.
 //
 // Leases are not in the file. The file belongs to one process, whose leases end with it:
 // after a restart, the work can be taken up immediately.
@@ -167,22 +168,22 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			}
 		}
 		return tx.record(&activity)
-	})
+	}, &s.writer.completed)
 }
 
 // Release implements store.Store.
 func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	if change == nil {
-		return s.end(ctx, lease, nil)
+		return s.end(ctx, lease, nil, nil)
 	}
 	return s.end(ctx, lease, func(tx *transaction) error {
 		return tx.applyWhole(lease.OrganizationID, change)
-	})
+	}, nil)
 }
 
 // end ends a lease as write, which may be nil, is committed. Meanwhile the lease cannot
 // be taken over.
-func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transaction) error) error {
+func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transaction) error, count *counter) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transact
 		return err
 	}
 	if write != nil {
-		if err := s.writer.write(write); err != nil {
+		if err := s.writer.write(write, count); err != nil {
 			s.leases.Unpin(lease)
 			return err
 		}
@@ -261,6 +262,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.view(ctx, func(*transaction) error { return nil })
 }
 
+// Stats returns counts since Open.
+func (s *Store) Stats() Stats { return s.writer.stats() }
+
 // Close implements store.Store. It waits for writes in progress.
 func (s *Store) Close() (err error) {
 	s.close.Do(func() {
@@ -297,7 +301,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	return s.writer.write(do)
+	return s.writer.write(do, nil)
 }
 
 // Check reads the whole file: every entry has its checksum, no bucket has more or fewer than were

@@ -31,11 +31,5 @@ func (s *Store) Allocated() int64 { stats := s.file.db.Stats(); return stats.TxS
 // Cursors returns how many buckets and entries were looked up since the file was opened.
 func (s *Store) Cursors() int64 { stats := s.file.db.Stats(); return stats.TxStats.GetCursorCount() }
 
-// Commits returns how many transactions were written to the file.
-func (s *Store) Commits() (commits int) {
-	_ = s.file.view(func(t *transaction) error { commits = t.tx.ID(); return nil })
-	return commits
-}
-
 // Edit changes the file beneath the store.
 func (s *Store) Edit(change func(*bbolt.Tx) error) error { return s.file.db.Update(change) }

@@ -15,20 +15,33 @@ import (
 // waits for the others.
 const maxBatch = 256
 
+type counter = atomic.Uint64
+
+// Stats counts what was written. Changes/Commits is how many changes shared a commit.
+type Stats struct {
+	Commits   uint64 // transactions written to disk
+	Changes   uint64 // changes in them
+	Completed uint64 // changes that recorded an activity
+}
+
 // gather is how long a commit waits for other requests in flight, so that they share it.
 const gather = 2 * time.Millisecond
 
 // writer commits changes in batches. While a commit waits for the disk, the next changes
 // queue up.
 type writer struct {
-	file    *file
-	batches *batch.Writer[*write]
-	failed  atomic.Bool // the last commit could not be written
+	file      *file
+	batches   *batch.Writer[*write]
+	commits   counter
+	changes   counter
+	completed counter
+	failed    atomic.Bool // the last commit could not be written
 }
 
 // write is one change, which is made entirely or not at all.
 type write struct {
 	do     func(*transaction) error
+	count  *counter // incremented if the change was committed; may be nil
 	err    error
 	answer chan error
 }
@@ -42,8 +55,8 @@ func newWriter(file *file, expected func() int) *writer {
 
 // write makes a change and returns when it is on disk. The function may be called more
 // than once; only its last call counts.
-func (w *writer) write(do func(*transaction) error) error {
-	queued := &write{do: do, answer: make(chan error, 1)}
+func (w *writer) write(do func(*transaction) error, count *counter) error {
+	queued := &write{do: do, count: count, answer: make(chan error, 1)}
 	if err := w.batches.Put(context.Background(), queued); err != nil {
 		return store.ErrClosed
 	}
@@ -65,13 +78,27 @@ func (w *writer) commit(batch []*write) {
 			err = nil
 		case err == nil:
 			w.failed.Store(false)
+			w.commits.Add(1)
 		default:
 			w.failed.Store(true)
 		}
-		for _, queued := range batch {
-			queued.answer <- cmp.Or(queued.err, unavailable(err))
-		}
+		w.answer(batch, unavailable(err))
 		return
+	}
+}
+
+func (w *writer) answer(batch []*write, err error) {
+	for _, queued := range batch {
+		if queued.err == nil {
+			queued.err = err
+		}
+		if queued.err == nil {
+			w.changes.Add(1)
+			if queued.count != nil {
+				queued.count.Add(1)
+			}
+		}
+		queued.answer <- queued.err
 	}
 }
 
@@ -99,4 +126,8 @@ func (w *writer) try(batch []*write) (failed int, err error) {
 		return nil
 	})
 	return failed, err
+}
+
+func (w *writer) stats() Stats {
+	return Stats{Commits: w.commits.Load(), Changes: w.changes.Load(), Completed: w.completed.Load()}
 }
