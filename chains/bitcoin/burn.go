@@ -114,7 +114,7 @@ type outcomeOf struct {
 // and tutorials are among them. Thieves watch their addresses.
 const famousSecrets = 16
 
-// famous are the output scripts of keys that everybody has, or nobody can have: the point H of
+// famous are the output scripts of keys that everyone has, or no one can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
 // OP_TRUE.
 var famous = sync.OnceValue(func() map[string]outcomeOf {
@@ -144,10 +144,10 @@ var famous = sync.OnceValue(func() map[string]outcomeOf {
 		add(p2shScript([20]byte(address.Hash160(code))), upForGrabs, "its script is OP_TRUE")
 	}
 	add(p2wshScript(open), upForGrabs, "its script is OP_TRUE")
-	const nobody = "nobody has the secret of its key, which is the point H of BIP-341"
+	const noSecret = "nobody has the secret of its key, which is the point H of BIP-341"
 	tweaked, _ := secp256k1.OutputKey(secp256k1.Unspendable, nil)
-	add(taproot(secp256k1.Unspendable[:]), burned, nobody)
-	add(taproot(tweaked.X[:]), burned, nobody)
+	add(taproot(secp256k1.Unspendable[:]), burned, noSecret)
+	add(taproot(tweaked.X[:]), burned, noSecret)
 	return scripts
 })
 

@@ -128,8 +128,8 @@ func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64)
 	return b
 }
 
-// add notes that a script is of a wallet. Of one that has two names, nobody knows which rules and
-// limits are meant.
+// add notes that a script is of a wallet. Of one that has two names, it is not known which rules
+// and limits are meant.
 func (r *registered) add(b *belonging, wallet int) {
 	w := &r.wallets[wallet]
 	if b.of == nil {
@@ -154,17 +154,17 @@ func (r *registered) is(script []byte, at walletAddress) bool {
 }
 
 // held is claimed at the addresses that the organization's keys with the hashes are of, whatever the
-// PSBT says. Where such a key is of a wallet, or where nobody knows whether it is, and the script is
+// PSBT says. Where such a key is of a wallet, or where it is not known whether it is, and the script is
 // none of the wallets', the script is stray.
 func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 	for _, hash := range hashes {
-		holder, ours := r.holder(hash)
-		branch, index, known := lastSteps(holder.Path)
+		account, ours := r.account(hash)
+		branch, index, known := lastSteps(account.Path)
 		switch {
 		case !ours:
 			continue
-		case holder.Path == "":
-			b.stray = "key " + holder.KeyID + ", whose path is not known here" + strayCure
+		case account.Path == "":
+			b.stray = "key " + account.KeyID + ", whose path is not known here" + strayCure
 		}
 		for w := range r.wallets {
 			if !known || b.of != nil && b.stray != "" {
@@ -179,7 +179,7 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 			case r.is(script, walletAddress{w, change, index}):
 				r.add(&b, w)
 			case b.of == nil:
-				b.stray = "key " + holder.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
+				b.stray = "key " + account.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
 			}
 		}
 		if b.of != nil {
@@ -193,8 +193,8 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 const strayCure = ", is in its script, which no registered wallet has: register its wallet " +
 	"with 'countersign wallets register', or give the true origins of its keys"
 
-// holder returns the organization's key with a hash160.
-func (r *registered) holder(hash [20]byte) (chains.Account, bool) {
+// account returns the organization's key with a hash160.
+func (r *registered) account(hash [20]byte) (chains.Account, bool) {
 	for _, m := range r.keys {
 		if m.hash == hash {
 			return r.accounts.WithKey(m.signer.ID()), true

@@ -18,8 +18,8 @@ const CheckedSize = 1 << 30
 //
 //	8 bytes each, sealed
 //
-// Each commit changes it. A damaged page can hide an entry whose checksum then nobody
-// reads; the number tells.
+// Each commit changes it. A damaged page can hide an entry, whose checksum is then not
+// read; the number tells.
 var keyCounts = []byte("counts")
 
 // counted are the buckets whose entries are counted: those that this program writes to.
