@@ -37,26 +37,40 @@ func newNonce() uint64 {
 	return binary.BigEndian.Uint64(nonce[:])
 }
 
-// put passes a call to a writer and returns its answer. If the context ends first, the
-// answer goes to abandoned, unless that is nil.
-func put[T, A any](ctx context.Context, c *calls, w *batch.Writer[T], item T, answer <-chan A,
-	abandoned func(A)) (answered A, err error) {
-	c.inFlight.Add(1)
-	defer c.inFlight.Add(-1)
-	if err := w.Put(ctx, item); err != nil {
+// call waits in a batch for its answer.
+type call struct {
+	ctx    context.Context
+	answer chan error // buffered
+}
+
+func newCall(ctx context.Context) call { return call{ctx, make(chan error, 1)} }
+
+// gone answers a call whose context has ended.
+func (c *call) gone() bool {
+	err := c.ctx.Err()
+	if err != nil {
+		c.answer <- err
+	}
+	return err != nil
+}
+
+// put passes a call to a writer and returns its answer. If its context ends first, the answer goes
+// to abandoned.
+func put[T any](all *calls, w *batch.Writer[T], item T, c *call, abandoned func(error)) error {
+	all.inFlight.Add(1)
+	defer all.inFlight.Add(-1)
+	if err := w.Put(c.ctx, item); err != nil {
 		if errors.Is(err, batch.ErrStopped) {
 			err = store.ErrClosed
 		}
-		return answered, err
+		return err
 	}
 	select {
-	case answered = <-answer:
-		return answered, nil
-	case <-ctx.Done():
-		if abandoned != nil {
-			go func() { abandoned(<-answer) }()
-		}
-		return answered, ctx.Err()
+	case err := <-c.answer:
+		return err
+	case <-c.ctx.Done():
+		go func() { abandoned(<-c.answer) }()
+		return c.ctx.Err()
 	}
 }
 

@@ -11,35 +11,30 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// beginning is one call of Begin without a change.
+// beginning is one call of Begin without a change. If it is answered without an error and without
+// a lease, a row is in the way: the lease is held, or the request is recorded.
 type beginning struct {
-	ctx    context.Context
-	claim  store.Claim
-	nonce  uint64
-	lease  *store.Lease
-	answer chan begun // buffered
-}
-
-// begun is the answer to a beginning. Without lease and error, a row is in the way: the
-// lease is held, or the request is recorded.
-type begun struct {
+	call
+	claim store.Claim
+	nonce uint64
 	lease *store.Lease
-	err   error
 }
 
 // beginAlone is Begin without a change. It takes the lease of a new request in a batch
 // with others; if a row is in the way, it looks at that by itself.
 func (l *leases) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
-		call := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
-		taken, err := put(ctx, l.calls, l.begins, call, call.answer, l.giveUp)
+		call := &beginning{call: newCall(ctx), claim: claim, nonce: newNonce()}
+		err := put(l.calls, l.begins, call, &call.call, func(err error) {
+			if err == nil && call.lease != nil {
+				_ = l.Release(context.Background(), *call.lease, nil) // if it fails, the lease expires
+			}
+		})
 		switch {
 		case err != nil:
 			return store.BeginResult{}, err
-		case taken.err != nil:
-			return store.BeginResult{}, taken.err
-		case taken.lease != nil:
-			return store.BeginResult{Lease: taken.lease}, nil
+		case call.lease != nil:
+			return store.BeginResult{Lease: call.lease}, nil
 		}
 	}
 	err = l.run(ctx, func(ctx context.Context, q querier) (err error) {
@@ -58,13 +53,6 @@ func (l *leases) beginAlone(ctx context.Context, claim store.Claim) (result stor
 	return result, nil
 }
 
-// giveUp releases a lease whose caller is gone.
-func (l *leases) giveUp(taken begun) {
-	if taken.lease != nil {
-		_ = l.Release(context.Background(), *taken.lease, nil) // if it fails, the lease expires
-	}
-}
-
 // beginAll takes the leases of a batch of new requests.
 func (l *leases) beginAll(all []*beginning) {
 	if all = slices.DeleteFunc(all, (*beginning).gone); len(all) == 0 {
@@ -81,21 +69,8 @@ func (l *leases) beginAll(all []*beginning) {
 		return
 	}
 	for _, call := range all {
-		answer := begun{err: err}
-		if err == nil {
-			answer.lease = call.lease
-		}
-		call.answer <- answer
+		call.answer <- err
 	}
-}
-
-// gone answers a call whose context has ended.
-func (call *beginning) gone() bool {
-	err := call.ctx.Err()
-	if err != nil {
-		call.answer <- begun{err: err}
-	}
-	return err != nil
 }
 
 var takeNew = over(`

@@ -29,11 +29,10 @@ type recorder struct {
 
 // completion is one call of Complete.
 type completion struct {
-	ctx      context.Context
+	call
 	lease    store.Lease
 	activity store.Activity
 	recorded bool
-	answer   chan error // buffered
 }
 
 // Complete implements store.Store.
@@ -45,13 +44,9 @@ func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity sto
 			return err
 		}
 	}
-	call := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
+	call := &completion{call: newCall(ctx), lease: lease, activity: activity}
 	if change == nil && !activity.Bounds() {
-		outcome, err := put(ctx, r.calls, r.completes, call, call.answer, nil)
-		if err != nil {
-			return err
-		}
-		return outcome
+		return put(r.calls, r.completes, call, &call.call, func(error) {})
 	}
 	err := r.watches.end(ctx, lease, func(ctx context.Context, q querier) error {
 		if err := record([]*completion{call}).do(ctx, q); err != nil {
@@ -99,13 +94,7 @@ func (c *completion) explain(err error) error {
 // completeAll records a batch of activities, at most maxBatchBytes in one statement. It
 // leaves out those whose caller is gone.
 func (r *recorder) completeAll(all []*completion) {
-	all = slices.DeleteFunc(all, func(call *completion) bool {
-		err := call.ctx.Err()
-		if err != nil {
-			call.answer <- err
-		}
-		return err != nil
-	})
+	all = slices.DeleteFunc(all, (*completion).gone)
 	slices.SortFunc(all, func(a, b *completion) int {
 		return byRequest(a.lease.OrganizationID, b.lease.OrganizationID, &a.lease.Fingerprint, &b.lease.Fingerprint)
 	})
