@@ -9,7 +9,8 @@ import (
 // while another holder has the lease. Wait is never set in its result. The claim's Now
 // is read from the clock before each attempt, and change, which may be nil, is called
 // with it to create the attempt's change.
-func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time, change func(now time.Time) Change) (BeginResult, error) {
+func Acquire(ctx context.Context, s Store, claim Claim, clock func() time.Time,
+	change func(now time.Time) Change) (BeginResult, error) {
 	for {
 		claim.Now = clock()
 		var attempted Change

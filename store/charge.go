@@ -85,15 +85,17 @@ type Charges struct {
 // the fault of the request.
 func (c *Charges) Check() error {
 	for _, charge := range c.List {
+		otherSlot := func(other Charge) bool { return other.key() == charge.key() && other.Slot != charge.Slot }
 		switch {
 		case charge.Limit == "":
 			return errors.New("store: a charge without the name of its limit")
 		case !isAmount(charge.Amount) || !isAmount(charge.Max):
 			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", charge.Limit)
-		case slices.ContainsFunc(c.List, func(other Charge) bool { return other.key() == charge.key() && other.Slot != charge.Slot }):
+		case slices.ContainsFunc(c.List, otherSlot):
 			return fmt.Errorf("store: limit %s: a request has one slot, not two", charge.Limit)
 		case charge.Window < MinWindow || charge.Window > MaxWindow:
-			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", charge.Limit, MinWindow, MaxWindow, charge.Window)
+			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", charge.Limit, MinWindow,
+				MaxWindow, charge.Window)
 		}
 	}
 	return nil
@@ -230,7 +232,8 @@ func readTally(ledger Ledger, charge Charge, now time.Time) (counted tally, at i
 
 // SpentByOthers is Spent without what one request was already charged: a request whose
 // process died after taking the lease must not compete with itself.
-func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
+func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge,
+	now time.Time) (sum *big.Int, frees time.Time, err error) {
 	counted, at, err := readTally(ledger, charge, now)
 	if err != nil || counted.empty() {
 		return new(big.Int), frees, err

@@ -119,7 +119,8 @@ type SupersededError struct{ Until time.Time } // requests that were sent later 
 
 // Error says from when on requests are carried out.
 func (e *SupersededError) Error() string {
-	return "store: the request is not later than " + e.Until.Format(time.RFC3339Nano) + ", up to which the log has lost what was answered"
+	return "store: the request is not later than " + e.Until.Format(time.RFC3339Nano) +
+		", up to which the log has lost what was answered"
 }
 
 // Unwrap returns ErrStale.
@@ -132,7 +133,8 @@ const AnySize = -1
 // of their ids, if its log is empty: those that were recorded before there was a log. It
 // appends all or none, and only once: a record that appears in the store later is not
 // adopted. It returns how many were appended. leafOf encodes the leaf of an activity.
-func Adopt(ctx context.Context, s Lister, log Log, organizationID string, leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
+func Adopt(ctx context.Context, s Lister, log Log, organizationID string,
+	leafOf func(recorded *Activity) ([]byte, error)) (int, error) {
 	head, err := log.LogHead(ctx, organizationID)
 	if err != nil || head.Size > 0 {
 		return 0, err
@@ -184,7 +186,8 @@ func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID
 
 // ProveRecorded proves that the leaf with an id is in the log of an organization as it
 // was when that leaf was its last: the proof is always the same.
-func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
+func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organizationID,
+	id string) (*translog.Proof, error) {
 	index, err := log.LogIndex(ctx, organizationID, id)
 	if err != nil {
 		return nil, err
@@ -197,7 +200,8 @@ func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organi
 }
 
 // proveIn proves that a leaf is in a tree, and signs the tree.
-func proveIn(ctx context.Context, log Log, signer *translog.Signer, organizationID string, index int64, tree tlog.Tree) (*translog.Proof, error) {
+func proveIn(ctx context.Context, log Log, signer *translog.Signer, organizationID string, index int64,
+	tree tlog.Tree) (*translog.Proof, error) {
 	rows, err := log.LogRows(ctx, organizationID, []int64{index})
 	if err != nil {
 		return nil, err
@@ -212,7 +216,8 @@ func proveIn(ctx context.Context, log Log, signer *translog.Signer, organization
 
 // Advance signs the head of a log, and proves to a witness that it extends the log of
 // size old that the witness has seen.
-func Advance(ctx context.Context, log Log, signer *translog.Signer, organizationID string, old int64) (*translog.Advance, error) {
+func Advance(ctx context.Context, log Log, signer *translog.Signer, organizationID string,
+	old int64) (*translog.Advance, error) {
 	source := LogOf(log, organizationID)
 	head, err := source.Head(ctx)
 	if err != nil {

@@ -63,7 +63,8 @@ func (t *tally) hold(charge slotted, window time.Duration) {
 // mergeSlot merges the slot that leaves the window first into a bucket.
 func (t *tally) mergeSlot(window time.Duration) {
 	held := t.held()
-	first := slices.MinFunc(t.slots, func(a, b slotted) int { return cmp.Compare(held[a.slot].at, held[b.slot].at) }).slot
+	byTime := func(a, b slotted) int { return cmp.Compare(held[a.slot].at, held[b.slot].at) }
+	first := slices.MinFunc(t.slots, byTime).slot
 	t.slots = slices.DeleteFunc(t.slots, func(charge slotted) bool { return charge.slot == first })
 	t.add(bucketEnd(held[first].at, window), held[first].amount, window)
 }

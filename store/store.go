@@ -42,7 +42,8 @@ var (
 	// ErrConflict: the log of the organization does not extend what a node had seen
 	// committed, so that requests may have been answered of which this store knows
 	// nothing. Nothing was written, and nothing is until an operator accepts the loss.
-	ErrConflict = errors.New("store: the log is behind what a node has seen, or has another history: run 'countersign log accept'")
+	ErrConflict = errors.New("store: the log is behind what a node has seen, or has another history: run " +
+		"'countersign log accept'")
 
 	// ErrUnavailable: the file or the database cannot be read or written at the
 	// moment. The call may be retried.

@@ -115,7 +115,8 @@ func (t *tally) insert(at int64, amount *big.Int) {
 }
 
 func (t *tally) find(at int64) (int, bool) {
-	return slices.BinarySearchFunc(t.counts, at, func(counted count, at int64) int { return cmp.Compare(counted.at, at) })
+	return slices.BinarySearchFunc(t.counts, at,
+		func(counted count, at int64) int { return cmp.Compare(counted.at, at) })
 }
 
 // remove takes back an amount that was added at a time, from there or from the bucket

@@ -1,6 +1,7 @@
 package bitcoin
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,7 +26,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	addresses := make([]chains.Address, 0, len(networks)*len(scripts))
 	for network := range networks {
 		for _, s := range scripts {
-			text, _ := addressOf(s.script, Network(network))
+			text, _ := AddressOf(s.script, Network(network))
 			format := "ADDRESS_FORMAT_BITCOIN_" + networks[network].format + "_" + s.kind
 			addresses = append(addresses, chains.Address{Format: format, Address: text})
 		}
@@ -61,12 +62,6 @@ func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 // AddressOf returns the address of an output script on a network. ok is false if the script
 // has none.
 func AddressOf(script []byte, network Network) (text string, ok bool) {
-	return addressOf(script, network)
-}
-
-// addressOf returns the address of an output script on a network. ok is false if the
-// script has none.
-func addressOf(script []byte, network Network) (text string, ok bool) {
 	parsed, err := scriptAddress(script, networks[network].params)
 	if err != nil || parsed == nil {
 		return "", false
@@ -92,42 +87,48 @@ func scriptAddress(script []byte, params *chaincfg.Params) (address.Address, err
 	return nil, nil
 }
 
-// target is an address given as signWith.
-type target struct {
-	script  []byte // the output script it stands for
+// decodedAddress is an address with what it stands for, which does not change.
+type decodedAddress struct {
+	text    string
+	script  []byte // the output script
 	network Network
 }
 
-// parseSignWith reads signWith as an address. It returns no target for text that does
-// not look like one, which is the id of a key, and an error for text that looks like an
-// address and is none.
-func parseSignWith(text string) (*target, error) {
+// parseSignWith reads signWith as an address. It returns none for text that does not look
+// like one, which is the id of a key, and an error for text that looks like an address and
+// is none.
+func parseSignWith(text string) (*decodedAddress, error) {
 	network, looks := looksLikeAddress(text)
 	if !looks {
 		return nil, nil
 	}
-	slot := &decoded[slotOf(text)]
+	slot := &recentAddresses[slotOf(text)]
 	if known := slot.Load(); known != nil && known.text == text {
-		return &known.target, nil
+		return known, nil
 	}
 	script, err := scriptOf(text, networks[network].params)
 	if err != nil {
 		return nil, malformedAddress(text, err)
 	}
-	fresh := &decodedAddress{strings.Clone(text), target{script, network}}
+	fresh := &decodedAddress{strings.Clone(text), script, network}
 	slot.Store(fresh)
-	return &fresh.target, nil
+	return fresh, nil
 }
 
-// decodedAddress is an address with what it stands for, which does not change.
-type decodedAddress struct {
-	text   string
-	target target
+// parseAddress is parseSignWith for text that must be an address.
+func parseAddress(text string) (*decodedAddress, error) {
+	decoded, err := parseSignWith(text)
+	if err == nil && decoded == nil {
+		err = malformedAddress(text, errNoAddress)
+	}
+	return decoded, err
 }
 
-// decoded are recent addresses in signWith. A server signs with the same keys again and again,
+var errNoAddress = errors.New("a message is signed for an address, and not for a key by its id")
+
+// recentAddresses are those lately in signWith. A server signs with the same keys again and again,
 // and decoding takes longer than all else that is read of a small transaction.
-var decoded [4096]atomic.Pointer[decodedAddress]
+var recentAddresses [4096]atomic.Pointer[decodedAddress]
 
 // slotOf returns the slot of an address by its last characters, which are a checksum.
 func slotOf(text string) int {
@@ -135,7 +136,7 @@ func slotOf(text string) int {
 	for i := max(0, len(text)-4); i < len(text); i++ {
 		slot = slot*31 + int(text[i])
 	}
-	return slot % len(decoded)
+	return slot % len(recentAddresses)
 }
 
 // scriptOf returns the output script that an address of a network stands for.
@@ -160,20 +161,6 @@ func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
 	return txscript.PayToAddrScript(parsed)
 }
 
-func p2pkhScript(hash [20]byte) []byte {
-	script := append(make([]byte, 0, 25), txscript.OP_DUP, txscript.OP_HASH160, 20)
-	return append(append(script, hash[:]...), txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
-}
-
-func p2wpkhScript(hash [20]byte) []byte {
-	return append(append(make([]byte, 0, 22), txscript.OP_0, 20), hash[:]...)
-}
-
-func p2shScript(hash [20]byte) []byte {
-	script := append(make([]byte, 0, 23), txscript.OP_HASH160, 20)
-	return append(append(script, hash[:]...), txscript.OP_EQUAL)
-}
-
 // witnessAddress is implemented by the addresses of all witness programs.
 type witnessAddress interface {
 	WitnessVersion() byte
@@ -191,10 +178,7 @@ func witnessScript(segwit witnessAddress) []byte {
 }
 
 func malformedAddress(text string, err error) error {
-	return &chains.SignerError{
-		Kind: chains.ErrSignWith, Chain: Name,
-		Problem: fmt.Sprintf("%q looks like an address but is not one: %v", text, err),
-	}
+	return signerError(chains.ErrSignWith, "%q looks like an address but is not one: %v", text, err)
 }
 
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -223,4 +207,50 @@ func looksLikeAddress(text string) (Network, bool) {
 		return Testnet, true
 	}
 	return Mainnet, false
+}
+
+// NetworkOf returns the network of an address. ok is false if the text is not an
+// address. An address that several networks share counts as one of Testnet.
+func NetworkOf(address string) (network Network, ok bool) {
+	decoded, err := parseSignWith(address)
+	if err != nil || decoded == nil {
+		return Mainnet, false
+	}
+	return decoded.network, true
+}
+
+// Locate implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
+// output is a key's if it is locked to the key's P2WPKH script (BIP-49), and a P2TR output if
+// it is locked to the key by BIP-86.
+func (Chain) Locate(script []byte) (locator keystore.Locator, ok bool) {
+	switch classify(script) {
+	case p2pkh:
+		return keystore.ByHash160([20]byte(script[3:])), true
+	case p2wpkh:
+		return keystore.ByHash160([20]byte(script[2:])), true
+	case p2shUnknown:
+		return keystore.ByNested([20]byte(script[2:])), true
+	case p2tr:
+		return keystore.ByTaproot([32]byte(script[2:])), true
+	}
+	return locator, false
+}
+
+// party returns the owner of an output script. Its canonical text is the script; a
+// person sees the address on the network.
+func (n Network) party(script []byte) chains.Party {
+	return chains.PartyAt(script, notations[n])
+}
+
+// notations are the notations of scripts on each network.
+var notations = [...]*chains.Notation{
+	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet),
+	Regtest: notationOf(Regtest),
+}
+
+func notationOf(network Network) *chains.Notation {
+	return &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {
+		text, _ := AddressOf(script, network)
+		return text
+	}}
 }

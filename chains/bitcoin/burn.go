@@ -11,15 +11,10 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/keystore"
 )
-
-// maxScript is the longest script that is run, in bytes (consensus). Tapscript
-// has no such limit.
-const maxScript = 10_000
 
 // fate is what becomes of an output's value.
 type fate uint8
@@ -40,7 +35,7 @@ func fateOf(out *psbt.Output) (fate, string) {
 	script := out.Script
 	switch classify(script) {
 	case p2pkh, p2wpkh, p2shUnknown, p2wsh:
-		switch program := programOf(script); {
+		switch program := firstPush(script); {
 		case len(bytes.Trim(program, "\x00")) == 0:
 			return burned, "a hash of zeros: no key or script is known that has it"
 		case slices.Contains(spelled, string(program)):
@@ -87,7 +82,8 @@ func fateWithin(out *psbt.Output) (fate, string) {
 		return upForGrabs, "its script asks for no signature"
 	}
 	for leaf := range psbt.TapLeaves(out.Value(psbt.OutTapTree)) {
-		if classify(out.Script) == p2tr && (txscript.ScriptHasOpSuccess(leaf) || !asksForSignature(leaf) && !txscript.IsUnspendable(leaf)) {
+		if classify(out.Script) == p2tr && (txscript.ScriptHasOpSuccess(leaf) ||
+			!asksForSignature(leaf) && !txscript.IsUnspendable(leaf)) {
 			return upForGrabs, "one of its leaf scripts asks for no signature"
 		}
 	}
@@ -99,7 +95,8 @@ func fateWithin(out *psbt.Output) (fate, string) {
 func asksForSignature(script []byte) (asks bool) {
 	pushes(script, func(op byte, _ []byte) bool {
 		switch op {
-		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG, txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
+		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
+			txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
 			asks = true
 		}
 		return asks
@@ -117,7 +114,7 @@ type outcomeOf struct {
 // and tutorials are among them. Thieves watch their addresses.
 const famousSecrets = 16
 
-// famous are the output scripts of keys that everybody has, or nobody can have: the point H of
+// famous are the output scripts of keys that everyone has, or no one can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
 // OP_TRUE.
 var famous = sync.OnceValue(func() map[string]outcomeOf {
@@ -147,18 +144,12 @@ var famous = sync.OnceValue(func() map[string]outcomeOf {
 		add(p2shScript([20]byte(address.Hash160(code))), upForGrabs, "its script is OP_TRUE")
 	}
 	add(p2wshScript(open), upForGrabs, "its script is OP_TRUE")
-	const nobody = "nobody has the secret of its key, which is the point H of BIP-341"
+	const noSecret = "nobody has the secret of its key, which is the point H of BIP-341"
 	tweaked, _ := secp256k1.OutputKey(secp256k1.Unspendable, nil)
-	add(taproot(secp256k1.Unspendable[:]), burned, nobody)
-	add(taproot(tweaked.X[:]), burned, nobody)
+	add(taproot(secp256k1.Unspendable[:]), burned, noSecret)
+	add(taproot(tweaked.X[:]), burned, noSecret)
 	return scripts
 })
-
-// p2wshScript returns the P2WSH script of a witness script.
-func p2wshScript(witness []byte) []byte {
-	hash := sha256.Sum256(witness)
-	return append([]byte{txscript.OP_0, 32}, hash[:]...)
-}
 
 // spelled are the hashes of addresses that were written, not derived, to burn bitcoins:
 // 1BitcoinEaterAddressDontSendf59kuE, and those of the proofs of burn that Counterparty and
@@ -167,15 +158,6 @@ var spelled = []string{
 	"\x75\x9d\x66\x77\x09\x1e\x97\x3b\x9e\x9d\x99\xf1\x9c\x68\xfb\xf4\x3e\x3f\x05\xf9",
 	"\x81\x88\x95\xf3\xdc\x2c\x17\x86\x29\xd3\xd2\xd8\xfa\x3e\xc4\xa3\xf8\x17\x98\x21",
 	"\x80\x56\x39\xc1\x81\x49\xc3\x75\xa9\x77\x30\x0c\xd0\x82\x1b\xbb\x97\x31\x51\x55",
-}
-
-// programOf returns the hash in a script of a known form.
-func programOf(script []byte) (program []byte) {
-	pushes(script, func(_ byte, data []byte) bool {
-		program = data
-		return len(data) > 0
-	})
-	return program
 }
 
 // keysFate is fateOf for P2PK and multisig scripts, which are burned if fewer of their
@@ -197,28 +179,26 @@ func keysFate(script []byte) (fate, string) {
 	return spendable, ""
 }
 
-// outputHazards returns the hazards of value for outputs that no one or anyone can
-// spend, which Bitcoin Core refuses to send by default (maxburnamount), and of what
-// is not decoded. They point at the effects.
-func (t *transaction) outputHazards(signed []*input) []chains.Hazard {
-	var hazards []chains.Hazard
-	for effect, o := range t.outcomes(signed) {
-		value := t.packet.Outputs[o.output].Amount
-		var name, detail string
-		switch o.fate {
-		case burned:
-			name, detail = HazardBurn, btc(value)+" cannot be spent: "+o.why
-		case upForGrabs:
-			name, detail = HazardAnyoneCanSpend, btc(value)+" is not locked to anyone: "+o.why
-		case instructs:
-			name, detail = HazardBlindCall, "it instructs "+o.why+": which tokens it moves is not known"
-		case unaccounted:
-			name = HazardBlindCall
-			detail = fmt.Sprintf("this output and those behind it are more than the %d that are accounted for", chains.MaxEffects)
-		default:
-			continue
+// outputCode returns the script whose hash an output is locked to, if the PSBT has that
+// script.
+func outputCode(out *psbt.Output) []byte {
+	script := out.Script
+	if classify(script) == p2shUnknown {
+		redeem := out.Value(psbt.OutRedeemScript)
+		if !bytes.Equal(address.Hash160(redeem), script[2:22]) {
+			return nil
 		}
-		hazards = append(hazards, chains.Hazard{Name: name, Detail: o.path() + ": " + detail}.OnEffect(effect))
+		script = redeem
+		if classify(script) != p2wsh {
+			return script
+		}
 	}
-	return hazards
+	if classify(script) != p2wsh {
+		return nil
+	}
+	witness := out.Value(psbt.OutWitnessScript)
+	if hash := sha256.Sum256(witness); !bytes.Equal(hash[:], script[2:]) {
+		return nil
+	}
+	return witness
 }

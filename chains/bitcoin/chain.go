@@ -62,7 +62,6 @@ import (
 	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // Name is the chain's name in errors, hazards and summaries.
@@ -121,42 +120,61 @@ func (Chain) Name() string { return Name }
 // Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of a PSBT, which starts 70736274ff" }
 
-// Parse implements chains.Chain: it reads a PSBT and checks everything that depends on
-// no key.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	tx, err := c.parse(raw)
-	if err != nil {
-		return nil, err
+func malformed(field string, offset int, format string, args ...any) error {
+	return &chains.ParseError{
+		Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...),
 	}
-	return tx, nil
 }
 
-func (c Chain) parse(raw []byte) (*transaction, error) {
-	limits := c.limits.withDefaults()
-	if len(raw) > limits.MaxSize {
-		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read: spend fewer inputs at a time, or taproot inputs, which need no previous transactions; 'countersign sign' takes up to 32 MiB", len(raw), limits.MaxSize)
-	}
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		return nil, err
-	}
-	tx := &transaction{packet: packet, limits: limits, network: limits.Network}
-	if err := tx.read(); err != nil {
-		return nil, err
-	}
-	return tx, nil
+// signerError returns an error about signWith, or about the keys that it names.
+func signerError(kind error, format string, args ...any) error {
+	return &chains.SignerError{Kind: kind, Chain: Name, Problem: fmt.Sprintf(format, args...)}
 }
+
+// The hazards.
+const (
+	// HazardSighashNone: SIGHASH_NONE. Anyone with the signature decides where the
+	// money goes.
+	HazardSighashNone = "bitcoin/sighash-none"
+
+	// HazardSighashSingle: SIGHASH_SINGLE. All outputs but one stay open.
+	HazardSighashSingle = "bitcoin/sighash-single"
+
+	// HazardSighashAnyoneCanPay: SIGHASH_ANYONECANPAY. Others may add inputs.
+	HazardSighashAnyoneCanPay = "bitcoin/sighash-anyonecanpay"
+
+	// HazardUnprovenAmount: an amount is a claim of the PSBT, so that the fee
+	// may be higher than it looks.
+	HazardUnprovenAmount = "bitcoin/unproven-amount"
+
+	// HazardHighFee: the fee or the fee rate exceeds its limit, or the fee is more than
+	// a quarter of all inputs (see MinFeeShare).
+	HazardHighFee = "bitcoin/high-fee"
+
+	// HazardNeverRelayed: an output is dust, or the transaction has a version, that no
+	// node relays.
+	HazardNeverRelayed = "bitcoin/never-relayed"
+
+	// HazardBurn: value for an output that can never be spent.
+	HazardBurn = "bitcoin/burn"
+
+	// HazardAnyoneCanSpend: value for an output that is not locked to anyone, or
+	// whose script has no known form.
+	HazardAnyoneCanSpend = "bitcoin/anyone-can-spend"
+
+	// HazardBlindCall: an output instructs a protocol of tokens that is not
+	// decoded, or there are more outputs than are accounted for.
+	HazardBlindCall = "bitcoin/blind-call"
+
+	// HazardUnregisteredScript: a key of a registered wallet, or one of which that is not
+	// known, signs in a script of several keys that is not the wallet's.
+	HazardUnregisteredScript = "bitcoin/unregistered-script"
+)
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,
 		HazardNeverRelayed, HazardBurn, HazardAnyoneCanSpend, HazardBlindCall, HazardUnregisteredScript,
-	}
-}
-
-func malformed(field string, offset int, format string, args ...any) error {
-	return &chains.ParseError{
-		Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...),
 	}
 }

@@ -22,7 +22,7 @@ func TestDecodedAddresses(t *testing.T) {
 				binary.BigEndian.PutUint64(hash[:], r.Uint64N(200))
 				script := [][]byte{p2wpkhScript(hash), p2pkhScript(hash), p2shScript(hash)}[r.IntN(3)]
 				network := []Network{Mainnet, Testnet}[r.IntN(2)]
-				text, _ := addressOf(script, network)
+				text, _ := AddressOf(script, network)
 				for _, text := range []string{text, text} {
 					if read, err := parseSignWith(text); err != nil || !bytes.Equal(read.script, script) || read.network != network {
 						t.Errorf("%s: %+v, %v; want %x", text, read, err, script)

@@ -28,7 +28,8 @@ func Derivations(raw []byte) (derivations []Derivation, err error) {
 		for _, record := range m.Records {
 			d, ok := derivationOf(&record, plain, taproot)
 			known := slices.ContainsFunc(derivations, func(other Derivation) bool {
-				return other.Fingerprint == d.Fingerprint && slices.Equal(other.Path, d.Path) && slices.Equal(other.PublicKey, d.PublicKey)
+				return other.Fingerprint == d.Fingerprint && slices.Equal(other.Path, d.Path) &&
+					slices.Equal(other.PublicKey, d.PublicKey)
 			})
 			if d.Of = of; ok && !known {
 				derivations = append(derivations, d)

@@ -1,9 +1,7 @@
 package bitcoin
 
 import (
-	"encoding/hex"
-	"iter"
-	"strconv"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -15,69 +13,17 @@ var asset = chains.Native("bip122")
 // all inputs pay together, so that From is none; and the fee. Without a key, every
 // input that is not final counts as signed: an output that one of them does not commit
 // to goes to an unknown party.
-func (t *transaction) Effects() []chains.Effect { return t.effects(t.openInputs()) }
+func (t *transaction) Effects() []chains.Effect { return t.plan().effects() }
 
-// effects returns what signatures of some inputs do.
-func (t *transaction) effects(signed []*input) []chains.Effect {
-	if t.message != nil {
-		return []chains.Effect{t.message.effect(t)}
+func (p *plan) effects() []chains.Effect {
+	if m := p.tx.message; m != nil {
+		return []chains.Effect{m.effect(p.tx.network)}
 	}
-	effects := make([]chains.Effect, 0, min(len(t.packet.Outputs)+1, chains.MaxEffects))
-	for _, o := range t.outcomes(signed) {
-		effects = append(effects, t.outputEffect(o))
+	effects := make([]chains.Effect, 0, len(p.outcomes)+1)
+	for _, o := range p.outcomes {
+		effects = append(effects, p.tx.outputEffect(o))
 	}
-	return append(effects, t.feeEffect(signed))
-}
-
-// outcome is what becomes of an output.
-type outcome struct {
-	output int
-	fate   fate
-	why    string // why the output is burned, or spendable by anyone; of an instruction the protocol
-}
-
-// path returns where the output stands in the summary.
-func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
-
-// outcomes yields the outcomes of all outputs that have an effect, by the index of
-// that effect. An output that instructs a protocol and has value has two. If there are
-// more than an effect can be given for, the last outcome is unaccounted.
-func (t *transaction) outcomes(signed []*input) iter.Seq2[int, outcome] {
-	return func(yield func(int, outcome) bool) {
-		effect := 0
-		var room [2]outcome
-		for i := range t.packet.Outputs {
-			for _, o := range t.appendOutcomes(room[:0], i, signed) {
-				if effect == chains.MaxEffects-2 {
-					yield(effect, outcome{i, unaccounted, ""})
-					return
-				}
-				if !yield(effect, o) {
-					return
-				}
-				effect++
-			}
-		}
-	}
-}
-
-// appendOutcomes appends the outcomes of one output.
-func (t *transaction) appendOutcomes(list []outcome, index int, signed []*input) []outcome {
-	out := &t.packet.Outputs[index]
-	if protocol := t.overlay(out.Script); protocol != "" {
-		list = append(list, outcome{index, instructs, protocol})
-	}
-	switch {
-	case leavesOpen(signed, index):
-		if len(list) > 0 && out.Amount == 0 {
-			return list // the instruction is all there is
-		}
-		return append(list, outcome{index, uncommitted, ""})
-	case out.Amount == 0:
-		return list
-	}
-	fate, why := fateOf(out)
-	return append(list, outcome{index, fate, why})
+	return append(effects, p.feeEffect())
 }
 
 func (t *transaction) outputEffect(o outcome) chains.Effect {
@@ -94,7 +40,7 @@ func (t *transaction) outputEffect(o outcome) chains.Effect {
 		effect.Kind = chains.KindBurn
 	}
 	if o.fate != burned {
-		effect.To = t.party(out.Script)
+		effect.To = t.network.party(out.Script)
 	}
 	effect.Asset, effect.Amount = asset, chains.ExactlyUint(out.Amount)
 	return effect
@@ -102,78 +48,30 @@ func (t *transaction) outputEffect(o outcome) chains.Effect {
 
 // feeEffect returns the fee: unknown if a signature leaves outputs or inputs open, or
 // if an amount is not proven.
-func (t *transaction) feeEffect(signed []*input) chains.Effect {
-	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset, Amount: chains.ExactlyUint(t.Fee())}
-	_, unproven := t.unproven(signed)
-	for _, in := range signed {
-		unproven = unproven || in.sighash > sighashAll
-	}
-	if unproven {
+func (p *plan) feeEffect() chains.Effect {
+	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset,
+		Amount: chains.ExactlyUint(p.tx.Fee())}
+	leavesOpen := func(in *input) bool { return in.sighash > sighashAll }
+	if p.unproven != nil || slices.ContainsFunc(p.signed, leavesOpen) {
 		fee.Amount = chains.UnknownQuantity()
 	}
 	return fee
 }
 
 // effect returns the statement that a message makes.
-func (m *message) effect(t *transaction) chains.Effect {
+func (m *message) effect(network Network) chains.Effect {
 	return chains.Effect{
-		Kind: chains.KindMessage, From: t.party(m.script), By: chains.BySigner,
+		Kind: chains.KindMessage, From: network.party(m.script), By: chains.BySigner,
 		Function: "BIP-322", Args: m.Args(len(m.String())), Path: messagePath, Domain: m.Domain(),
 	}
 }
 
-// party returns the owner of an output script. Its canonical text is the script; a
-// person sees the address on the network that is shown.
-func (t *transaction) party(script []byte) chains.Party {
-	return chains.PartyAt(script, notations[t.network])
-}
+var _ chains.Caller = (*transaction)(nil)
 
-// notations are the notations of scripts on each network.
-var notations = [...]*chains.Notation{
-	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet), Regtest: notationOf(Regtest),
-}
-
-func notationOf(network Network) *chains.Notation {
-	return &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {
-		text, _ := addressOf(script, network)
-		return text
-	}}
-}
-
-// openInputs returns the inputs that are not final. Without a key, all of them count as
-// signed.
-func (t *transaction) openInputs() []*input {
-	inputs := make([]*input, 0, len(t.inputs))
-	for i := range t.inputs {
-		if !t.inputs[i].final {
-			inputs = append(inputs, &t.inputs[i])
-		}
+// Calls implements chains.Caller: the text of a message, for a reader to know.
+func (t *transaction) Calls() []chains.Call {
+	if t.message == nil {
+		return nil
 	}
-	return inputs
-}
-
-// inputs returns the inputs that this request signs. One with several signatures is
-// repeated.
-func (s *signing) inputs() []*input {
-	inputs := make([]*input, len(s.tasks))
-	for i := range s.tasks {
-		inputs[i] = s.tasks[i].in
-	}
-	return inputs
-}
-
-// leavesOpen reports whether a signature of one of the inputs does not commit
-// to an output.
-func leavesOpen(signed []*input, output int) bool {
-	for _, in := range signed {
-		switch in.sighash & sighashOutputs {
-		case sighashNone:
-			return true
-		case sighashSingle:
-			if in.index != output {
-				return true
-			}
-		}
-	}
-	return false
+	return []chains.Call{{Path: messagePath, From: t.network.party(t.message.script), Text: t.message.String()}}
 }

@@ -15,7 +15,7 @@ func ParseUnproven(raw []byte) (*transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &transaction{packet: packet, limits: Limits{}.withDefaults()}
+	t := &transaction{unsignedTx: unsignedTx{packet: packet}, limits: Limits{}.withDefaults()}
 	if err := t.checkShape(); err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func ParseUnproven(raw []byte) (*transaction, error) {
 	for i := range t.inputs {
 		in := &t.inputs[i]
 		in.Input, in.index = &packet.Inputs[i], i
-		for _, step := range []func() error{in.readUTXO, func() error { return in.readScripts() }, func() error { return in.readSighash(len(packet.Outputs)) }} {
+		for _, step := range []func() error{in.readUTXO, in.readScripts, in.readTaproot, func() error { return in.readSighash(len(packet.Outputs)) }} {
 			if err := step(); err != nil {
 				return nil, err
 			}
@@ -34,11 +34,11 @@ func ParseUnproven(raw []byte) (*transaction, error) {
 
 // ScriptOf returns the output script that an address stands for.
 func ScriptOf(address string) ([]byte, error) {
-	target, err := parseSignWith(address)
+	decoded, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	return target.script, nil
+	return decoded.script, nil
 }
 
 // AccountOf is tested from outside the package.

@@ -23,28 +23,20 @@ func Finalize(raw []byte) ([]byte, error) { return Chain{}.Finalize(raw) }
 
 // Finalize is like the function Finalize, within the limits of the chain.
 func (c Chain) Finalize(raw []byte) ([]byte, error) {
-	tx, err := c.parse(raw)
+	t, err := c.parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	return tx.finalize()
-}
-
-func (t *transaction) finalize() ([]byte, error) {
-	defer t.unsign()
 	if err := t.satisfy(); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	out.Grow(t.tx.SerializeSize())
-	if err := t.tx.Serialize(&out); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	err = t.tx.Serialize(&out)
+	return out.Bytes(), err
 }
 
-// satisfy puts scripts and witnesses into the inputs, and runs them. The caller removes
-// them again with unsign.
+// satisfy puts scripts and witnesses into the inputs, and runs each through the script engine with
+// standard flags. From then on the transaction has no digests, which are over empty scripts.
 func (t *transaction) satisfy() error {
 	t.prepare()
 	for i := range t.inputs {
@@ -54,22 +46,10 @@ func (t *transaction) satisfy() error {
 		}
 		t.tx.TxIn[i].SignatureScript, t.tx.TxIn[i].Witness = script, witness
 	}
-	return t.run()
-}
-
-// unsign removes the signatures: digests are computed over empty scripts.
-func (t *transaction) unsign() {
-	for _, in := range t.tx.TxIn {
-		in.SignatureScript, in.Witness = nil, nil
-	}
-}
-
-// run runs every input through the script engine with standard flags.
-func (t *transaction) run() error {
 	for i := range t.inputs {
 		in := &t.inputs[i]
-		engine, err := txscript.NewEngine(
-			in.script, t.tx, i, txscript.StandardVerifyFlags, nil, t.hashes, int64(in.amount), t.spent)
+		engine, err := txscript.NewEngine(in.script, t.tx, i, txscript.StandardVerifyFlags, nil, t.hashes,
+			int64(in.amount), t.spent)
 		if err == nil {
 			err = engine.Execute()
 		}
@@ -83,7 +63,9 @@ func (t *transaction) run() error {
 // satisfy returns the input's script and witness, built from its signatures.
 func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 	if in.final {
-		witness, err = readWitness(in.Value(psbt.InFinalScriptWitness))
+		if value := in.Value(psbt.InFinalScriptWitness); value != nil {
+			witness, err = psbt.ReadWitness(value)
+		}
 		return in.Value(psbt.InFinalScriptSig), witness, err
 	}
 	if in.kind == p2a {
@@ -146,5 +128,6 @@ func (in *input) satisfyScript() ([][]byte, error) {
 	case bareMultisig:
 		return in.satisfyMultisig()
 	}
-	return nil, fmt.Errorf("this finalizer does not know its script: finalize the PSBT with the wallet that made the script")
+	return nil, fmt.Errorf("this finalizer does not know its script: finalize the PSBT with the wallet that made " +
+		"the script")
 }

@@ -8,69 +8,22 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// The hazards.
-const (
-	// HazardSighashNone: SIGHASH_NONE. Anyone with the signature decides where the
-	// money goes.
-	HazardSighashNone = "bitcoin/sighash-none"
-
-	// HazardSighashSingle: SIGHASH_SINGLE. All outputs but one stay open.
-	HazardSighashSingle = "bitcoin/sighash-single"
-
-	// HazardSighashAnyoneCanPay: SIGHASH_ANYONECANPAY. Others may add inputs.
-	HazardSighashAnyoneCanPay = "bitcoin/sighash-anyonecanpay"
-
-	// HazardUnprovenAmount: an amount is a claim of the PSBT, so that the fee
-	// may be higher than it looks.
-	HazardUnprovenAmount = "bitcoin/unproven-amount"
-
-	// HazardHighFee: the fee or the fee rate exceeds its limit, or the fee is more than
-	// a quarter of all inputs (see MinFeeShare).
-	HazardHighFee = "bitcoin/high-fee"
-
-	// HazardNeverRelayed: an output is dust, or the transaction has a version, that no
-	// node relays.
-	HazardNeverRelayed = "bitcoin/never-relayed"
-
-	// HazardBurn: value for an output that can never be spent.
-	HazardBurn = "bitcoin/burn"
-
-	// HazardAnyoneCanSpend: value for an output that is not locked to anyone, or
-	// whose script has no known form.
-	HazardAnyoneCanSpend = "bitcoin/anyone-can-spend"
-
-	// HazardBlindCall: an output instructs a protocol of tokens that is not
-	// decoded, or there are more outputs than are accounted for.
-	HazardBlindCall = "bitcoin/blind-call"
-
-	// HazardUnregisteredScript: a key of a registered wallet, or one of which that is not
-	// known, signs in a script of several keys that is not the wallet's.
-	HazardUnregisteredScript = "bitcoin/unregistered-script"
-)
-
 // Hazards implements chains.Transaction: the dangers for any signer. Every input that
 // is not final counts as signed.
-func (t *transaction) Hazards() []chains.Hazard { return t.hazards(t.openInputs()) }
+func (t *transaction) Hazards() []chains.Hazard { return t.plan().hazards() }
 
-// Hazards implements chains.Signing: the dangers of the signatures to be made.
-func (s *signing) Hazards() []chains.Hazard { return s.tx.hazards(s.inputs()) }
-
-// hazards returns the dangers of signing some of the inputs.
-func (t *transaction) hazards(signed []*input) []chains.Hazard {
-	if t.message != nil {
-		return t.message.Hazards(chains.Party{}, 0) // it moves nothing
+// hazards returns the dangers of the signatures.
+func (p *plan) hazards() []chains.Hazard {
+	if p.tx.message != nil {
+		return p.tx.message.Hazards(chains.Party{}, 0) // it moves nothing
 	}
-	hazards := sighashHazardsOf(signed)
-	if hazard, unproven := t.unproven(signed); unproven {
-		hazards = append(hazards, hazard)
+	hazards := sighashHazardsOf(p.signed)
+	for _, found := range []*chains.Hazard{p.unproven, p.highFee(), p.neverRelayed()} {
+		if found != nil {
+			hazards = append(hazards, *found)
+		}
 	}
-	if hazard, high := t.highFee(signed); high {
-		hazards = append(hazards, hazard)
-	}
-	if hazard, never := t.neverRelayed(signed); never {
-		hazards = append(hazards, hazard)
-	}
-	return append(hazards, t.outputHazards(signed)...)
+	return append(hazards, p.outputHazards()...)
 }
 
 var sighashHazards = []struct {
@@ -98,47 +51,10 @@ func sighashHazardsOf(signed []*input) []chains.Hazard {
 	return hazards
 }
 
-// unproven finds an amount that nothing proves and that some signature of this request
-// does not commit to. Without this hazard, a signature is valid only if everything that
-// the PSBT claims is true.
-//
-// It is not enough that one of the signatures commits to it, be it BIP-341's, nor that another input
-// claims to be the same key's: a signature that commits to less stays valid whatever the PSBT says,
-// and two PSBTs that each lie about one input yield together what neither of them
-// showed (CVE-2020-14199).
-func (t *transaction) unproven(signed []*input) (chains.Hazard, bool) {
-	for i := range t.inputs {
-		in := &t.inputs[i]
-		if in.proven {
-			continue
-		}
-		if free := slices.IndexFunc(signed, func(other *input) bool { return !other.commitsTo(in) }); free >= 0 {
-			return chains.Hazard{Name: HazardUnprovenAmount, Detail: fmt.Sprintf(
-				"input %d (%s): its amount of %s is claimed by %s alone, and the signature of input %d (%s) is valid whatever it is, "+
-					"so that the fee may be higher than it looks: add the transaction that is spent as %s",
-				in.index, in.kind, btc(in.amount), fieldWitnessUTXO, signed[free].index, signed[free].kind, fieldNonWitnessUTXO,
-			)}, true
-		}
-	}
-	return chains.Hazard{}, false
-}
-
-// commitsTo reports whether a signature of the input commits to the amount of another
-// input, or of itself: a legacy signature commits to none, segwit version 0 to its own
-// (BIP-143), taproot to all, or with SIGHASH_ANYONECANPAY to its own (BIP-341).
-func (in *input) commitsTo(other *input) bool {
-	switch in.kind.family() {
-	case segwitV0:
-		return in == other
-	case taprootV1:
-		return in == other || in.sighash&sighashAnyoneCanPay == 0
-	}
-	return false
-}
-
 // highFee compares the fee with its limits. A share of the inputs is not judged if a lie
 // about an amount could change it: then HazardUnprovenAmount says so.
-func (t *transaction) highFee(signed []*input) (chains.Hazard, bool) {
+func (p *plan) highFee() *chains.Hazard {
+	t := p.tx
 	fee, size := t.Fee(), t.VirtualSize()
 	high, low := bits.Mul64(t.limits.MaxFeeRate, size)
 	detail := ""
@@ -146,14 +62,39 @@ func (t *transaction) highFee(signed []*input) (chains.Hazard, bool) {
 	case fee > t.limits.MaxFee:
 		detail = fmt.Sprintf("fee of %s, over %s", btc(fee), btc(t.limits.MaxFee))
 	case high == 0 && fee > low:
-		detail = fmt.Sprintf("fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size, t.limits.MaxFeeRate)
-	case fee >= MinFeeShare && fee > t.totalIn/4:
-		if _, unproven := t.unproven(signed); unproven {
-			return chains.Hazard{}, false
-		}
+		detail = fmt.Sprintf("fee of %s for about %d virtual bytes, over %d sat/vB", btc(fee), size,
+			t.limits.MaxFeeRate)
+	case fee >= MinFeeShare && fee > t.totalIn/4 && p.unproven == nil:
 		detail = fmt.Sprintf("fee of %s, more than a quarter of the %s of all inputs", btc(fee), btc(t.totalIn))
 	default:
-		return chains.Hazard{}, false
+		return nil
 	}
-	return chains.Hazard{Name: HazardHighFee, Detail: detail}, true
+	return &chains.Hazard{Name: HazardHighFee, Detail: detail}
+}
+
+// outputHazards returns the hazards of value for outputs that no one or anyone can
+// spend, which Bitcoin Core refuses to send by default (maxburnamount), and of what
+// is not decoded. They point at the effects.
+func (p *plan) outputHazards() []chains.Hazard {
+	var hazards []chains.Hazard
+	for effect, o := range p.outcomes {
+		value := p.tx.packet.Outputs[o.output].Amount
+		var name, detail string
+		switch o.fate {
+		case burned:
+			name, detail = HazardBurn, btc(value)+" cannot be spent: "+o.why
+		case upForGrabs:
+			name, detail = HazardAnyoneCanSpend, btc(value)+" is not locked to anyone: "+o.why
+		case instructs:
+			name, detail = HazardBlindCall, "it instructs "+o.why+": which tokens it moves is not known"
+		case unaccounted:
+			name = HazardBlindCall
+			detail = fmt.Sprintf("this output and those behind it are more than the %d that are accounted for",
+				chains.MaxEffects)
+		default:
+			continue
+		}
+		hazards = append(hazards, chains.Hazard{Name: name, Detail: o.path() + ": " + detail}.OnEffect(effect))
+	}
+	return hazards
 }

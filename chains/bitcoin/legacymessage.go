@@ -17,31 +17,28 @@ import (
 // messageKey names what signs a message (BIP-137): the key of a P2PKH or P2WPKH address, or
 // the key with an id.
 type messageKey struct {
-	target  *target // nil for an id
+	address *decodedAddress // nil for an id
 	locator [1]keystore.Locator
 }
 
 // errLegacyAddress refuses addresses that BIP-137 cannot name a key of.
-var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this address")
+var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this " +
+	"address")
 
 // MessageKey implements chains.MessageSigner, for messages of BIP-137.
 func (Chain) MessageKey(text string) (chains.MessageKey, error) {
-	target, err := parseSignWith(text)
+	address, err := parseSignWith(text)
 	if err != nil {
 		return nil, err
 	}
-	if target == nil {
+	if address == nil {
 		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
-	locator, ok := Chain{}.Locate(target.script)
-	if !ok || classify(target.script) == p2tr {
-		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
+	locator, ok := Chain{}.Locate(address.script)
+	if !ok || classify(address.script) == p2tr {
+		return nil, signerError(chains.ErrSignWith, "%s: %v", text, errLegacyAddress)
 	}
-	return &messageKey{target, [1]keystore.Locator{locator}}, nil
-}
-
-func malformedSigner(format string, args ...any) error {
-	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(format, args...)}
+	return &messageKey{address, [1]keystore.Locator{locator}}, nil
 }
 
 // Locators returns where to look for the key.
@@ -51,9 +48,8 @@ func (s *messageKey) Locators() []keystore.Locator { return s.locator[:] }
 // one.
 func (s *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
 	_, key, err := signer.Only(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
-		if s.target != nil && headerOf(s.target.script, key.PublicKey()) == 0 {
-			return nil, &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name,
-				Problem: fmt.Sprintf("key %s is not that of the address", key.ID())}
+		if s.address != nil && headerOf(s.address.script, key.PublicKey()) == 0 {
+			return nil, signerError(chains.ErrNotSigner, "key %s is not that of the address", key.ID())
 		}
 		return keystore.AsECDSA(key)
 	})
@@ -66,10 +62,10 @@ func (s *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error)
 // partyOf returns the party of a key at the address of signWith, or at its P2PKH address.
 func (s *messageKey) partyOf(pub keystore.PublicKey) chains.Party {
 	script, network := p2pkhScript(pub.Hash160()), Mainnet
-	if s.target != nil {
-		script, network = s.target.script, s.target.network
+	if s.address != nil {
+		script, network = s.address.script, s.address.network
 	}
-	return (&transaction{network: network}).party(script)
+	return network.party(script)
 }
 
 // Header bytes of BIP-137 for recovery id 0.
@@ -111,15 +107,13 @@ func LegacySignature(preimage []byte, signature [65]byte, address string) (strin
 	}
 	header := byte(headerP2PKH)
 	if address != "" {
-		target, err := parseSignWith(address)
-		if err == nil && target == nil {
-			err = malformedAddress(address, errNoAddress)
-		}
+		decoded, err := parseAddress(address)
 		if err != nil {
 			return "", err
 		}
-		if header = headerOf(target.script, pub); header == 0 {
-			return "", malformedSigner("%s is not an address of the key that signed, or %v", address, errLegacyAddress)
+		if header = headerOf(decoded.script, pub); header == 0 {
+			return "", signerError(chains.ErrSignWith, "%s is not an address of the key that signed, or %v", address,
+				errLegacyAddress)
 		}
 	}
 	return base64.StdEncoding.EncodeToString(append([]byte{header + signature[64]}, signature[:64]...)), nil

@@ -8,13 +8,10 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
-
-const fieldSignedMessage = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"
 
 // tagMessage is the tag of BIP-322's message hash.
 var tagMessage = []byte("BIP0322-signed-message")
@@ -27,50 +24,43 @@ type message struct {
 	script []byte // of the address that makes the statement
 }
 
-// readMessage detects a message. A PSBT with PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE must be
-// exactly to_sign. A PSBT that looks like to_sign without that field is refused,
-// because its statement could not be shown.
-func (t *transaction) readMessage() error {
-	record := t.packet.Global.Find(psbt.GlobalSignedMessage)
+// readMessage detects a message; it returns none for a transaction. A PSBT with
+// PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE must be exactly to_sign. A PSBT that looks like to_sign
+// without that field is refused, because its statement could not be shown.
+func readMessage(packet *psbt.Packet, inputs []input) (*message, error) {
+	const field = "PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE"
+	record, in := packet.Global.Find(psbt.GlobalSignedMessage), &inputs[0]
 	if record == nil {
-		if t.looksLikeToSign() {
-			return malformed("transaction", -1, "it is a BIP-322 message without its text: add %s", fieldSignedMessage)
+		// It pays nothing, and its first input spends nothing or what only BIP-322 creates.
+		if in.amount == 0 && paysNothing(packet) || bytes.HasPrefix(in.Value(psbt.InNonWitnessUTXO), toSpendHead) {
+			return nil, malformed("transaction", -1, "it is a BIP-322 message without its text: add %s", field)
 		}
-		return nil
+		return nil, nil
 	}
-	refuse := func(format string, args ...any) error {
-		return malformed(fieldSignedMessage, record.ValueOffset(), format, args...)
+	refuse := func(format string, args ...any) (*message, error) {
+		return nil, malformed(field, record.ValueOffset(), format, args...)
 	}
 	if problem := plaintext.Problem(record.Value); problem != "" {
 		return refuse("%s", problem)
 	}
-	in := &t.inputs[0]
 	if in.PreviousTxID != ToSpendID(record.Value, in.script) || in.OutputIndex != 0 || in.amount != 0 {
 		return refuse("input 0 does not spend what BIP-322 makes of this message and the script %x", in.script)
 	}
-	if !t.paysNothing() || t.packet.TxVersion != 0 && t.packet.TxVersion != 2 {
+	if !paysNothing(packet) || packet.TxVersion != 0 && packet.TxVersion != 2 {
 		return refuse("a BIP-322 message has one output, of 0 satoshi to OP_RETURN alone, and version 0 or 2")
 	}
-	for i := range t.inputs {
-		if t.inputs[i].sighash > sighashAll {
+	for i := range inputs {
+		if inputs[i].sighash > sighashAll {
 			return refuse("input %d asks for %s: a BIP-322 message is signed with SIGHASH_ALL or SIGHASH_DEFAULT",
-				i, sighashName(t.inputs[i].sighash))
+				i, sighashName(inputs[i].sighash))
 		}
 	}
-	t.message = &message{Text: texts.Read(record.Value, nil), script: in.script}
-	return nil
-}
-
-// looksLikeToSign reports whether the transaction pays nothing and its first input
-// spends nothing, or spends what only BIP-322 creates.
-func (t *transaction) looksLikeToSign() bool {
-	in := &t.inputs[0]
-	return in.amount == 0 && t.paysNothing() || bytes.HasPrefix(in.Value(psbt.InNonWitnessUTXO), toSpendHead)
+	return &message{Text: texts.Read(record.Value, nil), script: in.script}, nil
 }
 
 // paysNothing reports whether the only output is 0 satoshi to a bare OP_RETURN.
-func (t *transaction) paysNothing() bool {
-	outputs := t.packet.Outputs
+func paysNothing(packet *psbt.Packet) bool {
+	outputs := packet.Outputs
 	return len(outputs) == 1 && outputs[0].Amount == 0 && bytes.Equal(outputs[0].Script, []byte{txscript.OP_RETURN})
 }
 
@@ -79,16 +69,6 @@ func (t *transaction) paysNothing() bool {
 var toSpendHead = slices.Concat(
 	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
 )
-
-var _ chains.Caller = (*transaction)(nil)
-
-// Calls implements chains.Caller: the text of a message, for a reader to know.
-func (t *transaction) Calls() []chains.Call {
-	if t.message == nil {
-		return nil
-	}
-	return []chains.Call{{Path: messagePath, From: t.party(t.message.script), Text: t.message.String()}}
-}
 
 // messagePath is the path of a message's effect.
 const messagePath = "message"

@@ -3,15 +3,12 @@ package bitcoin
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"strings"
 
 	"github.com/btcsuite/btcd/wire/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
-
-var errNoAddress = errors.New("a message is signed for an address, and not for a key by its id")
 
 // The prefixes of BIP-322's forms of a signature.
 const (
@@ -37,7 +34,6 @@ func (c Chain) MessageSignature(raw []byte) (signature string, ok bool, err erro
 	if err != nil || tx.message == nil {
 		return "", false, err
 	}
-	defer tx.unsign()
 	if err := tx.satisfy(); err != nil {
 		return "", true, err
 	}
@@ -93,7 +89,7 @@ func witnessBytes(witness wire.TxWitness) []byte {
 // satisfied: only what they spend and how it is unlocked is kept.
 func (t *transaction) finalPSBT() []byte {
 	packet := psbt.Packet{
-		Global: psbt.Map{Records: []psbt.Record{recordOf(psbt.GlobalUnsignedTx, t.unsigned)}},
+		Global: psbt.Map{Records: []psbt.Record{recordOf(psbt.GlobalUnsignedTx, t.raw)}},
 		Inputs: make([]psbt.Input, len(t.inputs)), Outputs: make([]psbt.Output, len(t.packet.Outputs)),
 	}
 	for i := range t.inputs {

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/v2"
 )
@@ -42,12 +43,9 @@ func ParseNetwork(name string) (Network, error) {
 	return Mainnet, fmt.Errorf("unknown bitcoin network %q: use mainnet, testnet, signet or regtest", name)
 }
 
-// NetworkOf returns the network of an address. ok is false if the text is not an
-// address. An address that several networks share counts as one of Testnet.
-func NetworkOf(address string) (network Network, ok bool) {
-	target, err := parseSignWith(address)
-	if err != nil || target == nil {
-		return Mainnet, false
-	}
-	return target.network, true
+// shares reports whether an address of Testnet could be one of this network too: Signet
+// has all of its address forms, Regtest those in base58.
+func (n Network) shares(testnetAddress string) bool {
+	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
+	return n == Signet || n == Regtest && !segwit
 }

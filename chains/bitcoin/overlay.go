@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"crypto/rc4" //nolint:gosec // Counterparty hides its mark with it; nothing is kept secret here
+	"slices"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 )
@@ -19,18 +20,18 @@ const (
 // the tokens in the inputs is not decoded.
 var overlays = []struct {
 	name    string
-	matches func(t *transaction, script []byte) bool
+	matches func(m *marks, script []byte) bool
 }{
-	{"runestone", func(_ *transaction, script []byte) bool {
+	{"runestone", func(_ *marks, script []byte) bool {
 		return bytes.HasPrefix(script, []byte{txscript.OP_RETURN, txscript.OP_13})
 	}},
-	{"omni", func(_ *transaction, script []byte) bool {
+	{"omni", func(_ *marks, script []byte) bool {
 		return bytes.HasPrefix(returned(script), []byte(markOmni)) || bytes.Equal(script, exodus)
 	}},
-	{"stacks", func(_ *transaction, script []byte) bool {
+	{"stacks", func(_ *marks, script []byte) bool {
 		return bytes.HasPrefix(returned(script), []byte(markStacks))
 	}},
-	{"counterparty", (*transaction).isCounterparty},
+	{"counterparty", (*marks).isCounterparty},
 }
 
 // exodus is the output that Omni's instructions of classes A and B pay to: their data is
@@ -43,10 +44,16 @@ var exodus = func() []byte {
 	return script
 }()
 
-// overlay returns the token protocol that an output instructs, empty if none is known.
-func (t *transaction) overlay(script []byte) string {
+// marks recognizes protocols in the outputs of a transaction.
+type marks struct {
+	first [32]byte // the id of the first transaction that is spent
+	key   []byte   // see counterpartyKey
+}
+
+// protocol returns the token protocol that an output instructs, empty if none is known.
+func (m *marks) protocol(script []byte) string {
 	for _, protocol := range overlays {
-		if protocol.matches(t, script) {
+		if protocol.matches(m, script) {
 			return protocol.name
 		}
 	}
@@ -61,19 +68,11 @@ func returned(script []byte) []byte {
 	return firstPush(script[1:])
 }
 
-func firstPush(script []byte) (first []byte) {
-	pushes(script, func(_ byte, data []byte) bool {
-		first = data
-		return len(data) > 0
-	})
-	return first
-}
-
 // isCounterparty reports whether an output carries Counterparty's mark, encrypted with
 // RC4 under the id of the first transaction that is spent: at the start of OP_RETURN
 // data, or behind a length in what stands for a key hash, or for the first key of a
 // multisig behind its first byte.
-func (t *transaction) isCounterparty(script []byte) bool {
+func (m *marks) isCounterparty(script []byte) bool {
 	var data []byte
 	offset := 1
 	switch kind := classify(script); {
@@ -88,22 +87,20 @@ func (t *transaction) isCounterparty(script []byte) bool {
 		return false
 	}
 	var plain [1 + len(markCounterparty)]byte
-	for i, key := range t.counterpartyKey()[:offset+len(markCounterparty)] {
+	for i, key := range m.counterpartyKey()[:offset+len(markCounterparty)] {
 		plain[i] = data[i] ^ key
 	}
 	return string(plain[offset:offset+len(markCounterparty)]) == markCounterparty
 }
 
 // counterpartyKey returns the start of the key stream of this transaction.
-func (t *transaction) counterpartyKey() []byte {
-	if t.keyStream == nil {
-		id := t.packet.Inputs[0].PreviousTxID
-		for i, j := 0, len(id)-1; i < j; i, j = i+1, j-1 { // as displayed
-			id[i], id[j] = id[j], id[i]
-		}
+func (m *marks) counterpartyKey() []byte {
+	if m.key == nil {
+		id := m.first
+		slices.Reverse(id[:])             // as displayed
 		cipher, _ := rc4.NewCipher(id[:]) // 32 bytes is a valid length
-		t.keyStream = make([]byte, 1+len(markCounterparty))
-		cipher.XORKeyStream(t.keyStream, t.keyStream)
+		m.key = make([]byte, 1+len(markCounterparty))
+		cipher.XORKeyStream(m.key, m.key)
 	}
-	return t.keyStream
+	return m.key
 }

@@ -2,8 +2,6 @@ package bitcoin
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,10 +19,11 @@ import (
 type registered struct {
 	wallets  []keystore.Registration
 	accounts chains.Accounts
-	signers  []*signingKey // that may sign; nil before they are found
+	keys     []*signingKey // that may sign; nil before they are found
 	inputs   []belonging
 	outputs  []belonging
-	derived  int // scripts and keys so far; see maxDerived
+	all      []belonging // the inputs, then the outputs
+	derived  int         // scripts and keys so far; see maxDerived
 }
 
 // belonging says which registered wallet an input or output is of.
@@ -42,7 +41,8 @@ const maxPlaces = 2
 
 // find finds the inputs and outputs of the wallets.
 func (r *registered) find(t *transaction) *registered {
-	r.inputs, r.outputs = make([]belonging, len(t.inputs)), make([]belonging, len(t.packet.Outputs))
+	r.all = make([]belonging, len(t.inputs)+len(t.packet.Outputs))
+	r.inputs, r.outputs = r.all[:len(t.inputs)], r.all[len(t.inputs):]
 	if len(r.wallets) == 0 {
 		return r
 	}
@@ -81,7 +81,7 @@ func (in *input) several() bool {
 func (r *registered) hashes(in *input) [][20]byte {
 	keys := candidates{}
 	keys.input(in)
-	for _, m := range r.signers {
+	for _, m := range r.keys {
 		if m.reasons[in.index] == "" {
 			keys.hashes = append(keys.hashes, m.hash)
 		}
@@ -128,8 +128,8 @@ func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64)
 	return b
 }
 
-// add notes that a script is of a wallet. Of one that has two names, nobody knows which rules and
-// limits are meant.
+// add notes that a script is of a wallet. Of one that has two names, it is not known which rules
+// and limits are meant.
 func (r *registered) add(b *belonging, wallet int) {
 	w := &r.wallets[wallet]
 	if b.of == nil {
@@ -137,7 +137,8 @@ func (r *registered) add(b *belonging, wallet int) {
 	}
 	for i := range r.wallets {
 		if other := &r.wallets[i]; i != wallet && (b.of == other || other.Identity() == w.Identity()) {
-			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w), named(other))
+			b.stray = fmt.Sprintf("it is of the registered %s and of the registered %s: remove one of them", named(w),
+				named(other))
 		}
 	}
 }
@@ -153,17 +154,17 @@ func (r *registered) is(script []byte, at walletAddress) bool {
 }
 
 // held is claimed at the addresses that the organization's keys with the hashes are of, whatever the
-// PSBT says. Where such a key is of a wallet, or where nobody knows whether it is, and the script is
+// PSBT says. Where such a key is of a wallet, or where it is not known whether it is, and the script is
 // none of the wallets', the script is stray.
 func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 	for _, hash := range hashes {
-		holder, ours := r.holder(hash)
-		branch, index, known := lastSteps(holder.Path)
+		account, ours := r.account(hash)
+		branch, index, known := lastSteps(account.Path)
 		switch {
 		case !ours:
 			continue
-		case holder.Path == "":
-			b.stray = "key " + holder.KeyID + ", whose path is not known here" + strayCure
+		case account.Path == "":
+			b.stray = "key " + account.KeyID + ", whose path is not known here" + strayCure
 		}
 		for w := range r.wallets {
 			if !known || b.of != nil && b.stray != "" {
@@ -178,7 +179,7 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 			case r.is(script, walletAddress{w, change, index}):
 				r.add(&b, w)
 			case b.of == nil:
-				b.stray = "key " + holder.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
+				b.stray = "key " + account.KeyID + ", of the registered " + named(&r.wallets[w]) + strayCure
 			}
 		}
 		if b.of != nil {
@@ -192,9 +193,9 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 const strayCure = ", is in its script, which no registered wallet has: register its wallet " +
 	"with 'countersign wallets register', or give the true origins of its keys"
 
-// holder returns the organization's key with a hash160.
-func (r *registered) holder(hash [20]byte) (chains.Account, bool) {
-	for _, m := range r.signers {
+// account returns the organization's key with a hash160.
+func (r *registered) account(hash [20]byte) (chains.Account, bool) {
+	for _, m := range r.keys {
 		if m.hash == hash {
 			return r.accounts.WithKey(m.signer.ID()), true
 		}
@@ -211,76 +212,6 @@ func lastSteps(path string) (branch, index uint32, ok bool) {
 	last, err := strconv.ParseUint(steps[len(steps)-1], 10, 31)
 	before, err2 := strconv.ParseUint(steps[len(steps)-2], 10, 31)
 	return uint32(before), uint32(last), err == nil && err2 == nil
-}
-
-// registry returns what is known about registered wallets.
-func (s *signing) registry() *registered {
-	if s.registered == nil {
-		s.registered = (&registered{wallets: s.accounts.Registered(), accounts: s.accounts, signers: s.signers}).find(s.tx)
-	}
-	return s.registered
-}
-
-// registeredWallet returns how change tells a registered wallet from others.
-func registeredWallet(w *keystore.Registration) wallet {
-	identity := w.Identity()
-	return wallet{id: "registered " + hex.EncodeToString(identity[:])}
-}
-
-// inputWallet returns the wallet of an input, false if it is none's.
-func (s *signing) inputWallet(in *input) (w wallet, ok bool) {
-	if known := s.registry().inputs[in.index].of; known != nil {
-		return registeredWallet(known), true
-	}
-	return s.walletOf(in.script)
-}
-
-// outputWallet returns the wallet of an output, false if it is none's. One that is stuck is
-// none's.
-func (s *signing) outputWallet(index int) (w wallet, ok bool) {
-	if known := s.registry().outputs[index].of; known != nil {
-		return registeredWallet(known), true
-	}
-	script := s.tx.packet.Outputs[index].Script
-	if s.stuck(script) {
-		return wallet{}, false
-	}
-	return s.walletOf(script)
-}
-
-var _ chains.WalletSigning = (*signing)(nil)
-
-// Registered implements chains.WalletSigning.
-func (s *signing) Registered() (use chains.RegisteredUse) {
-	known := s.registry()
-	add := func(b belonging) {
-		if b.of != nil && !slices.ContainsFunc(use.Used, func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
-			use.Used = append(use.Used, *b.of)
-		}
-	}
-	signed := s.signed()
-	use.Only = s.tx.message == nil
-	for _, in := range signed {
-		b := known.inputs[in.index]
-		add(b)
-		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
-		use.Mixed = use.Mixed || b.of != nil || b.stray != ""
-		if b.stray != "" && len(use.Hazards) == 0 && s.tx.message == nil {
-			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript, Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
-		}
-	}
-	use.Mixed = use.Mixed && !use.Only
-	for _, b := range slices.Concat(known.inputs, known.outputs) {
-		add(b)
-	}
-	return use
-}
-
-// ChargeID implements chains.WalletSigning: it is the same for every request that signs
-// the same transaction for the same wallet, whatever its PSBT carries besides.
-func (s *signing) ChargeID(w keystore.Registration) [32]byte {
-	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.unsigned)
-	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:], unsigned[:]))
 }
 
 // named describes a registered wallet to people.

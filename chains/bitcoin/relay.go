@@ -35,32 +35,33 @@ func dustLimit(script []byte) uint64 {
 
 // neverRelayed finds what no node with Bitcoin Core's policy relays. A transaction
 // without a fee may have one output of dust, which another spends in the same package.
-func (t *transaction) neverRelayed(signed []*input) (chains.Hazard, bool) {
-	if v := t.packet.TxVersion; v < minRelayedVersion || v > maxRelayedVersion {
-		return chains.Hazard{Name: HazardNeverRelayed, Detail: fmt.Sprintf(
-			"transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion, maxRelayedVersion)}, true
+func (p *plan) neverRelayed() *chains.Hazard {
+	detail := ""
+	v, size, dust := p.tx.packet.TxVersion, p.tx.VirtualSize(), p.dust()
+	switch {
+	case v < minRelayedVersion || v > maxRelayedVersion:
+		detail = fmt.Sprintf("transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion,
+			maxRelayedVersion)
+	case v == maxRelayedVersion && size > maxTopology:
+		detail = fmt.Sprintf("about %d virtual bytes: nodes relay at most %d of version 3", size, maxTopology)
+	case len(dust) == 0 || len(dust) == 1 && p.tx.Fee() == 0:
+		return nil
+	default:
+		out := &p.tx.packet.Outputs[dust[0]]
+		detail = fmt.Sprintf("output %d has %d sat: nodes relay none of this form below %d sat", dust[0], out.Amount,
+			dustLimit(out.Script))
+		if more := len(dust) - 1; more > 0 {
+			detail += fmt.Sprintf("; %d more outputs are dust", more)
+		}
 	}
-	if size := t.VirtualSize(); t.packet.TxVersion == maxRelayedVersion && size > maxTopology {
-		return chains.Hazard{Name: HazardNeverRelayed, Detail: fmt.Sprintf(
-			"about %d virtual bytes: nodes relay at most %d of version 3", size, maxTopology)}, true
-	}
-	dust := t.dust(signed)
-	if len(dust) == 0 || len(dust) == 1 && t.Fee() == 0 {
-		return chains.Hazard{}, false
-	}
-	out := &t.packet.Outputs[dust[0]]
-	detail := fmt.Sprintf("output %d has %d sat: nodes relay none of this form below %d sat", dust[0], out.Amount, dustLimit(out.Script))
-	if more := len(dust) - 1; more > 0 {
-		detail += fmt.Sprintf("; %d more outputs are dust", more)
-	}
-	return chains.Hazard{Name: HazardNeverRelayed, Detail: detail}, true
+	return &chains.Hazard{Name: HazardNeverRelayed, Detail: detail}
 }
 
 // dust returns the outputs that are dust. One that a signature leaves open can still
 // get another amount.
-func (t *transaction) dust(signed []*input) (outputs []int) {
-	for i := range t.packet.Outputs {
-		if out := &t.packet.Outputs[i]; out.Amount < dustLimit(out.Script) && !leavesOpen(signed, i) {
+func (p *plan) dust() (outputs []int) {
+	for i := range p.tx.packet.Outputs {
+		if out := &p.tx.packet.Outputs[i]; out.Amount < dustLimit(out.Script) && !p.leavesOpen(i) {
 			outputs = append(outputs, i)
 		}
 	}

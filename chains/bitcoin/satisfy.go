@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -13,10 +14,8 @@ import (
 
 // partialSig returns the signature of a key, nil if there is none.
 func (in *input) partialSig(key []byte) []byte {
-	for record := range in.All(psbt.InPartialSig) {
-		if bytes.Equal(record.Data(), key) {
-			return record.Value
-		}
+	if record := in.Get(append([]byte{psbt.InPartialSig}, key...)); record != nil {
+		return record.Value
 	}
 	return nil
 }
@@ -91,54 +90,11 @@ func (in *input) satisfyLeaf(leaf *leaf) (stack [][]byte, ok bool) {
 	stack = make([][]byte, len(keys))
 	signed := 0
 	for i, key := range keys {
-		if signature := in.tapScriptSig(key, leaf); signature != nil && signed < need {
-			stack[len(keys)-1-i] = signature
+		record := in.Get(slices.Concat([]byte{psbt.InTapScriptSig}, key, leaf.hash[:]))
+		if record != nil && signed < need {
+			stack[len(keys)-1-i] = record.Value
 			signed++
 		}
 	}
 	return stack, signed == need
-}
-
-// keys returns the keys of a leaf in order, and how many of them must sign.
-func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
-	tokens := txscript.MakeScriptTokenizer(0, l.script)
-	var last []byte
-	adding := false
-	for tokens.Next() {
-		switch op := tokens.Opcode(); {
-		case op == txscript.OP_DATA_32:
-			last = tokens.Data()
-		case op == txscript.OP_CHECKSIG || op == txscript.OP_CHECKSIGVERIFY || op == txscript.OP_CHECKSIGADD:
-			if last == nil {
-				return nil, 0, false
-			}
-			keys, last = append(keys, last), nil
-			adding = adding || op == txscript.OP_CHECKSIGADD
-			need++
-		case adding && op >= txscript.OP_1 && op <= txscript.OP_16:
-			need = int(op-txscript.OP_1) + 1
-		case adding && (op == txscript.OP_NUMEQUAL || op == txscript.OP_NUMEQUALVERIFY):
-		default:
-			return nil, 0, false
-		}
-	}
-	return keys, need, tokens.Err() == nil && len(keys) >= need && need > 0
-}
-
-func (in *input) tapScriptSig(key []byte, leaf *leaf) []byte {
-	for record := range in.All(psbt.InTapScriptSig) {
-		if data := record.Data(); bytes.Equal(data[:32], key) && bytes.Equal(data[32:], leaf.hash[:]) {
-			return record.Value
-		}
-	}
-	return nil
-}
-
-// readWitness decodes PSBT_IN_FINAL_SCRIPTWITNESS, whose form psbt.Read has checked:
-// <items> ‖ (<length> ‖ item)…
-func readWitness(value []byte) (wire.TxWitness, error) {
-	if value == nil {
-		return nil, nil
-	}
-	return psbt.ReadWitness(value)
 }

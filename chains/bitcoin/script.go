@@ -3,11 +3,9 @@ package bitcoin
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 
-	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
-
-	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // scriptType is how an output is locked, as far as its scripts are known.
@@ -85,81 +83,6 @@ func classify(script []byte) scriptType {
 	return nonStandard
 }
 
-const (
-	fieldRedeemScript  = "PSBT_IN_REDEEM_SCRIPT"
-	fieldWitnessScript = "PSBT_IN_WITNESS_SCRIPT"
-)
-
-// maxRedeemScript is the longest script that a P2SH input can push.
-const maxRedeemScript = 520
-
-// readScripts finds the script that is run, and checks that redeem and witness script
-// are those that the output is locked to.
-func (in *input) readScripts() error {
-	in.kind, in.code = classify(in.script), in.script
-	if in.kind == p2shUnknown {
-		if err := in.readRedeemScript(); err != nil {
-			return err
-		}
-	} else if in.Find(psbt.InRedeemScript) != nil {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "the output that is spent is not P2SH but %s", in.kind)
-	}
-	if in.kind == p2wsh || in.kind == p2shP2wsh {
-		if err := in.readWitnessScript(); err != nil {
-			return err
-		}
-	} else if in.Find(psbt.InWitnessScript) != nil {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "the output that is spent is not P2WSH but %s", in.kind)
-	}
-	return in.readTaproot()
-}
-
-// readRedeemScript reads the redeem script of P2SH: a914 <hash160 of the redeem script>
-// 87.
-func (in *input) readRedeemScript() error {
-	record := in.Find(psbt.InRedeemScript)
-	if in.code = nil; record == nil {
-		return nil
-	}
-	redeem := record.Value
-	if !bytes.Equal(address.Hash160(redeem), in.script[2:22]) {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "does not hash to what the output is locked to, %x", in.script[2:22])
-	}
-	if len(redeem) > maxRedeemScript {
-		return in.refuse(fieldRedeemScript, psbt.InRedeemScript, "%d bytes, at most %d can be spent", len(redeem), maxRedeemScript)
-	}
-	in.code = redeem
-	switch classify(redeem) {
-	case p2wpkh:
-		in.kind = p2shP2wpkh
-	case p2wsh:
-		in.kind = p2shP2wsh
-	case p2tr, p2a, unknownWitness: // only witness version 0 can be nested
-		in.kind = unknownWitness
-	default:
-		in.kind = p2sh
-	}
-	return nil
-}
-
-// readWitnessScript reads the witness script of P2WSH: 0020 <SHA-256 of the witness
-// script>.
-func (in *input) readWitnessScript() error {
-	program := in.code
-	record := in.Find(psbt.InWitnessScript)
-	if in.code = nil; record == nil {
-		return nil
-	}
-	if hash := sha256.Sum256(record.Value); !bytes.Equal(hash[:], program[2:]) {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "does not hash to what the output is locked to, %x", program[2:])
-	}
-	if len(record.Value) > maxScript {
-		return in.refuse(fieldWitnessScript, psbt.InWitnessScript, "%d bytes, at most %d can be spent", len(record.Value), maxScript)
-	}
-	in.code = record.Value
-	return nil
-}
-
 // pushes calls yield with each opcode of a script and the data that it pushes, until
 // yield returns true. It reports whether the script is whole.
 func pushes(script []byte, yield func(op byte, data []byte) bool) bool {
@@ -170,6 +93,18 @@ func pushes(script []byte, yield func(op byte, data []byte) bool) bool {
 		}
 	}
 	return tokens.Err() == nil
+}
+
+// hasPush reports whether a script pushes one of some data.
+func hasPush(script []byte, wanted ...[]byte) bool {
+	has := false
+	if slices.ContainsFunc(wanted, func(data []byte) bool { return bytes.Contains(script, data) }) {
+		pushes(script, func(_ byte, pushed []byte) bool {
+			has = slices.ContainsFunc(wanted, func(data []byte) bool { return bytes.Equal(pushed, data) })
+			return has
+		})
+	}
+	return has
 }
 
 // hasCodeSeparator reports whether a script has OP_CODESEPARATOR: then the digest
@@ -184,4 +119,36 @@ func hasCodeSeparator(script []byte) bool {
 		return has
 	})
 	return has
+}
+
+// maxScript is the longest script that is run, in bytes (consensus). Tapscript
+// has no such limit.
+const maxScript = 10_000
+
+// p2wshScript returns the P2WSH script of a witness script.
+func p2wshScript(witness []byte) []byte {
+	hash := sha256.Sum256(witness)
+	return append([]byte{txscript.OP_0, 32}, hash[:]...)
+}
+
+func p2pkhScript(hash [20]byte) []byte {
+	script := append(make([]byte, 0, 25), txscript.OP_DUP, txscript.OP_HASH160, 20)
+	return append(append(script, hash[:]...), txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
+}
+
+func p2wpkhScript(hash [20]byte) []byte {
+	return append(append(make([]byte, 0, 22), txscript.OP_0, 20), hash[:]...)
+}
+
+func p2shScript(hash [20]byte) []byte {
+	script := append(make([]byte, 0, 23), txscript.OP_HASH160, 20)
+	return append(append(script, hash[:]...), txscript.OP_EQUAL)
+}
+
+func firstPush(script []byte) (first []byte) {
+	pushes(script, func(_ byte, data []byte) bool {
+		first = data
+		return len(data) > 0
+	})
+	return first
 }

@@ -1,16 +1,6 @@
 package bitcoin
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
-
-	"github.com/btcsuite/btcd/chainhash/v2"
-	"github.com/btcsuite/btcd/txscript/v2"
-	"github.com/btcsuite/btcd/wire/v2"
-
-	"github.com/countersign-dev/countersign/internal/psbt"
-)
+import "github.com/countersign-dev/countersign/internal/psbt"
 
 // Sighash types: what a signature commits to. AnyoneCanPay is added to one of
 // the others.
@@ -23,28 +13,12 @@ const (
 	sighashOutputs      = 0x03 // mask
 )
 
-const fieldSighashType = "PSBT_IN_SIGHASH_TYPE"
-
-// readSighash reads the sighash type that the input asks for.
-func (in *input) readSighash(outputs int) error {
-	if in.sighash = sighashAll; in.kind == p2tr {
-		in.sighash = sighashDefault
-	}
-	value := in.Value(psbt.InSighashType)
-	if value == nil {
-		return nil
-	}
-	sighash := binary.LittleEndian.Uint32(value)
-	if sighash > 0xff || !knownSighash(byte(sighash), in.kind.family()) {
-		return in.refuse(fieldSighashType, psbt.InSighashType, "unknown sighash type %#x for %s", sighash, in.kind)
-	}
-	in.sighash, in.declared = byte(sighash), true
-	if in.lacksOutput(in.sighash, outputs) {
-		return in.refuse(fieldSighashType, psbt.InSighashType,
-			"SIGHASH_SINGLE, but there is no output %d: it would sign for nothing", in.index)
-	}
-	return nil
-}
+// Bits of PSBT_GLOBAL_TX_MODIFIABLE (BIP-370).
+const (
+	inputsModifiable  = 1 << 0
+	outputsModifiable = 1 << 1
+	hasSighashSingle  = 1 << 2
+)
 
 func knownSighash(sighash byte, of family) bool {
 	if sighash == sighashDefault {
@@ -54,237 +28,41 @@ func knownSighash(sighash byte, of family) bool {
 	return outputs >= sighashAll && outputs <= sighashSingle
 }
 
-// lacksOutput reports whether an input with SIGHASH_SINGLE has no output of its number.
-// The legacy digest would be the constant 1 then, and its signature valid for anything.
-func (in *input) lacksOutput(sighash byte, outputs int) bool {
-	return sighash&sighashOutputs == sighashSingle && in.index >= outputs
+func sighashName(sighash byte) string {
+	names := [...]string{"DEFAULT", "ALL", "NONE", "SINGLE"}
+	name := "SIGHASH_" + names[sighash&sighashOutputs]
+	if sighash&sighashAnyoneCanPay != 0 {
+		name += "|ANYONECANPAY"
+	}
+	return name
 }
 
-// ecdsaDigest returns the digest that an ECDSA signature of the input signs. The
-// script that is run must be known.
-func (t *transaction) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
-	for _, known := range in.digests {
-		if known.sighash == sighash {
-			return known.hash, nil
-		}
-	}
-	hash, err := t.computeECDSADigest(in, sighash)
-	if err == nil {
-		in.digests = append(in.digests, ecdsaDigest{sighash, hash})
-	}
-	return hash, err
-}
-
-// ecdsaDigest is a digest that was computed. An input has at most six, one for each
-// sighash type: the signatures of other parties choose the type, and computing a legacy
-// digest costs time proportional to the whole transaction.
-type ecdsaDigest struct {
-	sighash byte
-	hash    [32]byte
-}
-
-func (t *transaction) computeECDSADigest(in *input, sighash byte) ([32]byte, error) {
-	switch {
-	case in.kind.family() == segwitV0:
-		return t.segwitDigest(in, sighash), nil
-	case sighash == sighashAll:
-		return t.legacyDigest(in), nil
-	}
-	t.prepare()
-	digest, err := txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
-	if err != nil {
-		return [32]byte{}, err
-	}
-	return [32]byte(digest), nil
-}
-
-// segwitDigest is the digest of segwit version 0 (BIP-143): SHA-256 twice over
-//
-//	version (4)  hash of outpoints (32)  hash of sequences (32)  outpoint (36)
-//	<length> script  amount (8)  sequence (4)  hash of outputs (32)  locktime (4)  sighash type (4)
-//
-// A hash of what the sighash type leaves open is zero.
-func (t *transaction) segwitDigest(in *input, sighash byte) [32]byte {
-	var outpoints, sequences, outputs [32]byte
-	hashes, only := t.segwitHashes(), sighash&sighashOutputs
+// fixes returns the bits that a signature clears (inputs unless anyone can pay, outputs
+// unless it signs none), and the bit that SIGHASH_SINGLE sets.
+func fixes(sighash byte) (clear, set byte) {
 	if sighash&sighashAnyoneCanPay == 0 {
-		outpoints = hashes.outpoints
-		if only != sighashNone && only != sighashSingle {
-			sequences = hashes.sequences
+		clear |= inputsModifiable
+	}
+	if sighash&sighashOutputs != sighashNone {
+		clear |= outputsModifiable
+	}
+	if sighash&sighashOutputs == sighashSingle {
+		set = hasSighashSingle
+	}
+	return clear, set
+}
+
+// sighashOf returns the sighash type of a signature's record. ok is false for other
+// records.
+func sighashOf(record *psbt.Record) (sighash byte, ok bool) {
+	switch record.Type {
+	case psbt.InPartialSig:
+		return record.Value[len(record.Value)-1], true
+	case psbt.InTapKeySig, psbt.InTapScriptSig:
+		if len(record.Value) == 65 {
+			return record.Value[64], true
 		}
+		return sighashDefault, true
 	}
-	switch {
-	case only == sighashSingle && in.index < len(t.packet.Outputs):
-		out := &t.packet.Outputs[in.index]
-		outputs = chainhash.DoubleHashH(appendOutput(nil, out.Amount, out.Script))
-	case only != sighashNone && only != sighashSingle:
-		outputs = hashes.outputs
-	}
-	code := in.code
-	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
-		code = p2pkhScript([20]byte(code[2:]))
-	}
-	item := t.inputItem(in.index)
-	out := append(make([]byte, 0, 165+len(code)), t.unsigned[:4]...)
-	out = append(append(out, outpoints[:]...), sequences[:]...)
-	out = append(out, item[:36]...)
-	out = append(psbt.AppendCompactSize(out, uint64(len(code))), code...)
-	out = binary.LittleEndian.AppendUint64(out, in.amount)
-	out = append(append(out, item[37:]...), outputs[:]...)
-	out = append(out, t.unsigned[len(t.unsigned)-4:]...)
-	return chainhash.DoubleHashH(append(out, sighash, 0, 0, 0))
-}
-
-// inputItem returns an input in the unsigned transaction:
-//
-//	outpoint (36)  00  sequence (4)
-func (t *transaction) inputItem(index int) []byte {
-	start := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + index*inputItemSize
-	return t.unsigned[start : start+inputItemSize]
-}
-
-const inputItemSize = 36 + 1 + 4
-
-// segwitHashes are the hashes of BIP-143 over all inputs and all outputs.
-type segwitHashes struct{ outpoints, sequences, outputs [32]byte }
-
-// segwitHashes computes the hashes once, so that the cost of an input does not depend
-// on how many there are.
-func (t *transaction) segwitHashes() *segwitHashes {
-	if t.segwit != nil {
-		return t.segwit
-	}
-	outpoints, sequences := make([]byte, 0, 36*len(t.inputs)), make([]byte, 0, 4*len(t.inputs))
-	for i := range t.inputs {
-		item := t.inputItem(i)
-		outpoints, sequences = append(outpoints, item[:36]...), append(sequences, item[37:]...)
-	}
-	outputs := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + len(t.inputs)*inputItemSize + psbt.CompactSizeLen(uint64(len(t.packet.Outputs)))
-	t.segwit = &segwitHashes{
-		outpoints: chainhash.DoubleHashH(outpoints),
-		sequences: chainhash.DoubleHashH(sequences),
-		outputs:   chainhash.DoubleHashH(t.unsigned[outputs : len(t.unsigned)-4]),
-	}
-	return t.segwit
-}
-
-// legacyDigest returns the digest of a legacy input with SIGHASH_ALL: SHA-256 twice
-// over the unsigned transaction, with the script that is run as the input's own script,
-// followed by the sighash type.
-//
-//	… outpoint  <length> script  sequence …   01000000
-//
-// The whole transaction is hashed for each input, so that n inputs cost n²: this is
-// inherent in pre-segwit sighashes. The bytes in front of the input are hashed once for
-// all inputs, which halves the cost; txscript would also copy the transaction.
-func (t *transaction) legacyDigest(in *input) (digest [32]byte) {
-	offset := 4 + psbt.CompactSizeLen(uint64(len(t.inputs))) + in.index*inputItemSize + 36 // of the empty script's length
-	hash := t.hashUpTo(offset)
-	var length [9]byte
-	hash.Write(psbt.AppendCompactSize(length[:0], uint64(len(in.code))))
-	hash.Write(in.code)
-	hash.Write(t.unsigned[offset+1:])
-	hash.Write([]byte{sighashAll, 0, 0, 0})
-	hash.Sum(digest[:0])
-	return sha256.Sum256(digest[:])
-}
-
-// prefixHash is a SHA-256 state over the first bytes of the unsigned transaction.
-type prefixHash struct {
-	hash.Cloner
-	size int
-}
-
-// hashUpTo returns a hash of the first bytes of the unsigned transaction, which the
-// caller can continue. It continues from the previous call if that was for fewer bytes.
-func (t *transaction) hashUpTo(offset int) hash.Hash {
-	if t.prefix.Cloner == nil || t.prefix.size > offset {
-		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
-	}
-	t.prefix.Write(t.unsigned[t.prefix.size:offset])
-	t.prefix.size = offset
-	clone, err := t.prefix.Clone()
-	if err != nil {
-		panic("bitcoin: SHA-256 can be cloned: " + err.Error())
-	}
-	return clone
-}
-
-// taprootDigest returns the digest of a BIP-340 signature of the input: for the key
-// path (BIP-341), or for a leaf given by its hash (BIP-342).
-func (t *transaction) taprootDigest(in *input, sighash byte, leafHash []byte) (digest [32]byte, err error) {
-	t.prepare()
-	var hash []byte
-	if leafHash == nil {
-		hash, err = txscript.CalcTaprootSignatureHash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent)
-	} else {
-		hash, err = txscript.CalcTapscriptSignaturehash(t.hashes, txscript.SigHashType(sighash), t.tx, in.index, t.spent,
-			txscript.TapLeaf{}, txscript.WithBaseTapscriptVersion(noCodeSeparator, leafHash))
-	}
-	copy(digest[:], hash)
-	return digest, err
-}
-
-// noCodeSeparator is the position of the last OP_CODESEPARATOR if there is none.
-const noCodeSeparator = 0xffffffff
-
-// prepare builds the transaction for txscript and computes the midstates of BIP-341,
-// once, so that the cost of an input does not depend on how many there are.
-func (t *transaction) prepare() {
-	if t.hashes != nil {
-		return
-	}
-	t.tx = t.wireTx()
-	t.spent = newSpentOutputs(t.inputs)
-	t.hashes = txscript.NewTxSigHashes(t.tx, t.spent)
-}
-
-// wireTx returns the unsigned transaction for txscript.
-func (t *transaction) wireTx() *wire.MsgTx {
-	ins, outs := make([]wire.TxIn, len(t.inputs)), make([]wire.TxOut, len(t.packet.Outputs))
-	tx := &wire.MsgTx{
-		Version: int32(t.packet.TxVersion), LockTime: t.packet.LockTime,
-		TxIn: make([]*wire.TxIn, len(ins)), TxOut: make([]*wire.TxOut, len(outs)),
-	}
-	for i := range ins {
-		in := &t.packet.Inputs[i]
-		ins[i] = wire.TxIn{
-			PreviousOutPoint: wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}, Sequence: in.Sequence,
-		}
-		tx.TxIn[i] = &ins[i]
-	}
-	for i := range outs {
-		outs[i] = wire.TxOut{Value: int64(t.packet.Outputs[i].Amount), PkScript: t.packet.Outputs[i].Script}
-		tx.TxOut[i] = &outs[i]
-	}
-	return tx
-}
-
-// spentOutputs is a txscript.PrevOutputFetcher.
-type spentOutputs struct {
-	outputs []wire.TxOut
-	index   map[wire.OutPoint]*wire.TxOut // nil if there is one output only
-}
-
-func newSpentOutputs(inputs []input) *spentOutputs {
-	spent := &spentOutputs{outputs: make([]wire.TxOut, len(inputs))}
-	if len(inputs) > 1 {
-		spent.index = make(map[wire.OutPoint]*wire.TxOut, len(inputs))
-	}
-	for i := range inputs {
-		in := &inputs[i]
-		spent.outputs[i] = wire.TxOut{Value: int64(in.amount), PkScript: in.script}
-		if spent.index != nil {
-			spent.index[wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}] = &spent.outputs[i]
-		}
-	}
-	return spent
-}
-
-// FetchPrevOutput implements txscript.PrevOutputFetcher.
-func (s *spentOutputs) FetchPrevOutput(outpoint wire.OutPoint) *wire.TxOut {
-	if s.index == nil {
-		return &s.outputs[0]
-	}
-	return s.index[outpoint]
+	return 0, false
 }

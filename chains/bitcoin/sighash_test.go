@@ -11,7 +11,7 @@ import (
 
 // unsignedWith returns a transaction without checks, with inputs of one kind.
 func unsignedWith(kind scriptType, inputs int, code func(index int) []byte) *transaction {
-	tx := &transaction{packet: &psbt.Packet{Version: psbt.Version2, TxVersion: 2, LockTime: 9}}
+	tx := &transaction{unsignedTx: unsignedTx{packet: &psbt.Packet{Version: psbt.Version2, TxVersion: 2, LockTime: 9}}}
 	tx.packet.Inputs = make([]psbt.Input, inputs)
 	tx.packet.Outputs = []psbt.Output{{Amount: 5, Script: []byte{txscript.OP_1}}, {Amount: 6}}
 	tx.inputs = make([]input, inputs)
@@ -19,7 +19,7 @@ func unsignedWith(kind scriptType, inputs int, code func(index int) []byte) *tra
 		tx.packet.Inputs[i] = psbt.Input{PreviousTxID: [32]byte{byte(i), 1}, OutputIndex: uint32(i), Sequence: uint32(i) * 3}
 		tx.inputs[i] = input{Input: &tx.packet.Inputs[i], index: i, kind: kind, code: code(i), amount: uint64(i) + 7}
 	}
-	tx.unsigned = tx.packet.Unsigned()
+	tx.raw = tx.packet.Unsigned()
 	return tx
 }
 

@@ -12,52 +12,70 @@ import (
 // all keys. Signatures that the PSBT already has are kept; if it has all of them, it is
 // appended unchanged. Either all signatures are made or none leaves.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
-	insertions := make([]psbt.Insertion, 0, len(s.tasks)+1)
-	for i := range s.tasks {
-		k := &s.tasks[i]
-		if k.done() {
+	insertions := make([]psbt.Insertion, 0, len(s.signatures)+1)
+	insert := func(in *input, key, value []byte) {
+		record := psbt.AppendRecord(make([]byte, 0, 2+len(key)+len(value)), key, value)
+		insertions = append(insertions, psbt.Insertion{At: in.InsertAt(key), Bytes: record})
+	}
+	for i := range s.signatures {
+		sig := &s.signatures[i]
+		if sig.made() {
 			continue
 		}
 		var keyRoom [maxRecordKey]byte
 		var valueRoom [maxPartialSig]byte
-		key := k.appendKey(keyRoom[:0])
-		value, err := s.tx.appendSignature(ctx, valueRoom[:0], k)
+		value, err := s.tx.appendSignature(ctx, valueRoom[:0], sig)
 		if err != nil {
-			return nil, fmt.Errorf("%s: input %d: %w", Name, k.in.index, err)
+			return nil, fmt.Errorf("%s: input %d: %w", Name, sig.in.index, err)
 		}
-		record := psbt.AppendRecord(make([]byte, 0, 2+len(key)+len(value)), key, value)
-		insertions = append(insertions, psbt.Insertion{At: k.in.InsertAt(key), Bytes: record})
+		insert(sig.in, sig.appendKey(keyRoom[:0]), value)
 	}
 	for i := range s.tx.inputs {
-		if in := &s.tx.inputs[i]; in.filledIn != nil {
-			key := []byte{psbt.InRedeemScript}
-			insertions = append(insertions, psbt.Insertion{At: in.InsertAt(key), Bytes: psbt.AppendRecord(nil, key, in.filledIn)})
+		if in := &s.tx.inputs[i]; in.derived {
+			insert(in, []byte{psbt.InRedeemScript}, in.code)
 		}
 	}
-	if change, ok := s.tx.modifiable(s.tasks); ok {
+	if change, ok := s.modifiable(); ok {
 		insertions = append(insertions, change)
 	}
 	return psbt.AppendSpliced(dst, s.tx.packet.Raw, insertions), nil
 }
 
-// appendSignature appends the signature of a task, as the value of its record.
-func (t *transaction) appendSignature(ctx context.Context, out []byte, k *task) ([]byte, error) {
-	if k.schnorr {
-		return t.appendSchnorr(ctx, out, k)
+// modifiable returns the change that BIP-370 requires of a signer to
+// PSBT_GLOBAL_TX_MODIFIABLE: no inputs may be added once a signature commits to them,
+// and no outputs once one commits to those. ok is false if the PSBT has no such field,
+// or the field needs no change.
+func (s *signing) modifiable() (change psbt.Insertion, ok bool) {
+	record := s.tx.packet.Global.Find(psbt.GlobalTxModifiable)
+	if record == nil {
+		return change, false
 	}
-	signer, err := keystore.AsECDSA(k.by.signer)
+	flags := record.Value[0]
+	for i := range s.signatures {
+		clear, set := fixes(s.signatures[i].in.sighash)
+		flags = flags&^clear | set
+	}
+	return psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}, flags != record.Value[0]
+}
+
+// appendSignature appends a signature, as the value of its record.
+func (t *transaction) appendSignature(ctx context.Context, out []byte, sig *signature) ([]byte, error) {
+	if sig.schnorr {
+		return t.appendSchnorr(ctx, out, sig)
+	}
+	signer, err := keystore.AsECDSA(sig.by.signer)
 	if err != nil {
 		return nil, err
 	}
-	digest, err := t.ecdsaDigest(k.in, k.in.sighash)
+	digest, err := t.ecdsaDigest(sig.in, sig.in.sighash)
 	if err != nil {
 		return nil, err
 	}
-	signature, err := t.signECDSA(ctx, signer, digest)
+	made, err := t.signECDSA(ctx, signer, digest)
 	if err != nil {
 		return nil, err
 	}
-	return append(appendDER(out, signature[:32], signature[32:64]), k.in.sighash), nil
+	return append(appendDER(out, made[:]), sig.in.sighash), nil
 }
 
 // signECDSA makes transactions the size that other wallets reckon with, as Bitcoin Core
@@ -72,26 +90,26 @@ func (t *transaction) signECDSA(ctx context.Context, signer keystore.ECDSASigner
 // maxPartialSig is the longest DER signature with a low s, and the sighash type.
 const maxPartialSig = 72
 
-func (t *transaction) appendSchnorr(ctx context.Context, out []byte, k *task) ([]byte, error) {
-	signer, err := keystore.AsSchnorr(k.by.signer)
+func (t *transaction) appendSchnorr(ctx context.Context, out []byte, sig *signature) ([]byte, error) {
+	signer, err := keystore.AsSchnorr(sig.by.signer)
 	if err != nil {
 		return nil, err
 	}
 	var leafHash []byte
-	if k.leaf != nil {
-		leafHash = k.leaf.hash[:]
+	if sig.leaf != nil {
+		leafHash = sig.leaf.hash[:]
 	}
-	digest, err := t.taprootDigest(k.in, k.in.sighash, leafHash)
+	digest, err := t.taprootDigest(sig.in, sig.in.sighash, leafHash)
 	if err != nil {
 		return nil, err
 	}
-	signature, err := signer.SignSchnorr(ctx, digest, k.tweak)
+	made, err := signer.SignSchnorr(ctx, digest, sig.tweak)
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, signature[:]...)
-	if k.in.sighash != sighashDefault {
-		out = append(out, k.in.sighash)
+	out = append(out, made[:]...)
+	if sig.in.sighash != sighashDefault {
+		out = append(out, sig.in.sighash)
 	}
 	return out, nil
 }

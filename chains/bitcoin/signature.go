@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -12,25 +13,22 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-const fieldPartialSig = "PSBT_IN_PARTIAL_SIG"
-
 // checkSignatures verifies every signature of the input: one that does not verify was
 // made for something else.
-func (t *transaction) checkSignatures(in *input) error {
+func (t *unsignedTx) checkSignatures(in *input) error {
 	for i := range in.Records {
 		record := &in.Records[i]
-		var name string
 		var err error
 		switch record.Type {
 		case psbt.InPartialSig:
-			name, err = fieldPartialSig, t.checkPartialSig(in, record)
+			err = t.checkPartialSig(in, record)
 		case psbt.InTapKeySig:
-			name, err = fieldTapKeySig, t.checkTapSig(in, in.taproot.output, nil, record.Value)
+			err = t.checkTapSig(in, in.taproot.output, nil, record.Value)
 		case psbt.InTapScriptSig:
-			name, err = fieldTapScriptSig, t.checkLeafSig(in, record)
+			err = t.checkLeafSig(in, record)
 		}
 		if err != nil {
-			return malformed(in.field(name), record.ValueOffset(), "%s", err)
+			return in.refuseAt(record.ValueOffset(), record.Type, "%s", err)
 		}
 	}
 	return nil
@@ -38,12 +36,12 @@ func (t *transaction) checkSignatures(in *input) error {
 
 // checkSigSighash refuses a signature with another sighash type than the input asks
 // for.
-func (t *transaction) checkSigSighash(in *input, sighash byte) error {
+func (t *unsignedTx) checkSigSighash(in *input, sighash byte) error {
 	if !knownSighash(sighash, in.kind.family()) {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
 	}
 	if in.declared && sighash != in.sighash {
-		return fmt.Errorf("signature with sighash type %#x, %s asks for %#x", sighash, fieldSighashType, in.sighash)
+		return fmt.Errorf("signature with sighash type %#x, PSBT_IN_SIGHASH_TYPE asks for %#x", sighash, in.sighash)
 	}
 	if in.lacksOutput(sighash, len(t.packet.Outputs)) {
 		return fmt.Errorf("signature with SIGHASH_SINGLE, but there is no output %d", in.index)
@@ -52,7 +50,7 @@ func (t *transaction) checkSigSighash(in *input, sighash byte) error {
 }
 
 // checkPartialSig verifies DER ‖ sighash type under the key in the record's key.
-func (t *transaction) checkPartialSig(in *input, record *psbt.Record) error {
+func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 	if reason := in.unsignable(); reason != "" {
 		return fmt.Errorf("a signature that cannot be checked: %s", reason)
 	}
@@ -80,19 +78,10 @@ func (t *transaction) checkPartialSig(in *input, record *psbt.Record) error {
 // names reports whether the script that is run has a key, or its hash.
 func (in *input) names(key []byte) bool {
 	hash := address.Hash160(key)
-	switch in.kind {
-	case p2wpkh, p2shP2wpkh:
+	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
 		return bytes.Equal(in.code[2:], hash)
 	}
-	if !bytes.Contains(in.code, key) && !bytes.Contains(in.code, hash) {
-		return false
-	}
-	named := false
-	pushes(in.code, func(_ byte, data []byte) bool {
-		named = bytes.Equal(data, key) || bytes.Equal(data, hash)
-		return named
-	})
-	return named
+	return hasPush(in.code, key, hash)
 }
 
 // fromDER decodes a signature in strict DER (BIP-66) to r ‖ s.
@@ -107,40 +96,29 @@ func fromDER(der []byte) (compact [64]byte, err error) {
 	return compact, nil
 }
 
-// appendDER appends r and s, 32 bytes each, in DER: 30 <length>, then 02 <length> and
-// the shortest non-negative form of each.
-func appendDER(out []byte, r, s []byte) []byte {
-	r, s = derInteger(r), derInteger(s)
-	rPad, sPad := int(r[0]>>7), int(s[0]>>7)
-	out = append(out, 0x30, byte(4+rPad+len(r)+sPad+len(s)))
-	out = append(append(out, 0x02, byte(rPad+len(r))), make([]byte, rPad)...)
-	out = append(out, r...)
-	out = append(append(out, 0x02, byte(sPad+len(s))), make([]byte, sPad)...)
-	return append(out, s...)
-}
-
-// derInteger drops leading zeros, all but the last byte.
-func derInteger(bigEndian []byte) []byte {
-	for len(bigEndian) > 1 && bigEndian[0] == 0 {
-		bigEndian = bigEndian[1:]
-	}
-	return bigEndian
+// appendDER appends r and s, 32 bytes each, in DER.
+func appendDER(out []byte, compact []byte) []byte {
+	var r, s btcec.ModNScalar
+	r.SetByteSlice(compact[:32])
+	s.SetByteSlice(compact[32:64])
+	return append(out, ecdsa.NewSignature(&r, &s).Serialize()...)
 }
 
 // checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that
 // leaf.
-func (t *transaction) checkLeafSig(in *input, record *psbt.Record) error {
+func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {
-		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && leaf.has(key) {
+		if leaf := &in.taproot.leaves[i]; bytes.Equal(leaf.hash[:], leafHash) && hasPush(leaf.script, key) {
 			return t.checkTapSig(in, key, leafHash, record.Value)
 		}
 	}
-	return fmt.Errorf("a signature of key %x for leaf %x: no %s is that leaf and has the key", key, leafHash, fieldTapLeafScript)
+	return fmt.Errorf("a signature of key %x for leaf %x: no PSBT_IN_TAP_LEAF_SCRIPT is that leaf and has the key",
+		key, leafHash)
 }
 
 // checkTapSig verifies r ‖ s [‖ sighash type] under an x-only key.
-func (t *transaction) checkTapSig(in *input, key, leafHash, signature []byte) error {
+func (t *unsignedTx) checkTapSig(in *input, key, leafHash, signature []byte) error {
 	sighash := byte(sighashDefault)
 	if len(signature) == 65 {
 		if sighash = signature[64]; sighash == sighashDefault {

@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// task is one signature that a key can make: ECDSA, or BIP-340 if schnorr is set, with
+// signature is one that a key can make in an input: ECDSA, or BIP-340 if schnorr is set, with
 // the tweak and for the leaf, if any.
-type task struct {
+type signature struct {
 	by      *signingKey
 	in      *input
 	schnorr bool
@@ -35,7 +35,8 @@ type signingKey struct {
 // newSigningKey returns the matches of a key in a number of inputs.
 func newSigningKey(key keystore.Key, inputs int) *signingKey {
 	pub := key.PublicKey()
-	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(), key: pub.Compressed()}
+	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(),
+		key: pub.Compressed()}
 }
 
 // addresses returns the output scripts of the key's addresses. The first call costs a
@@ -66,47 +67,11 @@ func (m *signingKey) isUncompressed(script []byte) bool {
 	return bytes.Equal(script[3:23], address.Hash160(uncompressed[:]))
 }
 
-// Why a key signs nothing in an input.
-const (
-	reasonFinal         = "already final"
-	reasonOtherKey      = "locked to another key"
-	reasonNotInScript   = "no such key in the script"
-	reasonUncompressed  = "has the key in its uncompressed form, which is not signed"
-	reasonNoRedeem      = "its redeem script (PSBT_IN_REDEEM_SCRIPT) is missing"
-	reasonNoWitness     = "its witness script (PSBT_IN_WITNESS_SCRIPT) is missing"
-	reasonCodeSeparator = "its script has OP_CODESEPARATOR: what is signed depends on how it is run"
-	reasonNonStandard   = "its script is of a kind that is not signed"
-	reasonBroken        = "its script cannot be run"
-	reasonNotTaproot    = "the output key is not this key's, and no leaf script has the key"
-	reasonLeafRefused   = "the key's leaf has OP_CODESEPARATOR, OP_SUCCESS or a leaf version other than c0"
-	reasonAnchor        = "pay to anchor: anyone can spend it, with an empty witness"
-	reasonOtherAddress  = "locked to another address"
-	reasonOtherWallet   = "not of the registered wallet"
-)
-
-// unsignable returns why no key can make an ECDSA signature of the input, or empty if
-// one can.
-func (in *input) unsignable() string {
-	switch {
-	case in.kind == p2shUnknown:
-		return reasonNoRedeem
-	case in.code == nil:
-		return reasonNoWitness
-	case in.kind == p2a:
-		return reasonAnchor
-	case in.kind == unknownWitness || in.kind == nonStandard:
-		return reasonNonStandard
-	case hasCodeSeparator(in.code):
-		return reasonCodeSeparator
-	}
-	return ""
-}
-
-// appendTasks appends the signatures that the key can make in an input, or returns
+// appendSignatures appends the signatures that the key can make in an input, or returns
 // the reason why it can make none.
-func (m *signingKey) appendTasks(tasks []task, in *input) (_ []task, reason string) {
+func (m *signingKey) appendSignatures(list []signature, in *input) (_ []signature, reason string) {
 	if in.kind == p2tr {
-		return m.appendTaproot(tasks, in)
+		return m.appendTaproot(list, in)
 	}
 	if reason = in.unsignable(); reason == "" {
 		reason = m.inScript(in)
@@ -114,9 +79,9 @@ func (m *signingKey) appendTasks(tasks []task, in *input) (_ []task, reason stri
 		reason = reasonFinal
 	}
 	if reason != "" {
-		return tasks, reason
+		return list, reason
 	}
-	return append(tasks, task{by: m, in: in}), ""
+	return append(list, signature{by: m, in: in}), ""
 }
 
 // inScript returns empty if the script that is run names the key, by itself or by its
@@ -159,32 +124,33 @@ func (m *signingKey) hashReason(hash []byte) string {
 	return ""
 }
 
-// appendTaproot is appendTasks for P2TR: it prefers the key path, and else takes
+// appendTaproot is appendSignatures for P2TR: it prefers the key path, and else takes
 // every leaf that has the key.
-func (m *signingKey) appendTaproot(tasks []task, in *input) (_ []task, reason string) {
+func (m *signingKey) appendTaproot(list []signature, in *input) (_ []signature, reason string) {
 	if tweak, ok := m.keyPath(in.taproot); ok {
-		return append(tasks, task{by: m, in: in, schnorr: true, tweak: tweak}), ""
+		return append(list, signature{by: m, in: in, schnorr: true, tweak: tweak}), ""
 	}
-	before := len(tasks)
+	before := len(list)
 	reason = reasonNotTaproot
 	for i := range in.taproot.leaves {
 		leaf := &in.taproot.leaves[i]
-		if !leaf.has(m.key[1:]) {
+		if !hasPush(leaf.script, m.key[1:]) {
 			continue
 		}
-		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) || txscript.ScriptHasOpSuccess(leaf.script) {
+		if leaf.version != byte(txscript.BaseLeafVersion) || hasCodeSeparator(leaf.script) ||
+			txscript.ScriptHasOpSuccess(leaf.script) {
 			reason = reasonLeafRefused
 			continue
 		}
-		tasks = append(tasks, task{by: m, in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
+		list = append(list, signature{by: m, in: in, schnorr: true, tweak: keystore.ScriptPath(), leaf: leaf})
 	}
 	switch {
-	case len(tasks) > before:
+	case len(list) > before:
 		reason = ""
 	case reason == reasonNotTaproot && in.final:
 		reason = reasonFinal
 	}
-	return tasks, reason
+	return list, reason
 }
 
 // keyPath finds the tweak under which the key is the output key: of the internal key
@@ -205,43 +171,24 @@ func (m *signingKey) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 	return tweak, err == nil && bytes.Equal(output.X[:], tap.output)
 }
 
-// has reports whether the leaf's script pushes an x-only key.
-func (l *leaf) has(key []byte) bool {
-	if !bytes.Contains(l.script, key) {
-		return false
-	}
-	found := false
-	pushes(l.script, func(_ byte, data []byte) bool {
-		found = bytes.Equal(data, key)
-		return found
-	})
-	return found
-}
-
 // maxRecordKey is the longest key that appendKey appends: type, x-only key, leaf hash.
 const maxRecordKey = 1 + 32 + 32
 
-// appendKey appends the key of the record that the task's signature goes into.
-func (k *task) appendKey(out []byte) []byte {
+// appendKey appends the key of the record that the signature goes into.
+func (sig *signature) appendKey(out []byte) []byte {
 	switch {
-	case !k.schnorr:
-		return append(append(out, psbt.InPartialSig), k.by.key[:]...)
-	case k.leaf == nil:
+	case !sig.schnorr:
+		return append(append(out, psbt.InPartialSig), sig.by.key[:]...)
+	case sig.leaf == nil:
 		return append(out, psbt.InTapKeySig)
 	}
-	out = append(append(out, psbt.InTapScriptSig), k.by.key[1:]...)
-	return append(out, k.leaf.hash[:]...)
+	out = append(append(out, psbt.InTapScriptSig), sig.by.key[1:]...)
+	return append(out, sig.leaf.hash[:]...)
 }
 
-// done reports whether the PSBT already has the task's signature. It was verified when
-// the PSBT was read.
-func (k *task) done() bool {
+// made reports whether the PSBT already has the signature. It was verified when the PSBT was
+// read.
+func (sig *signature) made() bool {
 	var room [maxRecordKey]byte
-	key := k.appendKey(room[:0])
-	for record := range k.in.All(uint64(key[0])) {
-		if bytes.Equal(record.Key, key) {
-			return true
-		}
-	}
-	return false
+	return sig.in.Get(sig.appendKey(room[:0])) != nil
 }

@@ -17,7 +17,7 @@ const (
 // weight / 4, rounded up). Final inputs count with their actual size, the others with
 // signatures of the usual length.
 func (t *transaction) VirtualSize() uint64 {
-	weight, hasWitness := 4*len(t.unsigned), false
+	weight, hasWitness := 4*len(t.raw), false
 	for i := range t.inputs {
 		script, witness := t.inputs[i].signedSize()
 		weight += 4*(script+psbt.CompactSizeLen(uint64(script))-1) + max(witness, 1)

@@ -12,18 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-const (
-	decimals = 8
-	symbol   = "BTC"
-)
-
-// shares reports whether an address of Testnet could be one of this network too: Signet
-// has all of its address forms, Regtest those in base58.
-func (n Network) shares(testnetAddress string) bool {
-	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
-	return n == Signet || n == Regtest && !segwit
-}
-
 // Summary implements chains.Transaction. Its canonical form has scripts; a person sees
 // addresses of the network that is shown.
 func (t *transaction) Summary() chains.Summary {
@@ -109,7 +97,7 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 
 // lockedBy returns the field of an output script, shown as its address if it has one.
 func (t *transaction) lockedBy(script []byte) chains.Field {
-	if text, ok := addressOf(script, t.network); ok {
+	if text, ok := AddressOf(script, t.network); ok {
 		return chains.AddressField("address", hex.EncodeToString(script)).ShownAs(text)
 	}
 	return chains.Bytes("script", script)
@@ -218,26 +206,4 @@ func (t *transaction) provenTotal(sum chains.Field) chains.Field {
 		}
 	}
 	return sum
-}
-
-func amount(label string, satoshi uint64) chains.Field {
-	return chains.AmountUint(label, satoshi, decimals, symbol)
-}
-
-func unit(field chains.Field, unit string) chains.Field {
-	field.Symbol = unit
-	return field
-}
-
-func btc(satoshi uint64) string {
-	return chains.Decimal(fmt.Sprint(satoshi), decimals) + " " + symbol
-}
-
-func sighashName(sighash byte) string {
-	names := [...]string{"DEFAULT", "ALL", "NONE", "SINGLE"}
-	name := "SIGHASH_" + names[sighash&sighashOutputs]
-	if sighash&sighashAnyoneCanPay != 0 {
-		name += "|ANYONECANPAY"
-	}
-	return name
 }

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
@@ -11,38 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 )
 
-const (
-	fieldTapInternalKey = "PSBT_IN_TAP_INTERNAL_KEY"
-	fieldTapMerkleRoot  = "PSBT_IN_TAP_MERKLE_ROOT"
-	fieldTapLeafScript  = "PSBT_IN_TAP_LEAF_SCRIPT"
-	fieldTapKeySig      = "PSBT_IN_TAP_KEY_SIG"
-	fieldTapScriptSig   = "PSBT_IN_TAP_SCRIPT_SIG"
-)
-
-// taproot is what is known about how a P2TR output was built.
-type taproot struct {
-	output   []byte // x-only output key
-	internal []byte // x-only internal key, nil if not known
-	root     []byte // merkle root of the script tree, nil if not known or none
-	leaves   []leaf
-}
-
-// leaf is one PSBT_IN_TAP_LEAF_SCRIPT.
-type leaf struct {
-	control []byte // leaf version and parity (1) ‖ internal key (32) ‖ merkle path (32 each)
-	script  []byte
-	version byte
-	hash    [32]byte // BIP-341 leaf hash
-	record  *psbt.Record
-}
-
 // readTaproot checks that the taproot fields belong to the output.
 func (in *input) readTaproot() error {
 	if in.kind != p2tr {
 		return in.refuseTaprootFields()
 	}
 	if record := in.Find(psbt.InPartialSig); record != nil {
-		return malformed(in.field(fieldPartialSig), record.Offset, "an ECDSA signature cannot spend a taproot output")
+		return in.refuseAt(record.Offset, psbt.InPartialSig, "an ECDSA signature cannot spend a taproot output")
 	}
 	tap := &taproot{
 		output: in.script[2:], internal: in.Value(psbt.InTapInternalKey), root: in.Value(psbt.InTapMerkleRoot),
@@ -56,11 +32,12 @@ func (in *input) readTaproot() error {
 	}
 	output, err := secp256k1.OutputKey([32]byte(tap.internal), tap.root)
 	if err != nil {
-		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
+		return in.refuse(psbt.InTapInternalKey, "not the x coordinate of a point of the curve")
 	}
 	if !bytes.Equal(output.X[:], tap.output) {
-		return in.refuse(fieldTapInternalKey, psbt.InTapInternalKey,
-			"with the merkle root (%s) it gives output key %x, the output is locked to %x", orNone(tap.root), output.X, tap.output)
+		return in.refuse(psbt.InTapInternalKey,
+			"with the merkle root (%s) it gives output key %x, the output is locked to %x",
+			cmp.Or(hex.EncodeToString(tap.root), "none"), output.X, tap.output)
 	}
 	return nil
 }
@@ -70,7 +47,8 @@ func (in *input) refuseTaprootFields() error {
 		record := &in.Records[i]
 		switch record.Type {
 		case psbt.InTapInternalKey, psbt.InTapMerkleRoot, psbt.InTapLeafScript, psbt.InTapKeySig, psbt.InTapScriptSig:
-			return malformed(in.field("taproot field"), record.Offset, "the output that is spent is not P2TR but %s", in.kind)
+			return malformed(in.field("taproot field"), record.Offset, "the output that is spent is not P2TR but %s",
+				in.kind)
 		}
 	}
 	return nil
@@ -82,7 +60,7 @@ func (in *input) readLeaves() error {
 	for record := range in.All(psbt.InTapLeafScript) {
 		leaf := newLeaf(record)
 		if leaf.version != leaf.control[0]&0xfe {
-			return malformed(in.field(fieldTapLeafScript), record.ValueOffset(),
+			return in.refuseAt(record.ValueOffset(), psbt.InTapLeafScript,
 				"leaf version %02x, the control block says %02x", leaf.version, leaf.control[0]&0xfe)
 		}
 		root := leaf.root()
@@ -91,7 +69,7 @@ func (in *input) readLeaves() error {
 		}
 		output, err := secp256k1.OutputKey([32]byte(leaf.control[1:33]), root)
 		if err != nil || !bytes.Equal(output.X[:], in.taproot.output) || output.Odd != (leaf.control[0]&1 == 1) {
-			return malformed(in.field(fieldTapLeafScript), record.Offset,
+			return in.refuseAt(record.Offset, psbt.InTapLeafScript,
 				"the leaf and its control block do not lead to the output key %x", in.taproot.output)
 		}
 		in.taproot.internal, in.taproot.root = leaf.control[1:33], root
@@ -104,11 +82,11 @@ func (in *input) readLeaves() error {
 // own fields or of an earlier leaf.
 func (in *input) checkLeaf(leaf *leaf, root []byte) error {
 	if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
-		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+1,
+		return in.refuseAt(leaf.record.DataOffset()+1, psbt.InTapLeafScript,
 			"internal key %x in the control block, %x elsewhere", leaf.control[1:33], internal)
 	}
 	if known := in.taproot.root; known != nil && !bytes.Equal(known, root) {
-		return malformed(in.field(fieldTapLeafScript), leaf.record.DataOffset()+33,
+		return in.refuseAt(leaf.record.DataOffset()+33, psbt.InTapLeafScript,
 			"leads to merkle root %x, %x elsewhere", root, known)
 	}
 	return nil
@@ -135,9 +113,28 @@ func (l *leaf) root() []byte {
 	return node[:]
 }
 
-func orNone(root []byte) string {
-	if root == nil {
-		return "none"
+// keys returns the keys of a leaf in order, and how many of them must sign.
+func (l *leaf) keys() (keys [][]byte, need int, ok bool) {
+	tokens := txscript.MakeScriptTokenizer(0, l.script)
+	var last []byte
+	adding := false
+	for tokens.Next() {
+		switch op := tokens.Opcode(); {
+		case op == txscript.OP_DATA_32:
+			last = tokens.Data()
+		case op == txscript.OP_CHECKSIG || op == txscript.OP_CHECKSIGVERIFY || op == txscript.OP_CHECKSIGADD:
+			if last == nil {
+				return nil, 0, false
+			}
+			keys, last = append(keys, last), nil
+			adding = adding || op == txscript.OP_CHECKSIGADD
+			need++
+		case adding && op >= txscript.OP_1 && op <= txscript.OP_16:
+			need = int(op-txscript.OP_1) + 1
+		case adding && (op == txscript.OP_NUMEQUAL || op == txscript.OP_NUMEQUALVERIFY):
+		default:
+			return nil, 0, false
+		}
 	}
-	return hex.EncodeToString(root)
+	return keys, need, tokens.Err() == nil && len(keys) >= need && need > 0
 }

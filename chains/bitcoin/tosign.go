@@ -33,12 +33,9 @@ type ToSign struct {
 // The error is a *chains.SignerError about the address, or a *chains.ParseError about
 // the funds.
 func (m ToSign) PSBT() ([]byte, error) {
-	target, err := parseSignWith(m.Address)
+	signer, err := parseAddress(m.Address)
 	if err != nil {
 		return nil, err
-	}
-	if target == nil {
-		return nil, malformedAddress(m.Address, errNoAddress)
 	}
 	var funds *psbt.Packet
 	if m.Funds != nil {
@@ -48,10 +45,10 @@ func (m ToSign) PSBT() ([]byte, error) {
 	}
 	packet := psbt.Packet{
 		Global: psbt.Map{Records: []psbt.Record{
-			recordOf(psbt.GlobalUnsignedTx, m.unsigned(target.script, funds)),
+			recordOf(psbt.GlobalUnsignedTx, m.unsigned(signer.script, funds)),
 			recordOf(psbt.GlobalSignedMessage, []byte(m.Text)),
 		}},
-		Inputs: []psbt.Input{{Map: psbt.Map{Records: m.records(target.script)}}}, Outputs: make([]psbt.Output, 1),
+		Inputs: []psbt.Input{{Map: psbt.Map{Records: m.records(signer.script)}}}, Outputs: make([]psbt.Output, 1),
 	}
 	if funds != nil {
 		for i := range funds.Inputs {

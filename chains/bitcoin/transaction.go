@@ -3,69 +3,23 @@ package bitcoin
 import (
 	"fmt"
 
-	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// MaxMoney is the largest number of satoshi that can exist.
-const MaxMoney = 21_000_000 * 100_000_000
-
 // transaction is a PSBT that was read and checked: a view over its bytes.
 type transaction struct {
-	packet   *psbt.Packet
+	unsignedTx
 	limits   Limits
 	network  Network // of the addresses shown
-	inputs   []input
-	totalIn  uint64 // satoshi
+	totalIn  uint64  // satoshi
 	totalOut uint64
 	message  *message // a BIP-322 message; nil if it is a transaction
-	unsigned []byte   // the unsigned transaction in the network's encoding
-
-	// Computed on first use.
-	tx     *wire.MsgTx           // the same for txscript
-	spent  *spentOutputs         // what its inputs spend
-	hashes *txscript.TxSigHashes // midstates of BIP-341
-	segwit *segwitHashes         // midstates of BIP-143
-	prefix prefixHash            // of legacy digests
-
-	keyStream []byte // see counterpartyKey
 }
 
 var _ chains.Transaction = (*transaction)(nil)
-
-// input is one input with what it spends.
-type input struct {
-	*psbt.Input
-	index  int
-	amount uint64 // satoshi
-	script []byte // of the output that is spent
-	proven bool   // PSBT_IN_NON_WITNESS_UTXO is the transaction that is spent
-
-	kind     scriptType
-	code     []byte // the script that is run: redeem or witness script, or script itself; nil if not known
-	sighash  byte   // of PSBT_IN_SIGHASH_TYPE, or else the default of the kind
-	declared bool   // the input has PSBT_IN_SIGHASH_TYPE
-	final    bool
-	taproot  *taproot // of a P2TR input
-	filledIn []byte   // the redeem script, where the PSBT lacks it and it follows from the key
-
-	digests []ecdsaDigest
-}
-
-// field returns the name of a field of the input, for errors.
-func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
-
-// refuse returns an error about a field of the input that is in its map.
-func (in *input) refuse(name string, keyType uint64, format string, args ...any) error {
-	offset := in.Offset
-	if record := in.Find(keyType); record != nil {
-		offset = record.ValueOffset()
-	}
-	return malformed(in.field(name), offset, format, args...)
-}
 
 // read checks everything that depends on no key.
 func (t *transaction) read() error {
@@ -82,7 +36,8 @@ func (t *transaction) read() error {
 	if err := t.checkAmounts(); err != nil {
 		return err
 	}
-	if err := t.readMessage(); err != nil {
+	var err error
+	if t.message, err = readMessage(t.packet, t.inputs); err != nil {
 		return err
 	}
 	for i := range t.inputs {
@@ -101,25 +56,17 @@ func (t *transaction) checkShape() error {
 	if len(t.packet.Outputs) == 0 {
 		return malformed("outputs", t.packet.Global.End, "none: the transaction would have no recipient")
 	}
-	t.unsigned = t.packet.Unsigned()
-	if size := len(t.unsigned); size > t.limits.MaxUnsignedSize {
+	t.raw = t.packet.Unsigned()
+	if size := len(t.raw); size > t.limits.MaxUnsignedSize {
 		return malformed("transaction", -1, "%d bytes unsigned, at most %d are signed", size, t.limits.MaxUnsignedSize)
-	}
-	for i := range t.packet.Inputs {
-		if in := &t.packet.Inputs[i]; in.PreviousTxID == [32]byte{} {
-			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends an output of transaction 0…0, which only a coinbase names")
-		}
-	}
-	return t.checkDuplicates()
-}
-
-func (t *transaction) checkDuplicates() error {
-	if len(t.packet.Inputs) == 1 {
-		return nil
 	}
 	seen := make(map[wire.OutPoint]int, len(t.packet.Inputs))
 	for i := range t.packet.Inputs {
 		in := &t.packet.Inputs[i]
+		if in.PreviousTxID == [32]byte{} {
+			return malformed(fmt.Sprintf("input %d", i), in.Offset,
+				"spends an output of transaction 0…0, which only a coinbase names")
+		}
 		outpoint := wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}
 		if first, twice := seen[outpoint]; twice {
 			return malformed(fmt.Sprintf("input %d", i), in.Offset, "spends the same output as input %d", first)
@@ -138,6 +85,9 @@ func (in *input) read(outputs int) error {
 	if err := in.readScripts(); err != nil {
 		return err
 	}
+	if err := in.readTaproot(); err != nil {
+		return err
+	}
 	if err := in.checkProof(); err != nil {
 		return err
 	}
@@ -146,3 +96,53 @@ func (in *input) read(outputs int) error {
 
 // Fee returns the fee in satoshi. It is only as true as the amounts are proven.
 func (t *transaction) Fee() uint64 { return t.totalIn - t.totalOut }
+
+// Parse implements chains.Chain: it reads a PSBT and checks everything that depends on
+// no key.
+func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
+	tx, err := c.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+func (c Chain) parse(raw []byte) (*transaction, error) {
+	limits := c.limits.withDefaults()
+	if len(raw) > limits.MaxSize {
+		return nil, malformed("", -1, "PSBT of %d bytes, at most %d are read: spend fewer inputs at a time, or "+
+			"taproot inputs, which need no previous transactions; 'countersign sign' takes up to 32 MiB", len(raw),
+			limits.MaxSize)
+	}
+	packet, err := psbt.Read(raw)
+	if err != nil {
+		return nil, err
+	}
+	tx := &transaction{unsignedTx: unsignedTx{packet: packet}, limits: limits, network: limits.Network}
+	if err := tx.read(); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// checkAmounts adds up inputs and outputs, and refuses sums that are impossible.
+func (t *transaction) checkAmounts() error {
+	for i := range t.inputs {
+		in := &t.inputs[i]
+		if t.totalIn += in.amount; in.amount > MaxMoney || t.totalIn > MaxMoney {
+			return malformed(in.field("amount"), in.Offset, "%d satoshi, in all more than 21 million BTC", in.amount)
+		}
+	}
+	for i := range t.packet.Outputs {
+		out := &t.packet.Outputs[i]
+		if t.totalOut += out.Amount; out.Amount > MaxMoney || t.totalOut > MaxMoney {
+			return malformed(fmt.Sprintf("output %d amount", i), out.Offset,
+				"%d satoshi, in all more than 21 million BTC", out.Amount)
+		}
+	}
+	if t.totalOut > t.totalIn {
+		return malformed("outputs", t.packet.Outputs[0].Offset,
+			"%d satoshi, more than the %d of the inputs", t.totalOut, t.totalIn)
+	}
+	return nil
+}

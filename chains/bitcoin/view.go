@@ -1,15 +1,11 @@
 package bitcoin
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"slices"
-
-	"github.com/btcsuite/btcd/address/v2"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // SignerView implements chains.Signing: which inputs the keys sign, which
@@ -22,7 +18,7 @@ func (s *signing) SignerView() []chains.Field {
 	if s.tx.message != nil {
 		return fields
 	}
-	for i, back := range s.change(s.signed()) {
+	for i, back := range s.ownership().change(s.plan.outcomes, s.plan.signed) {
 		fields = append(fields, s.viewOutput(i, back))
 	}
 	spent, back := s.flow()
@@ -31,66 +27,39 @@ func (s *signing) SignerView() []chains.Field {
 }
 
 func (s *signing) viewInput(index int) chains.Field {
-	label := fmt.Sprintf("input %d", index)
-	if of := s.registry().inputs[index].of; of != nil {
-		return chains.Text(label, "yours").WithNote(named(of) + ", " + s.doingFor(index))
-	}
-	if s.owner(index) != nil {
-		note := s.status(index)
-		if s.tx.inputs[index].filledIn != nil { // the summary has the bytes alone, in which it is P2SH
+	in, by := &s.tx.inputs[index], s.ownership().input(index)
+	note := s.status(index)
+	switch of := s.ownership().registered.inputs[index].of; {
+	case of != nil:
+		note = named(of) + ", " + note
+	case s.signer(index) != nil:
+		if in.derived { // the summary has the bytes alone, in which it is P2SH
 			note += " as P2SH-P2WPKH: its redeem script follows from the key, and is filled in"
 		}
+	case by.ours && !in.final:
+		note = strings.TrimSuffix("not signed: needs key "+by.account.KeyID+", "+by.account.Path, ", ")
+	case !by.ours:
+		return whose(fmt.Sprintf("input %d", index), false, s.reason(index))
+	}
+	return whose(fmt.Sprintf("input %d", index), true, note)
+}
+
+// whose returns a field that says whether an input or output is of the organization.
+func whose(label string, ours bool, note string) chains.Field {
+	if ours {
 		return chains.Text(label, "yours").WithNote(note)
 	}
-	if holder, ours := s.holder(s.tx.inputs[index].script); ours {
-		return chains.Text(label, "yours").WithNote(s.needs(index, holder))
-	}
-	return chains.Text(label, "not yours").WithNote(s.reason(index))
+	return chains.Text(label, "not yours").WithNote(note)
 }
 
-// doingFor describes what signing does to an input of a registered wallet.
-func (s *signing) doingFor(index int) string {
-	switch {
-	case s.owner(index) != nil:
-		return s.status(index)
-	case s.tx.inputs[index].final:
-		return reasonFinal
-	}
-	return "not signed: " + s.reason(index)
-}
-
-// needs returns what an input of the organization's needs to be signed that this request
-// does not sign.
-func (s *signing) needs(index int, holder chains.Account) string {
-	if s.tx.inputs[index].final {
-		return reasonFinal
-	}
-	text := "not signed: needs key " + holder.KeyID
-	if holder.Path != "" {
-		text += ", " + holder.Path
-	}
-	return text
-}
-
-// owner returns the first key that can sign an input, nil if
-// none can.
-func (s *signing) owner(input int) *signingKey {
-	for _, m := range s.signers {
-		if m.reasons[input] == "" {
-			return m
-		}
-	}
-	return nil
-}
-
-// status describes what signing does to an input of a key.
+// status describes what signing does to an input.
 func (s *signing) status(input int) string {
 	all, missing := 0, 0
 	var leaf *leaf
-	for i := range s.tasks {
-		if k := &s.tasks[i]; k.in.index == input {
+	for i := range s.signatures {
+		if sig := &s.signatures[i]; sig.in.index == input {
 			all++
-			if leaf = k.leaf; !k.done() {
+			if leaf = sig.leaf; !sig.made() {
 				missing++
 			}
 		}
@@ -98,6 +67,8 @@ func (s *signing) status(input int) string {
 	switch {
 	case s.tx.inputs[input].final:
 		return reasonFinal
+	case s.signer(input) == nil:
+		return "not signed: " + s.reason(input)
 	case all == 0:
 		return reasonOtherAddress + ": not signed"
 	case missing == 0:
@@ -112,33 +83,31 @@ func (s *signing) status(input int) string {
 
 // viewOutput shows whose an output is, of which an amount is change.
 func (s *signing) viewOutput(index int, back uint64) chains.Field {
-	label := fmt.Sprintf("output %d", index)
-	if of := s.registry().outputs[index].of; of != nil {
-		return chains.Text(label, "yours").WithNote(named(of) + ": " + s.returning(index, back))
+	label, of := fmt.Sprintf("output %d", index), s.ownership().registered.outputs[index].of
+	switch {
+	case of != nil:
+		return whose(label, true, named(of)+": "+s.returning(index, back))
+	case s.ownership().output(index).ours:
+		return whose(label, true, s.returning(index, back))
+	case s.sharesOutput(index):
+		return whose(label, false, "one of your keys is in its script, which does not say whose the others are")
 	}
-	if s.isOurs(index) {
-		return chains.Text(label, "yours").WithNote(s.returning(index, back))
-	}
-	if s.sharesOutput(index) {
-		return chains.Text(label, "not yours").WithNote("one of your keys is in its script, which does not say whose the others are")
-	}
-	return chains.Text(label, "not yours")
+	return whose(label, false, "")
 }
 
 // returning describes how much of an output of the organization's is change.
 func (s *signing) returning(index int, back uint64) string {
 	out := &s.tx.packet.Outputs[index]
 	switch {
-	case leavesOpen(s.inputs(), index):
+	case s.plan.leavesOpen(index):
 		return "a signature leaves it open"
 	case back == out.Amount:
 		return "change"
 	case back > 0:
 		return "change of " + btc(back) + ", the rest is a payment"
 	}
-	to, _ := s.outputWallet(index)
 	for _, in := range s.ours() {
-		if from, ok := s.inputWallet(in); ok && from == to {
+		if from := s.ownership().input(in.index); from.ours && from.wallet == s.ownership().output(index).wallet {
 			return "a payment: its wallet does not sign for as much"
 		}
 	}
@@ -152,37 +121,5 @@ func (s *signing) returning(index int, back uint64) string {
 // of the cosigners' keys.
 func (s *signing) sharesOutput(index int) bool {
 	code := outputCode(&s.tx.packet.Outputs[index])
-	if code == nil {
-		return false
-	}
-	shares := false
-	pushes(code, func(_ byte, data []byte) bool {
-		shares = slices.ContainsFunc(s.signers, func(m *signingKey) bool { return bytes.Equal(m.key[:], data) })
-		return shares
-	})
-	return shares
-}
-
-// outputCode returns the script whose hash an output is locked to, if the PSBT has that
-// script.
-func outputCode(out *psbt.Output) []byte {
-	script := out.Script
-	if classify(script) == p2shUnknown {
-		redeem := out.Value(psbt.OutRedeemScript)
-		if !bytes.Equal(address.Hash160(redeem), script[2:22]) {
-			return nil
-		}
-		script = redeem
-		if classify(script) != p2wsh {
-			return script
-		}
-	}
-	if classify(script) != p2wsh {
-		return nil
-	}
-	witness := out.Value(psbt.OutWitnessScript)
-	if hash := sha256.Sum256(witness); !bytes.Equal(hash[:], script[2:]) {
-		return nil
-	}
-	return witness
+	return slices.ContainsFunc(s.keys, func(m *signingKey) bool { return hasPush(code, m.key[:]) })
 }

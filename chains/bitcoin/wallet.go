@@ -1,10 +1,10 @@
 package bitcoin
 
 import (
-	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
@@ -12,134 +12,21 @@ import (
 
 var _ chains.WalletSigning = (*signing)(nil)
 
-// givenKeys are the accounts of a signing that knows only its own keys.
-type givenKeys struct{}
-
-// Controls implements chains.Accounts.
-func (givenKeys) Controls([]byte) (none chains.Account, ok bool) { return none, false }
-
-// WithKey implements chains.Accounts.
-func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{KeyID: keyID} }
-
-// Registered implements chains.Accounts.
-func (givenKeys) Registered() []keystore.Registration { return nil }
-
 // ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
-	s.accounts, s.registered = &askedOnce{Accounts: accounts, at: map[string]chains.Account{}}, nil
+	s.accounts, s.owned = accounts, nil
 }
 
-// askedOnce asks for each address once.
-type askedOnce struct {
-	chains.Accounts
-	at map[string]chains.Account // without an id if there is none
-}
-
-// Controls implements chains.Accounts.
-func (a *askedOnce) Controls(script []byte) (chains.Account, bool) {
-	account, asked := a.at[string(script)]
-	if !asked {
-		account, _ = a.Accounts.Controls(script)
-		a.at[string(script)] = account
+// ownership returns whose the inputs and outputs are, as far as the accounts tell.
+func (s *signing) ownership() *ownership {
+	if s.owned == nil {
+		s.owned = newOwnership(s.tx, s.keys, s.accounts)
 	}
-	return account, account.KeyID != ""
+	return s.owned
 }
 
-// holder returns the key that alone controls an output script, as the script follows
-// from the key: derivation paths in the PSBT are not trusted.
-func (s *signing) holder(script []byte) (chains.Account, bool) {
-	for _, m := range s.signers {
-		for _, own := range m.addresses() {
-			if bytes.Equal(script, own.script) {
-				holder := s.accounts.WithKey(m.signer.ID())
-				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
-				return holder, true
-			}
-		}
-	}
-	return s.accounts.Controls(script)
-}
-
-// wallet identifies what money can return to: the outputs of one type of an account
-// (BIP-44, 49, 84 or 86), as its extended public key describes them, or the addresses of
-// one key that belongs to no such account. Two accounts of a seed are two wallets: what
-// goes from one to the other is paid.
-type wallet struct {
-	id      string // of the seed or, without an account, of the key
-	account string // such as m/84'/0'/0'; empty for one key
-	outputs scriptType
-}
-
-// walletOf returns the wallet of an output script. ok is false if it is no key's of the
-// organization. A script of several keys belongs to none of them, but may to a registered
-// wallet: see inputWallet and outputWallet.
-func (s *signing) walletOf(script []byte) (w wallet, ok bool) {
-	holder, ok := s.holder(script)
-	if !ok {
-		return wallet{}, false
-	}
-	if account, ok := accountOf(holder.Path); ok && holder.WalletID != "" {
-		return wallet{holder.WalletID, account, classify(script)}, true
-	}
-	return wallet{id: holder.KeyID}, true
-}
-
-// purposes are the first steps of the paths of accounts.
-var purposes = []string{"44'", "49'", "84'", "86'"}
-
-// accountOf returns the account of a path m/purpose'/coin'/account'/change/index: its
-// first three steps.
-func accountOf(path string) (account string, ok bool) {
-	steps := strings.Split(strings.ReplaceAll(path, "h", "'"), "/")
-	if len(steps) != 6 || steps[0] != "m" || !slices.Contains(purposes, steps[1]) || steps[2] != "0'" && steps[2] != "1'" {
-		return "", false
-	}
-	hardened := func(step string) bool { return strings.HasSuffix(step, "'") }
-	if !hardened(steps[3]) || steps[4] != "0" && steps[4] != "1" || hardened(steps[5]) {
-		return "", false
-	}
-	return strings.Join(steps[:4], "/"), true
-}
-
-// signed returns the inputs that this request signs, each once.
-func (s *signing) signed() []*input {
-	inputs := s.inputs()
-	slices.SortFunc(inputs, func(a, b *input) int { return a.index - b.index })
-	return slices.Compact(inputs)
-}
-
-// ours returns the inputs that belong to keys of the organization, alone or with others,
-// whether or not this request signs them.
-func (s *signing) ours() (inputs []*input) {
-	for i := range s.tx.inputs {
-		in := &s.tx.inputs[i]
-		if _, ours := s.inputWallet(in); ours || s.owner(i) != nil {
-			inputs = append(inputs, in)
-		}
-	}
-	return inputs
-}
-
-// change returns how much of each output returns to the wallet that pays it, in satoshi:
-// at most as much as the given inputs take from that wallet. What exceeds it comes from
-// elsewhere. An output that a signature leaves open returns to no one.
-func (s *signing) change(from []*input) []uint64 {
-	left := map[wallet]uint64{}
-	for _, in := range from {
-		if w, ok := s.inputWallet(in); ok {
-			left[w] += in.amount
-		}
-	}
-	back := make([]uint64, len(s.tx.packet.Outputs))
-	for _, o := range s.tx.outcomes(s.inputs()) {
-		if out := &s.tx.packet.Outputs[o.output]; o.fate == spendable && len(left) > 0 {
-			w, _ := s.outputWallet(o.output)
-			back[o.output] = min(out.Amount, left[w])
-			left[w] -= back[o.output]
-		}
-	}
-	return back
-}
+// Hazards implements chains.Signing: the dangers of the signatures to be made.
+func (s *signing) Hazards() []chains.Hazard { return s.plan.hazards() }
 
 // Effects implements chains.Signing: the transaction's effects, with the outputs that
 // the keys' own signatures commit to. Change is set on what returns to the wallet that
@@ -147,19 +34,21 @@ func (s *signing) change(from []*input) []uint64 {
 // the other effects: the sum of what is not change is exactly what leaves the
 // wallets, if this request signs every input, and never less.
 func (s *signing) Effects() []chains.Effect {
-	effects := s.tx.effects(s.inputs())
+	p := s.plan
+	effects := p.effects()
 	if s.tx.message != nil {
 		return effects
 	}
-	back := s.change(s.signed())
-	for i, o := range s.tx.outcomes(s.inputs()) {
+	owned := s.ownership()
+	back := owned.change(p.outcomes, p.signed)
+	for i, o := range p.outcomes {
 		e := &effects[i]
 		if o.fate != spendable {
 			continue
 		}
-		if s.isOurs(o.output) {
+		if to := owned.output(o.output); to.ours {
 			e.Controlled = chains.ControlledYes
-		} else if s.stuck(s.tx.packet.Outputs[o.output].Script) {
+		} else if to.unspendable {
 			e.Controlled = chains.ControlledNo
 		}
 		switch rest := s.tx.packet.Outputs[o.output].Amount - back[o.output]; {
@@ -175,21 +64,15 @@ func (s *signing) Effects() []chains.Effect {
 	return effects
 }
 
-// stuck reports whether a script is the taproot address of a key of the organization that makes
-// no BIP-340 signatures, as keys in HSMs: what is paid there could never be spent.
-func (s *signing) stuck(script []byte) bool {
-	if classify(script) != p2tr {
-		return false
+// ours returns the inputs that belong to keys of the organization, alone or with others,
+// whether or not this request signs them.
+func (s *signing) ours() (inputs []*input) {
+	for i := range s.tx.inputs {
+		if s.ownership().input(i).ours || s.signer(i) != nil {
+			inputs = append(inputs, &s.tx.inputs[i])
+		}
 	}
-	holder, ours := s.holder(script)
-	return ours && !holder.Schnorr
-}
-
-// isOurs reports whether a key of the organization alone controls an output, or the output
-// is of a registered wallet.
-func (s *signing) isOurs(output int) bool {
-	_, ours := s.outputWallet(output)
-	return ours
+	return inputs
 }
 
 // flow adds up what the organization's inputs spend and how much of it comes back, in
@@ -199,7 +82,7 @@ func (s *signing) flow() (spent, back uint64) {
 	for _, in := range inputs {
 		spent += in.amount
 	}
-	for _, amount := range s.change(inputs) {
+	for _, amount := range s.ownership().change(s.plan.outcomes, inputs) {
 		back += amount
 	}
 	return spent, back
@@ -212,15 +95,48 @@ func (s *signing) Balance() chains.Quantity {
 	if s.tx.message != nil {
 		return chains.ExactlyUint(0)
 	}
-	signed := s.inputs()
-	if _, unproven := s.tx.unproven(signed); unproven {
+	p := s.plan
+	if p.unproven != nil {
 		return chains.UnknownQuantity()
 	}
 	spent, back := s.flow()
-	for i := range s.tx.packet.Outputs {
-		if leavesOpen(signed, i) {
-			return chains.AtMost(new(big.Int).SetUint64(spent))
-		}
+	if slices.Contains(p.open, true) {
+		return chains.AtMost(new(big.Int).SetUint64(spent))
 	}
 	return chains.ExactlyUint(spent - back)
+}
+
+// Registered implements chains.WalletSigning.
+func (s *signing) Registered() (use chains.RegisteredUse) {
+	known := s.ownership().registered
+	add := func(b belonging) {
+		if b.of != nil && !slices.ContainsFunc(use.Used,
+			func(other keystore.Registration) bool { return other.Digest() == b.of.Digest() }) {
+			use.Used = append(use.Used, *b.of)
+		}
+	}
+	use.Only = s.tx.message == nil
+	for _, in := range s.plan.signed {
+		b := known.inputs[in.index]
+		add(b)
+		use.Only = use.Only && b.of != nil && b.stray == "" && len(use.Used) == 1
+		use.Mixed = use.Mixed || b.of != nil || b.stray != ""
+		if b.stray != "" && len(use.Hazards) == 0 && s.tx.message == nil {
+			use.Hazards = []chains.Hazard{{Name: HazardUnregisteredScript,
+				Detail: fmt.Sprintf("input %d: %s", in.index, b.stray)}}
+		}
+	}
+	use.Mixed = use.Mixed && !use.Only
+	for _, b := range known.all {
+		add(b)
+	}
+	return use
+}
+
+// ChargeID implements chains.WalletSigning: it is the same for every request that signs
+// the same transaction for the same wallet, whatever its PSBT carries besides.
+func (s *signing) ChargeID(w keystore.Registration) [32]byte {
+	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.raw)
+	return sha256.Sum256(slices.Concat([]byte("countersign charge of a registered wallet v2\n"), identity[:],
+		unsigned[:]))
 }

@@ -22,9 +22,10 @@ func (c Chain) Words() chains.Words {
 			Encodings: []string{"base64", "binary"}, Expected: "a PSBT in hex, base64 or binary",
 			Complete: complete, Network: c.limits.Network.String(),
 		},
-		TextHazards: texts.HazardNames(),
-		Namespace:   "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
-		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
+		TextHazards: texts.HazardNames(), Namespace: "bip122", Decimals: decimals,
+		Units:       []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
+		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name,
+		Details: []chains.Detail{
 			{Name: "fee", Type: chains.TypeAmount},
 			{Name: "inputs", Type: chains.TypeList, Part: "input", Members: []chains.Detail{
 				{Name: "tx_id", Type: chains.TypeText, From: outpoint(0)},

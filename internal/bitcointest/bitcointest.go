@@ -157,7 +157,8 @@ func (p PSBT) inputRecords(in *Input) []Record {
 		records = append(records, Record{[]byte{psbt.InNonWitnessUTXO}, in.Previous()})
 	}
 	if in.Claim {
-		records = append(records, Record{[]byte{psbt.InWitnessUTXO}, AppendTxOut(nil, cmp.Or(in.Claimed, in.Amount), in.Script)})
+		records = append(records, Record{[]byte{psbt.InWitnessUTXO},
+			AppendTxOut(nil, cmp.Or(in.Claimed, in.Amount), in.Script)})
 	}
 	if in.Sighash >= 0 {
 		records = append(records, Record{[]byte{psbt.InSighashType}, le32(uint32(in.Sighash))})

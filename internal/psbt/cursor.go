@@ -14,46 +14,42 @@ type fault struct {
 func (f *fault) Error() string { return f.problem }
 
 // cursor reads data from the front. base is the offset of data in the whole PSBT, so
-// that faults have offsets in the whole.
+// that faults have offsets in the whole. After the first fault nothing is left: what is read then is
+// zero, and empty.
 type cursor struct {
 	data []byte
 	base int
 	at   int
+	err  error // the first fault
 }
 
 func (c *cursor) offset() int    { return c.base + c.at }
 func (c *cursor) remaining() int { return len(c.data) - c.at }
 
-func (c *cursor) fault(offset int, format string, args ...any) error {
-	return &fault{offset, fmt.Sprintf(format, args...)}
+// fail notes a fault, unless there was one.
+func (c *cursor) fail(offset int, format string, args ...any) {
+	if c.err == nil {
+		c.err = &fault{offset, fmt.Sprintf(format, args...)}
+	}
+	c.at = len(c.data)
 }
 
 // take returns the next n bytes, a view.
-func (c *cursor) take(n uint64) ([]byte, error) {
+func (c *cursor) take(n uint64) []byte {
 	if n > uint64(c.remaining()) {
-		return nil, c.fault(c.offset(), "%d bytes wanted, %d left: the bytes are cut off or a length is wrong", n, c.remaining())
+		c.fail(c.offset(), "%d bytes wanted, %d left: the bytes are cut off or a length is wrong", n, c.remaining())
+		return nil
 	}
 	taken := c.data[c.at : c.at+int(n) : c.at+int(n)]
 	c.at += int(n)
-	return taken, nil
+	return taken
 }
 
-// uint32 reads four bytes, little-endian.
-func (c *cursor) uint32() (uint32, error) {
-	four, err := c.take(4)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint32(four), nil
-}
-
-// uint64 reads eight bytes, little-endian.
-func (c *cursor) uint64() (uint64, error) {
-	eight, err := c.take(8)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint64(eight), nil
+// uint reads a number of n bytes, little-endian.
+func (c *cursor) uint(n uint64) uint64 {
+	var eight [8]byte
+	copy(eight[:], c.take(n))
+	return binary.LittleEndian.Uint64(eight[:])
 }
 
 // compactSize reads Bitcoin's length prefix and refuses all but its shortest
@@ -63,67 +59,40 @@ func (c *cursor) uint64() (uint64, error) {
 //	fd  uint16        from fd
 //	fe  uint32        from 1 0000
 //	ff  uint64        from 1 0000 0000
-func (c *cursor) compactSize() (uint64, error) {
-	start := c.offset()
-	first, err := c.take(1)
-	if err != nil {
-		return 0, err
+func (c *cursor) compactSize() uint64 {
+	start, value := c.offset(), c.uint(1)
+	if value < 0xfd {
+		return value
 	}
-	var value, least uint64
-	switch first[0] {
-	default:
-		return uint64(first[0]), nil
-	case 0xfd:
-		value, least, err = c.littleEndian(2), 0xfd, c.need(start, 2)
-	case 0xfe:
-		value, least, err = c.littleEndian(4), 1<<16, c.need(start, 4)
-	case 0xff:
-		value, least, err = c.littleEndian(8), 1<<32, c.need(start, 8)
+	length := 1 << (value - 0xfc)
+	if c.remaining() < length {
+		c.fail(start, "compact size is cut off")
+		return 0
 	}
-	if err != nil {
-		return 0, err
+	if value = c.uint(uint64(length)); CompactSizeLen(value) <= length {
+		c.fail(start, "compact size of %d is not in its shortest form", value)
+		return 0
 	}
-	if value < least {
-		return 0, c.fault(start, "compact size of %d is not in its shortest form", value)
-	}
-	c.at += 1 << (first[0] - 0xfc)
-	return value, nil
-}
-
-// need returns a fault unless n more bytes are left.
-func (c *cursor) need(start, n int) error {
-	if c.remaining() < n {
-		return c.fault(start, "compact size is cut off")
-	}
-	return nil
-}
-
-// littleEndian peeks at the next n bytes, or as many as there are.
-func (c *cursor) littleEndian(n int) uint64 {
-	var eight [8]byte
-	copy(eight[:n], c.data[c.at:])
-	return binary.LittleEndian.Uint64(eight[:])
+	return value
 }
 
 // sized reads a compact size and that many bytes, a view.
-func (c *cursor) sized() ([]byte, error) {
+func (c *cursor) sized() []byte {
 	start := c.offset()
-	length, err := c.compactSize()
-	if err != nil {
-		return nil, err
-	}
+	length := c.compactSize()
 	if length > uint64(c.remaining()) {
-		return nil, c.fault(start, "length %d is beyond the end: %d bytes are left", length, c.remaining())
+		c.fail(start, "length %d is beyond the end: %d bytes are left", length, c.remaining())
+		return nil
 	}
 	return c.take(length)
 }
 
-// end returns a fault if bytes are left over.
+// end returns the first fault, which may be that bytes are left over.
 func (c *cursor) end() error {
 	if c.remaining() > 0 {
-		return c.fault(c.offset(), "%d bytes left over", c.remaining())
+		c.fail(c.offset(), "%d bytes left over", c.remaining())
 	}
-	return nil
+	return c.err
 }
 
 // AppendCompactSize appends the shortest form of a compact size.
@@ -141,13 +110,6 @@ func AppendCompactSize(out []byte, value uint64) []byte {
 
 // CompactSizeLen is the number of bytes that AppendCompactSize appends.
 func CompactSizeLen(value uint64) int {
-	switch {
-	case value < 0xfd:
-		return 1
-	case value < 1<<16:
-		return 3
-	case value < 1<<32:
-		return 5
-	}
-	return 9
+	var room [9]byte
+	return len(AppendCompactSize(room[:0], value))
 }

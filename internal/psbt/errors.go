@@ -35,7 +35,8 @@ func (s section) field(name string) string {
 
 func malformed(field string, offset int, format string, args ...any) error {
 	return &chains.ParseError{
-		Kind: chains.ErrMalformed, Chain: chainName, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...),
+		Kind: chains.ErrMalformed, Chain: chainName, Field: field, Offset: offset,
+		Problem: fmt.Sprintf(format, args...),
 	}
 }
 

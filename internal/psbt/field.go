@@ -1,9 +1,8 @@
 package psbt
 
-// The key types of the global map.
+// The key types of the global map that have a meaning here.
 const (
 	GlobalUnsignedTx       = 0x00 // BIP-174, version 0 only
-	GlobalXpub             = 0x01
 	GlobalTxVersion        = 0x02 // BIP-370, version 2 only, as the next four
 	GlobalFallbackLocktime = 0x03
 	GlobalInputCount       = 0x04
@@ -28,10 +27,8 @@ const (
 	InFinalScriptSig         = 0x07
 	InFinalScriptWitness     = 0x08
 	InPORCommitment          = 0x09
-	InRIPEMD160              = 0x0a
 	InSHA256                 = 0x0b
 	InHash160                = 0x0c
-	InHash256                = 0x0d
 	InPreviousTxID           = 0x0e // BIP-370, version 2 only, as the next four
 	InOutputIndex            = 0x0f
 	InSequence               = 0x10
@@ -43,9 +40,6 @@ const (
 	InTapBIP32Derivation     = 0x16
 	InTapInternalKey         = 0x17
 	InTapMerkleRoot          = 0x18
-	InMuSig2Participants     = 0x1a // BIP-373
-	InMuSig2PubNonce         = 0x1b
-	InMuSig2PartialSig       = 0x1c
 	InSPECDHShare            = 0x1d // BIP-375, as the next
 	InSPDLEQ                 = 0x1e
 	InSPSpendDerivation      = 0x1f // BIP-376, as the next
@@ -62,18 +56,16 @@ const (
 	OutTapInternalKey     = 0x05 // BIP-371
 	OutTapTree            = 0x06
 	OutTapBIP32Derivation = 0x07
-	OutMuSig2Participants = 0x08 // BIP-373
 	OutSPInfo             = 0x09 // BIP-375, as the next
 	OutSPLabel            = 0x0a
-	OutDNSSECProof        = 0x35 // BIP-353
 )
 
 // rule checks a known field. key and value return what is wrong with the key data or
-// the value, or empty. The zero rule is of an unknown field, which is not checked.
+// the value. The zero rule is of an unknown field, which is not checked.
 type rule struct {
 	name  string
-	key   func(data []byte) string
-	value func(value []byte) string
+	key   func(data []byte) error
+	value func(value []byte) error
 	only  inVersion
 	sp    bool // a field of silent payments
 }
@@ -88,7 +80,7 @@ const (
 
 var globalRules = [256]rule{
 	GlobalUnsignedTx:       {"PSBT_GLOBAL_UNSIGNED_TX", noData, anything, inV0, false},
-	GlobalXpub:             {"PSBT_GLOBAL_XPUB", sized(78), derivation, inBoth, false},
+	0x01:                   {"PSBT_GLOBAL_XPUB", sized(78), derivation, inBoth, false},
 	GlobalTxVersion:        {"PSBT_GLOBAL_TX_VERSION", noData, sized(4), inV2, false},
 	GlobalFallbackLocktime: {"PSBT_GLOBAL_FALLBACK_LOCKTIME", noData, sized(4), inV2, false},
 	GlobalInputCount:       {"PSBT_GLOBAL_INPUT_COUNT", noData, compactSize, inV2, false},
@@ -112,10 +104,10 @@ var inputRules = [256]rule{
 	InFinalScriptSig:         {"PSBT_IN_FINAL_SCRIPTSIG", noData, anything, inBoth, false},
 	InFinalScriptWitness:     {"PSBT_IN_FINAL_SCRIPTWITNESS", noData, witness, inBoth, false},
 	InPORCommitment:          {"PSBT_IN_POR_COMMITMENT", noData, anything, inBoth, false},
-	InRIPEMD160:              {"PSBT_IN_RIPEMD160", sized(20), anything, inBoth, false},
+	0x0a:                     {"PSBT_IN_RIPEMD160", sized(20), anything, inBoth, false},
 	InSHA256:                 {"PSBT_IN_SHA256", sized(32), anything, inBoth, false},
 	InHash160:                {"PSBT_IN_HASH160", sized(20), anything, inBoth, false},
-	InHash256:                {"PSBT_IN_HASH256", sized(32), anything, inBoth, false},
+	0x0d:                     {"PSBT_IN_HASH256", sized(32), anything, inBoth, false},
 	InPreviousTxID:           {"PSBT_IN_PREVIOUS_TXID", noData, sized(32), inV2, false},
 	InOutputIndex:            {"PSBT_IN_OUTPUT_INDEX", noData, sized(4), inV2, false},
 	InSequence:               {"PSBT_IN_SEQUENCE", noData, sized(4), inV2, false},
@@ -127,14 +119,15 @@ var inputRules = [256]rule{
 	InTapBIP32Derivation:     {"PSBT_IN_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
 	InTapInternalKey:         {"PSBT_IN_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
 	InTapMerkleRoot:          {"PSBT_IN_TAP_MERKLE_ROOT", noData, sized(32), inBoth, false},
-	InMuSig2Participants:     {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
-	InMuSig2PubNonce:         {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
-	InMuSig2PartialSig:       {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
-	InSPECDHShare:            {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
-	InSPDLEQ:                 {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
-	InSPSpendDerivation:      {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
-	InSPTweak:                {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
-	Proprietary:              {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
+	// BIP-373, as the next two
+	0x1a:                {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	0x1b:                {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
+	0x1c:                {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
+	InSPECDHShare:       {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	InSPDLEQ:            {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
+	InSPSpendDerivation: {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
+	InSPTweak:           {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
+	Proprietary:         {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
 var outputRules = [256]rule{
@@ -146,9 +139,13 @@ var outputRules = [256]rule{
 	OutTapInternalKey:     {"PSBT_OUT_TAP_INTERNAL_KEY", noData, sized(32), inBoth, false},
 	OutTapTree:            {"PSBT_OUT_TAP_TREE", noData, tapTree, inBoth, false},
 	OutTapBIP32Derivation: {"PSBT_OUT_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
-	OutMuSig2Participants: {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
-	OutSPInfo:             {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
-	OutSPLabel:            {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
-	OutDNSSECProof:        {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false},
-	Proprietary:           {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
+	// BIP-373
+	0x08:        {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
+	OutSPInfo:   {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
+	OutSPLabel:  {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
+	0x35:        {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false}, // BIP-353
+	Proprietary: {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
 }
+
+// InputField returns the name of a known field of an input map.
+func InputField(keyType uint64) string { return inputRules[keyType].name }

@@ -101,7 +101,8 @@ func (p *Packet) readGlobal(c *cursor) error {
 		p.Version = binary.LittleEndian.Uint32(record.Value)
 		if p.Version != Version0 && p.Version != Version2 {
 			return &chains.ParseError{
-				Kind: chains.ErrUnsupported, Chain: chainName, Field: "PSBT_GLOBAL_VERSION", Offset: record.ValueOffset(),
+				Kind: chains.ErrUnsupported, Chain: chainName, Field: "PSBT_GLOBAL_VERSION",
+				Offset:  record.ValueOffset(),
 				Problem: "PSBT of an unknown version: versions 0 (BIP-174) and 2 (BIP-370) are supported",
 			}
 		}
@@ -177,14 +178,15 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 	if rule.sp {
 		return &chains.ParseError{
 			Kind: chains.ErrUnsupported, Chain: chainName, Field: at.field(rule.name), Offset: record.Offset,
-			Problem: "silent payments (BIP-375, BIP-376) are not verified, and so not signed: pay to an address instead",
+			Problem: "silent payments (BIP-375, BIP-376) are not verified, and so not signed: pay to an address " +
+				"instead",
 		}
 	}
-	if problem := rule.key(record.Data()); problem != "" {
-		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", problem)
+	if err := rule.key(record.Data()); err != nil {
+		return malformed(at.field(rule.name), record.DataOffset(), "key: %s", err)
 	}
-	if problem := rule.value(record.Value); problem != "" {
-		return malformed(at.field(rule.name), record.ValueOffset(), "%s", problem)
+	if err := rule.value(record.Value); err != nil {
+		return malformed(at.field(rule.name), record.ValueOffset(), "%s", err)
 	}
 	return nil
 }

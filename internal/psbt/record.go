@@ -2,6 +2,7 @@ package psbt
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 )
@@ -44,6 +45,16 @@ func (m *Map) Find(keyType uint64) *Record {
 	return nil
 }
 
+// Get returns the record with a key, its type first, nil if there is none.
+func (m *Map) Get(key []byte) *Record {
+	for i := range m.Records {
+		if bytes.Equal(m.Records[i].Key, key) {
+			return &m.Records[i]
+		}
+	}
+	return nil
+}
+
 // Value returns the value of the first record of a type, nil if there is none.
 func (m *Map) Value(keyType uint64) []byte {
 	if record := m.Find(keyType); record != nil {
@@ -80,37 +91,24 @@ func readMap(c *cursor, all *[]Record) (Map, error) {
 	first := len(*all)
 	sorted := true
 	for {
-		offset := c.offset()
-		key, err := c.sized()
-		if err != nil {
-			return Map{}, err
+		offset, key := c.offset(), c.sized()
+		if c.err != nil {
+			return Map{}, c.err
 		}
 		if len(key) == 0 {
 			records := (*all)[first:len(*all):len(*all)]
 			return Map{records, offset}, refuseDuplicates(records, sorted)
 		}
-		record, err := readRecord(c, offset, key)
-		if err != nil {
-			return Map{}, err
+		typed := cursor{data: key, base: c.offset() - len(key)}
+		record := Record{Offset: offset, Key: key, Type: typed.compactSize()}
+		if record.Value = c.sized(); typed.err != nil || c.err != nil {
+			return Map{}, cmp.Or(typed.err, c.err)
 		}
 		if n := len(*all); n > first && bytes.Compare((*all)[n-1].Key, key) >= 0 {
 			sorted = false
 		}
 		*all = append(*all, record)
 	}
-}
-
-func readRecord(c *cursor, offset int, key []byte) (Record, error) {
-	typed := cursor{data: key, base: c.offset() - len(key)}
-	keyType, err := typed.compactSize()
-	if err != nil {
-		return Record{}, err
-	}
-	value, err := c.sized()
-	if err != nil {
-		return Record{}, err
-	}
-	return Record{Offset: offset, Type: keyType, Key: key, Value: value}, nil
 }
 
 // refuseDuplicates refuses a key that is in a map twice. Ascending keys, which most

@@ -2,200 +2,201 @@ package psbt
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 )
 
-// The checks of key data and values: each returns what is wrong, or empty.
+// The checks of key data and values: each returns what is wrong.
 
-func anything([]byte) string { return "" }
+func anything([]byte) error { return nil }
 
-func noData(data []byte) string {
+func noData(data []byte) error {
 	if len(data) != 0 {
-		return fmt.Sprintf("%d bytes behind the type, want none", len(data))
+		return fmt.Errorf("%d bytes behind the type, want none", len(data))
 	}
-	return ""
+	return nil
 }
 
-func sized(want int) func([]byte) string {
-	return func(b []byte) string {
+func sized(want int) func([]byte) error {
+	return func(b []byte) error {
 		if len(b) != want {
-			return fmt.Sprintf("%d bytes, want %d", len(b), want)
+			return fmt.Errorf("%d bytes, want %d", len(b), want)
 		}
-		return ""
+		return nil
 	}
 }
 
-func between(least, most int) func([]byte) string {
-	return func(b []byte) string {
+func between(least, most int) func([]byte) error {
+	return func(b []byte) error {
 		if len(b) < least || len(b) > most {
-			return fmt.Sprintf("%d bytes, want %d to %d", len(b), least, most)
+			return fmt.Errorf("%d bytes, want %d to %d", len(b), least, most)
 		}
-		return ""
+		return nil
 	}
 }
 
 // pubKey checks a public key: 33 bytes compressed, or 65 uncompressed as in old
 // scripts.
-func pubKey(b []byte) string {
+func pubKey(b []byte) error {
 	if len(b) == 65 && b[0] == 4 {
-		return ""
+		return nil
 	}
 	return compressedKey(b)
 }
 
-func compressedKey(b []byte) string {
+func compressedKey(b []byte) error {
 	if len(b) != 33 {
-		return fmt.Sprintf("public key of %d bytes, want 33", len(b))
+		return fmt.Errorf("public key of %d bytes, want 33", len(b))
 	}
 	if b[0] != 2 && b[0] != 3 {
-		return fmt.Sprintf("public key begins with %02x, want 02 or 03", b[0])
+		return fmt.Errorf("public key begins with %02x, want 02 or 03", b[0])
 	}
-	return ""
+	return nil
 }
 
 // derivation checks a key origin: fingerprint of the master key (4) ‖ path (4 each,
 // little-endian).
-func derivation(b []byte) string {
+func derivation(b []byte) error {
 	if len(b) < 4 || len(b)%4 != 0 {
-		return fmt.Sprintf("key origin of %d bytes, want 4 for the fingerprint and 4 for each step of the path", len(b))
+		return fmt.Errorf("key origin of %d bytes, want 4 for the fingerprint and 4 for each step of the path", len(b))
 	}
-	return ""
+	return nil
 }
 
 // tapDerivation checks <number of leaf hashes> ‖ leaf hashes (32 each) ‖ derivation.
-func tapDerivation(b []byte) string {
-	c := cursor{data: b}
-	count, err := c.compactSize()
+func tapDerivation(b []byte) error {
+	origin, err := tapOrigin(b)
 	if err != nil {
-		return err.Error()
+		return err
 	}
-	if count > uint64(c.remaining())/32 {
-		return fmt.Sprintf("%d leaf hashes announced, %d bytes follow", count, c.remaining())
-	}
-	return derivation(b[c.at+int(count)*32:])
+	return derivation(origin)
 }
 
 // TapOrigin returns the key origin, fingerprint and path, of a value that tapDerivation
 // has checked.
 func TapOrigin(value []byte) []byte {
-	c := cursor{data: value}
-	count, err := c.compactSize()
-	if err != nil || count > uint64(c.remaining())/32 {
-		return nil
+	origin, _ := tapOrigin(value)
+	return origin
+}
+
+func tapOrigin(b []byte) ([]byte, error) {
+	c := cursor{data: b}
+	count := c.compactSize()
+	if count > uint64(c.remaining())/32 {
+		c.fail(0, "%d leaf hashes announced, %d bytes follow", count, c.remaining())
 	}
-	return value[c.at+int(count)*32:]
+	c.take(32 * count)
+	return c.data[c.at:], c.err
 }
 
 // participant checks participant key (33) ‖ aggregate key (33) ‖ leaf hash (32), the
 // last only if the key is in a leaf.
-func participant(b []byte) string {
+func participant(b []byte) error {
 	if len(b) != 66 && len(b) != 98 {
-		return fmt.Sprintf("%d bytes, want 66, or 98 with a leaf hash", len(b))
+		return fmt.Errorf("%d bytes, want 66, or 98 with a leaf hash", len(b))
 	}
-	if problem := compressedKey(b[:33]); problem != "" {
-		return "participant's " + problem
+	if err := compressedKey(b[:33]); err != nil {
+		return fmt.Errorf("participant's %w", err)
 	}
-	if problem := compressedKey(b[33:66]); problem != "" {
-		return "aggregate " + problem
+	if err := compressedKey(b[33:66]); err != nil {
+		return fmt.Errorf("aggregate %w", err)
 	}
-	return ""
+	return nil
 }
 
-func participants(b []byte) string {
+func participants(b []byte) error {
 	if len(b) == 0 || len(b)%33 != 0 {
-		return fmt.Sprintf("participant keys of %d bytes in all, want 33 each", len(b))
+		return fmt.Errorf("participant keys of %d bytes in all, want 33 each", len(b))
 	}
 	for ; len(b) > 0; b = b[33:] {
-		if problem := compressedKey(b[:33]); problem != "" {
-			return "participant's " + problem
+		if err := compressedKey(b[:33]); err != nil {
+			return fmt.Errorf("participant's %w", err)
 		}
 	}
-	return ""
+	return nil
 }
 
 // txOut checks amount (8, little-endian) ‖ <length> ‖ script.
-func txOut(b []byte) string {
+func txOut(b []byte) error {
 	_, _, err := ReadTxOut(b)
-	return problem(err)
+	return err
 }
 
-func witness(b []byte) string {
+func witness(b []byte) error {
 	_, err := ReadWitness(b)
-	return problem(err)
+	return err
 }
 
-func compactSize(b []byte) string {
+func compactSize(b []byte) error {
 	c := cursor{data: b}
-	if _, err := c.compactSize(); err != nil {
-		return err.Error()
-	}
-	return problem(c.end())
+	c.compactSize()
+	return c.end()
 }
 
 // proprietary checks <length> ‖ identifier ‖ <subtype> ‖ anything.
-func proprietary(b []byte) string {
+func proprietary(b []byte) error {
 	c := cursor{data: b}
-	if _, err := c.sized(); err != nil {
-		return "identifier: " + err.Error()
+	if c.sized(); c.err != nil {
+		return fmt.Errorf("identifier: %w", c.err)
 	}
-	if _, err := c.compactSize(); err != nil {
-		return "subtype: " + err.Error()
+	if c.compactSize(); c.err != nil {
+		return fmt.Errorf("subtype: %w", c.err)
 	}
-	return ""
+	return nil
 }
 
 // controlBlock checks leaf version and parity (1) ‖ internal key (32) ‖ merkle path (32
 // each, at most 128).
-func controlBlock(b []byte) string {
+func controlBlock(b []byte) error {
 	if len(b) < 33 || (len(b)-33)%32 != 0 || len(b) > 33+32*128 {
-		return fmt.Sprintf("control block of %d bytes, want 33 and up to 128 times 32", len(b))
+		return fmt.Errorf("control block of %d bytes, want 33 and up to 128 times 32", len(b))
 	}
-	return ""
+	return nil
 }
 
 // leafScript checks script ‖ leaf version (1).
-func leafScript(b []byte) string {
+func leafScript(b []byte) error {
 	if len(b) == 0 {
-		return "empty, want a script and its leaf version"
+		return errors.New("empty, want a script and its leaf version")
 	}
-	return ""
+	return nil
 }
 
 // tapTree checks (depth (1) ‖ leaf version (1) ‖ <length> ‖ script)…, depth first. The
 // leaves must form one whole tree.
-func tapTree(b []byte) string {
+func tapTree(b []byte) error {
 	c := cursor{data: b}
 	var open []byte // depths of the subtrees whose sibling is missing
 	for c.remaining() > 0 {
-		head, err := c.take(2)
-		if err != nil {
-			return err.Error()
+		head := c.take(2)
+		if c.err != nil {
+			return c.err
 		}
 		if head[0] > 128 || head[1]&1 != 0 {
-			return fmt.Sprintf("leaf at depth %d of version %02x: a depth is at most 128, a version even", head[0], head[1])
+			return fmt.Errorf("leaf at depth %d of version %02x: a depth is at most 128, a version even", head[0],
+				head[1])
 		}
-		if _, err := c.sized(); err != nil {
-			return err.Error()
+		if c.sized(); c.err != nil {
+			return c.err
 		}
 		var ok bool
 		if open, ok = addLeaf(open, head[0]); !ok {
-			return "leaves are not in depth-first order"
+			return errors.New("leaves are not in depth-first order")
 		}
 	}
 	if len(open) != 1 || open[0] != 0 {
-		return "leaves do not make up a whole tree"
+		return errors.New("leaves do not make up a whole tree")
 	}
-	return ""
+	return nil
 }
 
 // TapLeaves yields the leaf scripts of a PSBT_OUT_TAP_TREE, whose form Read has checked.
 func TapLeaves(b []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for c := (cursor{data: b}); c.remaining() > 0; {
-			_, err := c.take(2) // depth and version
-			script, err2 := c.sized()
-			if err != nil || err2 != nil || !yield(script) {
+			c.take(2) // depth and version
+			if script := c.sized(); c.err != nil || !yield(script) {
 				return
 			}
 		}
@@ -217,29 +218,22 @@ func addLeaf(open []byte, depth byte) ([]byte, bool) {
 // locktimeThreshold separates block heights, which are below it, from Unix times.
 const locktimeThreshold = 500_000_000
 
-func timeLocktime(b []byte) string {
-	if problem := sized(4)(b); problem != "" {
-		return problem
+func timeLocktime(b []byte) error {
+	if err := sized(4)(b); err != nil {
+		return err
 	}
 	if time := binary.LittleEndian.Uint32(b); time < locktimeThreshold {
-		return fmt.Sprintf("time %d is below %d", time, locktimeThreshold)
+		return fmt.Errorf("time %d is below %d", time, locktimeThreshold)
 	}
-	return ""
+	return nil
 }
 
-func heightLocktime(b []byte) string {
-	if problem := sized(4)(b); problem != "" {
-		return problem
+func heightLocktime(b []byte) error {
+	if err := sized(4)(b); err != nil {
+		return err
 	}
 	if height := binary.LittleEndian.Uint32(b); height == 0 || height >= locktimeThreshold {
-		return fmt.Sprintf("height %d is not between 1 and %d", height, locktimeThreshold-1)
+		return fmt.Errorf("height %d is not between 1 and %d", height, locktimeThreshold-1)
 	}
-	return ""
-}
-
-func problem(err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return ""
+	return nil
 }

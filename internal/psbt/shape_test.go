@@ -26,21 +26,21 @@ func TestCompactSize(t *testing.T) {
 			t.Errorf("%d: %d bytes, CompactSizeLen says %d", value, len(encoded), CompactSizeLen(value))
 		}
 		c := cursor{data: encoded}
-		if got, err := c.compactSize(); err != nil || got != value || c.remaining() != 0 {
-			t.Errorf("%x: %d %v", encoded, got, err)
+		if got := c.compactSize(); c.err != nil || got != value || c.remaining() != 0 {
+			t.Errorf("%x: %d %v", encoded, got, c.err)
 		}
 		for cut := range encoded {
 			c := cursor{data: encoded[:cut]}
-			if _, err := c.compactSize(); err == nil {
+			if c.compactSize(); c.err == nil {
 				t.Errorf("%x: accepted", encoded[:cut])
 			}
 		}
 	}
 	for _, long := range []string{"fd0000", "fdfc00", "fe00000000", "feffff0000", "ff0000000000000000", "ffffffffff00000000"} {
 		c := cursor{data: unhex(t, long), base: 100}
-		_, err := c.compactSize()
-		if f, ok := err.(*fault); !ok || f.offset != 100 || !strings.Contains(f.problem, "shortest form") {
-			t.Errorf("%s: %v", long, err)
+		c.compactSize()
+		if f, ok := c.err.(*fault); !ok || f.offset != 100 || !strings.Contains(f.problem, "shortest form") {
+			t.Errorf("%s: %v", long, c.err)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestShapes(t *testing.T) {
 	compressed := "02" + strings.Repeat("11", 32)
 	for _, c := range []struct {
 		name    string
-		rule    func([]byte) string
+		rule    func([]byte) error
 		value   string
 		problem string // "" if it is taken
 	}{
@@ -120,9 +120,10 @@ func TestShapes(t *testing.T) {
 		{"height", heightLocktime, "ff64cd1d", ""},
 		{"height cut off", heightLocktime, "ff", "1 bytes, want 4"},
 	} {
-		got := c.rule(unhex(t, c.value))
-		if (got == "") != (c.problem == "") || !strings.Contains(got, c.problem) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.problem)
+		err := c.rule(unhex(t, c.value))
+		if (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.problem)
+
 		}
 	}
 }

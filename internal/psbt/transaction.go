@@ -28,107 +28,59 @@ type Transaction struct {
 // position in the PSBT.
 func ReadTransaction(raw []byte, offset int) (Transaction, error) {
 	c := cursor{data: raw, base: offset}
-	tx := Transaction{raw: raw}
-	if _, err := c.take(4); err != nil {
-		return tx, err
-	}
-	tx.segwit = len(raw) > 5 && raw[4] == 0 && raw[5] == 1
+	c.take(4)
+	tx := Transaction{raw: raw, segwit: len(raw) > 5 && raw[4] == 0 && raw[5] == 1}
 	if tx.segwit {
 		c.at += 2
 	}
-	inputs, err := readCount(&c, minInput)
-	if err != nil {
-		return tx, err
-	}
+	inputs := readCount(&c, minInput)
 	if inputs == 0 {
-		return tx, c.fault(offset+4, "transaction without inputs")
+		c.fail(offset+4, "transaction without inputs")
 	}
-	for range inputs {
-		if err := skipInput(&c); err != nil {
-			return tx, err
-		}
+	for range inputs { // outpoint, script and sequence
+		c.take(36)
+		c.sized()
+		c.take(4)
 	}
-	if err := tx.readOutputs(&c); err != nil {
-		return tx, err
+	tx.count = readCount(&c, minOutput)
+	tx.outputs = c.data[c.at:]
+	for range tx.count {
+		readOutput(&c)
 	}
-	tx.witness = c.at
-	if tx.segwit {
-		if err := readWitnesses(&c, inputs); err != nil {
-			return tx, err
-		}
+	if tx.witness = c.at; tx.segwit {
+		readWitnesses(&c, inputs)
 	}
-	if _, err := c.uint32(); err != nil {
-		return tx, err
-	}
+	c.take(4)
 	return tx, c.end()
-}
-
-func (t *Transaction) readOutputs(c *cursor) (err error) {
-	if t.count, err = readCount(c, minOutput); err != nil {
-		return err
-	}
-	t.outputs = c.data[c.at:]
-	for range t.count {
-		if _, _, err := readOutput(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readCount reads the number of parts that follow. least is the smallest size of a
 // part: a count for which the bytes left have no room is refused.
-func readCount(c *cursor, least uint64) (uint64, error) {
-	start := c.offset()
-	count, err := c.compactSize()
-	if err != nil {
-		return 0, err
-	}
+func readCount(c *cursor, least uint64) uint64 {
+	start, count := c.offset(), c.compactSize()
 	if count > uint64(c.remaining())/least {
-		return 0, c.fault(start, "count of %d does not fit into the %d bytes that follow", count, c.remaining())
+		c.fail(start, "count of %d does not fit into the %d bytes that follow", count, c.remaining())
+		return 0
 	}
-	return count, nil
+	return count
 }
 
-func skipInput(c *cursor) error {
-	if _, err := c.take(36); err != nil {
-		return err
-	}
-	if _, err := c.sized(); err != nil {
-		return err
-	}
-	_, err := c.take(4)
-	return err
-}
-
-func readOutput(c *cursor) (amount uint64, script []byte, err error) {
-	if amount, err = c.uint64(); err != nil {
-		return 0, nil, err
-	}
-	script, err = c.sized()
-	return amount, script, err
-}
+func readOutput(c *cursor) (amount uint64, script []byte) { return c.uint(8), c.sized() }
 
 // readWitnesses reads one witness for each input. A transaction with the marker of
 // BIP-144 must have an item in one of them.
-func readWitnesses(c *cursor, inputs uint64) error {
+func readWitnesses(c *cursor, inputs uint64) {
 	start, items := c.offset(), uint64(0)
 	for range inputs {
-		count, err := readCount(c, 1)
-		if err != nil {
-			return err
-		}
+		count := readCount(c, 1)
 		items += count
 		for range count {
-			if _, err := c.sized(); err != nil {
-				return err
-			}
+			c.sized()
 		}
 	}
 	if items == 0 {
-		return c.fault(start, "marked as having witnesses and has none")
+		c.fail(start, "marked as having witnesses and has none")
 	}
-	return nil
 }
 
 // ID returns the transaction id: SHA-256 twice over the transaction without its
@@ -154,20 +106,16 @@ func (t *Transaction) Output(index uint32) (amount uint64, script []byte, err er
 	}
 	c := cursor{data: t.outputs}
 	for range uint64(index) + 1 {
-		if amount, script, err = readOutput(&c); err != nil {
-			return 0, nil, err
-		}
+		amount, script = readOutput(&c)
 	}
-	return amount, script, nil
+	return amount, script, c.err
 }
 
 // ReadTxOut decodes a value of PSBT_IN_WITNESS_UTXO: amount in satoshi (8) ‖ <length> ‖
 // script. The script is a view. It cannot fail for a value that Read has checked.
 func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
 	c := cursor{data: value}
-	if amount, script, err = readOutput(&c); err != nil {
-		return 0, nil, err
-	}
+	amount, script = readOutput(&c)
 	return amount, script, c.end()
 }
 
@@ -176,15 +124,9 @@ func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
 // checked.
 func ReadWitness(value []byte) ([][]byte, error) {
 	c := cursor{data: value}
-	count, err := readCount(&c, 1)
-	if err != nil {
-		return nil, err
-	}
-	items := make([][]byte, count)
+	items := make([][]byte, readCount(&c, 1))
 	for i := range items {
-		if items[i], err = c.sized(); err != nil {
-			return nil, err
-		}
+		items[i] = c.sized()
 	}
 	return items, c.end()
 }
@@ -196,55 +138,27 @@ func ReadWitness(value []byte) ([][]byte, error) {
 //	<n>  (amount (8)  <length>  script)…  locktime (4)
 func (p *Packet) readUnsigned(record *Record) error {
 	c := cursor{data: record.Value, base: record.ValueOffset()}
-	var err error
-	if p.TxVersion, err = c.uint32(); err != nil {
-		return err
-	}
-	inputs, err := readCount(&c, minInput)
-	if err != nil {
-		return err
-	}
-	p.Inputs = make([]Input, inputs)
+	p.TxVersion = uint32(c.uint(4))
+	p.Inputs = make([]Input, readCount(&c, minInput))
 	for i := range p.Inputs {
-		if err := p.Inputs[i].readUnsigned(&c, i); err != nil {
-			return err
-		}
+		p.Inputs[i].readUnsigned(&c, i)
 	}
-	outputs, err := readCount(&c, minOutput)
-	if err != nil {
-		return err
-	}
-	p.Outputs = make([]Output, outputs)
+	p.Outputs = make([]Output, readCount(&c, minOutput))
 	for i := range p.Outputs {
 		p.Outputs[i].Offset = c.offset()
-		if p.Outputs[i].Amount, p.Outputs[i].Script, err = readOutput(&c); err != nil {
-			return err
-		}
+		p.Outputs[i].Amount, p.Outputs[i].Script = readOutput(&c)
 	}
-	if p.LockTime, err = c.uint32(); err != nil {
-		return err
-	}
+	p.LockTime = uint32(c.uint(4))
 	return c.end()
 }
 
-func (in *Input) readUnsigned(c *cursor, index int) error {
+func (in *Input) readUnsigned(c *cursor, index int) {
 	in.Offset = c.offset()
-	txid, err := c.take(32)
-	if err != nil {
-		return err
-	}
-	in.PreviousTxID = [32]byte(txid)
-	if in.OutputIndex, err = c.uint32(); err != nil {
-		return err
-	}
+	copy(in.PreviousTxID[:], c.take(32))
+	in.OutputIndex = uint32(c.uint(4))
 	offset := c.offset()
-	script, err := c.sized()
-	if err != nil {
-		return err
+	if script := c.sized(); len(script) > 0 {
+		c.fail(offset, "input %d has a script: the transaction must be unsigned", index)
 	}
-	if len(script) > 0 {
-		return c.fault(offset, "input %d has a script: the transaction must be unsigned", index)
-	}
-	in.Sequence, err = c.uint32()
-	return err
+	in.Sequence = uint32(c.uint(4))
 }

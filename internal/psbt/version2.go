@@ -41,12 +41,10 @@ func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 		return 0, err
 	}
 	value := cursor{data: record.Value}
-	count, err := value.compactSize()
-	if err != nil {
-		return 0, err
-	}
+	count := value.compactSize() // its form was checked
 	if count > uint64(left/least) {
-		return 0, malformed(globalRules[keyType].name, record.ValueOffset(), "%d maps do not fit into the %d bytes that follow", count, left)
+		return 0, malformed(globalRules[keyType].name, record.ValueOffset(),
+			"%d maps do not fit into the %d bytes that follow", count, left)
 	}
 	return int(count), nil
 }
@@ -107,7 +105,8 @@ func (p *Packet) computeLockTime() error {
 		}
 		if !heightFits && !timeFits {
 			return malformed(section{"input", i}.String(), p.Inputs[i].Offset,
-				"its required locktime is of another kind (height or time) than that of an earlier input: no locktime suits both")
+				"its required locktime is of another kind (height or time) than that of an earlier input: no "+
+					"locktime suits both")
 		}
 	}
 	switch {

@@ -31,8 +31,10 @@ func (i *imports) read(r *strictjson.Reader) error {
 		var internal, active bool
 		var other strictjson.Value
 		err := r.Object(strictjson.Required("desc", &descriptor), strictjson.Optional("internal", &internal),
-			strictjson.Optional("active", &active), strictjson.Optional("timestamp", &other), strictjson.Optional("range", &other),
-			strictjson.Optional("next", &other), strictjson.Optional("next_index", &other), strictjson.Optional("label", &other))
+			strictjson.Optional("active", &active), strictjson.Optional("timestamp", &other),
+			strictjson.Optional("range", &other),
+			strictjson.Optional("next", &other), strictjson.Optional("next_index", &other),
+			strictjson.Optional("label", &other))
 		i.branch[internal], i.all = descriptor, append(i.all, descriptor)
 		return err
 	})
@@ -45,9 +47,11 @@ func (i *imports) policy(name string) (*Policy, error) {
 	case len(i.all) == 2 && len(i.branch) == 2:
 		return readDescriptors([]byte(i.branch[false]+"\n"+i.branch[true]), name)
 	case len(i.all) > 2:
-		return nil, fmt.Errorf("%d descriptors: keep the two of the wallet to register, for receiving and for change (\"internal\": true), and remove the others", len(i.all))
+		return nil, fmt.Errorf("%d descriptors: keep the two of the wallet to register, for receiving and for "+
+			"change (\"internal\": true), and remove the others", len(i.all))
 	}
-	return nil, fmt.Errorf("%d descriptors: expected one with <0;1>/*, or two, of which the one of change has \"internal\": true", len(i.all))
+	return nil, fmt.Errorf("%d descriptors: expected one with <0;1>/*, or two, of which the one of change has "+
+		"\"internal\": true", len(i.all))
 }
 
 // readImports reads the argument of Bitcoin Core's importdescriptors, which 'wallets export
@@ -64,7 +68,8 @@ func readImports(text []byte, name string) (*Policy, error) {
 func readListed(text []byte, name string) (*Policy, error) {
 	var listed imports
 	var core string
-	if err := strictjson.Read(text, "JSON", strictjson.Optional("wallet_name", &core), strictjson.Required("descriptors", listed.read)); err != nil {
+	if err := strictjson.Read(text, "JSON", strictjson.Optional("wallet_name", &core),
+		strictjson.Required("descriptors", listed.read)); err != nil {
 		return nil, err
 	}
 	return listed.policy(cmp.Or(name, core))
@@ -76,7 +81,8 @@ func readListed(text []byte, name string) (*Policy, error) {
 func readSpecter(text []byte, name string) (*Policy, error) {
 	var label, descriptor string
 	var other strictjson.Value
-	if err := strictjson.Read(text, "JSON", strictjson.Required("descriptor", &descriptor), strictjson.Optional("label", &label),
+	if err := strictjson.Read(text, "JSON", strictjson.Required("descriptor", &descriptor),
+		strictjson.Optional("label", &label),
 		strictjson.Optional("blockheight", &other), strictjson.Optional("devices", &other)); err != nil {
 		return nil, err
 	}
@@ -96,7 +102,8 @@ func readSpecter(text []byte, name string) (*Policy, error) {
 
 // refuseElectrum refuses Electrum's wallet file without repeating any of it.
 func refuseElectrum([]byte, string) (*Policy, error) {
-	return nil, errors.New(`the text is Electrum's wallet file, which can hold secrets: write the policy {"name","descriptor_template","keys_info"} instead, with each cosigner's [root_fingerprint/derivation]xpub`)
+	return nil, errors.New("the text is Electrum's wallet file, which can hold secrets: write the policy " +
+		`{"name","descriptor_template","keys_info"} instead, with each cosigner's [root_fingerprint/derivation]xpub`)
 }
 
 // branchesOf reads the path restrictions of a BSMS descriptor record: two branches.
@@ -122,9 +129,11 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 	case lines[0] != "BSMS 1.0":
 		return nil, fmt.Errorf("BSMS: version %q, expected \"BSMS 1.0\"", lines[0])
 	case len(lines) == 5 && strings.HasPrefix(lines[2], "["):
-		return nil, errors.New("BSMS: the text is the key record of one signer: expected the descriptor record, which the coordinator makes of all")
+		return nil, errors.New("BSMS: the text is the key record of one signer: expected the descriptor record, " +
+			"which the coordinator makes of all")
 	case len(lines) != 4:
-		return nil, fmt.Errorf("BSMS: %d lines, a descriptor record has 4: version, descriptor, path restrictions and first address", len(lines))
+		return nil, fmt.Errorf("BSMS: %d lines, a descriptor record has 4: version, descriptor, path restrictions "+
+			"and first address", len(lines))
 	}
 	descriptor, err := wallet.CutChecksum(lines[1])
 	if err != nil {
@@ -137,9 +146,11 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 		declared = "/<" + receive + ";" + change + ">/*"
 		descriptor = strings.ReplaceAll(descriptor, "/**", declared)
 	case lines[2] != "No path restrictions":
-		return nil, fmt.Errorf("BSMS: path restrictions %q: expected two branches, receiving and change, such as \"/0/*,/1/*\"", lines[2])
+		return nil, fmt.Errorf("BSMS: path restrictions %q: expected two branches, receiving and change, such as "+
+			"\"/0/*,/1/*\"", lines[2])
 	case strings.Contains(descriptor, "/**"):
-		return nil, errors.New("BSMS: the descriptor has /**, and no path restrictions that it stands for: expected such as \"/0/*,/1/*\"")
+		return nil, errors.New("BSMS: the descriptor has /**, and no path restrictions that it stands for: expected " +
+			"such as \"/0/*,/1/*\"")
 	}
 	p, err := fromDescriptor(descriptor, name)
 	if err != nil {
@@ -154,17 +165,20 @@ func readBSMS(text []byte, name string) (*Policy, error) {
 // checkBSMS compares the branches of all keys, unless none are declared, and the first address
 // with a record's.
 func (p *Policy) checkBSMS(declared, first string) error {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		if declared != "" && k.steps() != declared {
-			return fmt.Errorf("BSMS: key @%d has the branches %s, which are not the path restrictions", k.item, k.steps())
+			return fmt.Errorf("BSMS: key @%d has the branches %s, which are not the path restrictions", k.item,
+				k.steps())
 		}
 	}
 	addresses, err := p.firstAddresses()
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(addresses, first) && !slices.Contains(addresses, strings.ToLower(first)) { // bech32 has two cases
-		return fmt.Errorf("BSMS: the first address is %s, the record says %q: the record was altered, or is of another wallet", addresses[0], first)
+	// bech32 has two cases
+	if !slices.Contains(addresses, first) && !slices.Contains(addresses, strings.ToLower(first)) {
+		return fmt.Errorf("BSMS: the first address is %s, the record says %q: the record was altered, or is of "+
+			"another wallet", addresses[0], first)
 	}
 	return nil
 }
@@ -192,7 +206,8 @@ func (p *Policy) firstAddresses() (all []string, err error) {
 }
 
 // multisigFormats are the scripts that a multisig file names in "Format".
-var multisigFormats = map[string]string{"P2WSH": "wsh(%s)", "P2SH-P2WSH": "sh(wsh(%s))", "P2WSH-P2SH": "sh(wsh(%s))", "P2SH": "sh(%s)"}
+var multisigFormats = map[string]string{"P2WSH": "wsh(%s)", "P2SH-P2WSH": "sh(wsh(%s))", "P2WSH-P2SH": "sh(wsh(%s))",
+	"P2SH": "sh(%s)"}
 
 // readMultisigFile reads the multisig file that Coldcard defined, and that other coordinators
 // write: lines of Name, Policy (2 of 3), Derivation and Format, and one of each key, with its
@@ -216,9 +231,11 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 		value = strings.TrimSpace(value)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("multisig file: line %d is not of the form \"Name: value\"", number) // not repeated: it may be a secret
+			// not repeated: it may be a secret
+			return nil, fmt.Errorf("multisig file: line %d is not of the form \"Name: value\"", number)
 		case field == "Derivation" && !strings.HasPrefix(value, "m"):
-			return nil, fmt.Errorf("multisig file: Derivation: %q is not a path, expected such as m/48'/0'/0'/2'", value)
+			return nil, fmt.Errorf("multisig file: Derivation: %q is not a path, expected such as m/48'/0'/0'/2'",
+				value)
 		case field == "Derivation":
 			path = value
 		case field == "Name" || field == "Policy" || field == "Format":
@@ -227,7 +244,8 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 			}
 			once[field] = value
 		case path == "":
-			return nil, fmt.Errorf("multisig file: key %s has no line \"Derivation: m/…\" before it: add one, with the path of the key in its signer", field)
+			return nil, fmt.Errorf("multisig file: key %s has no line \"Derivation: m/…\" before it: add one, with "+
+				"the path of the key in its signer", field)
 		default:
 			uses = append(uses, fmt.Sprintf("@%d/**", len(keys)))
 			keys = append(keys, "["+field+path[1:]+"]"+value)
@@ -238,9 +256,11 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 		return nil, fmt.Errorf("multisig file: Format: %q is not P2WSH, P2SH-P2WSH or P2SH", once["Format"])
 	}
 	if k, ok = thresholdOf(once["Policy"], len(keys)); !ok {
-		return nil, fmt.Errorf("multisig file: Policy: %q: the file has %d keys, expected such as \"2 of %d\"", once["Policy"], len(keys), len(keys))
+		return nil, fmt.Errorf("multisig file: Policy: %q: the file has %d keys, expected such as \"2 of %d\"",
+			once["Policy"], len(keys), len(keys))
 	}
-	return newPolicy(cmp.Or(name, once["Name"]), fmt.Sprintf(format, fmt.Sprintf("sortedmulti(%d,%s)", k, strings.Join(uses, ","))), keys)
+	return newPolicy(cmp.Or(name, once["Name"]),
+		fmt.Sprintf(format, fmt.Sprintf("sortedmulti(%d,%s)", k, strings.Join(uses, ","))), keys)
 }
 
 // thresholdOf reads the policy "k of n" of n keys.
@@ -276,9 +296,11 @@ func plainXPub(text string, form form) (string, error) {
 	slip, ok := multisigKeys[text[:4]]
 	switch {
 	case !ok:
-		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, if it is the one for this wallet", text)
+		return "", fmt.Errorf("%.4s… is a form of a key that signs alone (SLIP-132): convert it to xpub… or tpub…, "+
+			"if it is the one for this wallet", text)
 	case slip.form != form:
-		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert it to xpub… or tpub…", text, slip.text)
+		return "", fmt.Errorf("%.4s… is a key for %s (SLIP-132), which this wallet is not: give its key, or convert "+
+			"it to xpub… or tpub…", text, slip.text)
 	}
 	if len(text) != slipText {
 		return "", fmt.Errorf("not an extended public key: %.4s… is mistyped or cut", text)

@@ -115,7 +115,8 @@ func checkName(name string) error {
 	}
 	for _, r := range name {
 		if r < ' ' || r > '~' || strings.ContainsRune("/\\\"'`", r) {
-			return fmt.Errorf("the name has the character %q: letters, digits, spaces and most marks of ASCII can be in it", r)
+			return fmt.Errorf("the name has the character %q: letters, digits, spaces and most marks of ASCII can "+
+				"be in it", r)
 		}
 	}
 	if strings.TrimSpace(name) != name || name[0] == '.' {
@@ -126,15 +127,8 @@ func checkName(name string) error {
 
 // derive derives the keys that the addresses of each branch are children of.
 func (p *Policy) derive() error {
-	uses := []key{}
-	if p.template.form == formTR {
-		uses = append(uses, p.template.internal)
-	}
-	for _, m := range p.template.scripts() {
-		uses = append(uses, m.keys...)
-	}
 	named := map[int]bool{}
-	for _, k := range uses {
+	for _, k := range p.template.keys {
 		if k.item >= len(p.items) {
 			return fmt.Errorf("the template names @%d, but there are %d keys", k.item, len(p.items))
 		}
@@ -184,7 +178,8 @@ func parseItem(text string, form form) (_ *item, err error) {
 	if parsed.fingerprint, parsed.path, err = wallet.ParseOrigin(strings.ToLower(origin)); err != nil {
 		return nil, fmt.Errorf("origin: %w", err)
 	}
-	parsed.text = "[" + hex.EncodeToString(parsed.fingerprint[:]) + strings.TrimPrefix(parsed.path.String(), "m") + "]" + rest
+	parsed.text = "[" + hex.EncodeToString(parsed.fingerprint[:]) + strings.TrimPrefix(parsed.path.String(), "m") +
+		"]" + rest
 	return parsed, nil
 }
 
@@ -221,13 +216,14 @@ func CheckNew(policy, other *Policy) error {
 		return slices.ContainsFunc(other.first[:], func(of []byte) bool { return bytes.Equal(of, script) })
 	})
 	if shares && policy.name != other.name {
-		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another order: use that one, or remove it first", ErrPolicy, other.name)
+		return fmt.Errorf("%w: it is the registered wallet %q under another name, perhaps with its keys in another "+
+			"order: use that one, or remove it first", ErrPolicy, other.name)
 	}
 	return nil
 }
 
 // Template returns the descriptor template.
-func (p *Policy) Template() string { return p.template.String() }
+func (p *Policy) Template() string { return p.template.text }
 
 // TestNetwork reports whether the keys are of a test network.
 func (p *Policy) TestNetwork() bool { return p.items[0].test }
@@ -240,7 +236,7 @@ func (p *Policy) Terms() string {
 			parts = append(parts, fmt.Sprintf("@%d alone", p.template.internal.item))
 		}
 	}
-	for _, m := range p.template.scripts() {
+	for _, m := range p.template.scripts {
 		parts = append(parts, fmt.Sprintf("%d of %d keys", m.k, len(m.keys)))
 	}
 	return strings.Join(parts, ", or ")
@@ -252,17 +248,19 @@ func (p *Policy) Keys() []Key {
 	for i := range p.items {
 		item := &p.items[i]
 		keys[i] = Key{
-			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint, Path: slices.Clone(item.path),
+			Placeholder: fmt.Sprintf("@%d", i), Text: item.text, Fingerprint: item.fingerprint,
+			Path: slices.Clone(item.path),
 			XPub: item.node.String(), Public: item.public, Chain: [32]byte(item.node.ChainCode()),
 		}
-		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i && !bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
+		keys[i].SpendsAlone = p.template.form == formTR && p.template.internal.item == i &&
+			!bytes.Equal(item.public[1:], secp256k1.Unspendable[:])
 	}
 	return keys
 }
 
 // Holds implements keystore.RegisteredWallet.
 func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		at := slices.Index(k.branch[:], branch)
 		if at < 0 || index > MaxIndex {
 			continue
@@ -277,10 +275,11 @@ func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
 
 // Place implements keystore.RegisteredWallet.
 func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool) {
-	for _, k := range p.keys() {
+	for _, k := range p.template.keys {
 		item := &p.items[k.item]
 		depth := len(item.path)
-		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) || path[depth+1] > MaxIndex {
+		if item.fingerprint != fingerprint || len(path) != depth+2 || !slices.Equal(item.path, path[:depth]) ||
+			path[depth+1] > MaxIndex {
 			continue
 		}
 		for branch, step := range k.branch {
@@ -290,15 +289,4 @@ func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index u
 		}
 	}
 	return false, 0, false
-}
-
-// keys returns all KEY expressions.
-func (p *Policy) keys() (all []key) {
-	if p.template.form == formTR {
-		all = append(all, p.template.internal)
-	}
-	for _, m := range p.template.scripts() {
-		all = append(all, m.keys...)
-	}
-	return all
 }

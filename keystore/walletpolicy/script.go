@@ -169,7 +169,8 @@ func (d deriver) hash(t *tree) (*branchOf, error) {
 	if bytes.Compare(a, b) > 0 {
 		a, b = b, a
 	}
-	return &branchOf{[32]byte(chainhash.TaggedHash(chainhash.TagTapBranch, a, b)[:]), append(left.leaves, right.leaves...)}, nil
+	return &branchOf{[32]byte(chainhash.TaggedHash(chainhash.TagTapBranch, a, b)[:]),
+		append(left.leaves, right.leaves...)}, nil
 }
 
 func (d deriver) taproot() (*Scripts, error) {

@@ -8,7 +8,7 @@ import (
 
 // Bounds of a policy.
 const (
-	MaxKeys   = 16      // in a policy, and in one of its scripts
+	maxKeys   = 16      // in a policy, and in one of its scripts
 	maxText   = 1 << 13 // bytes of a template
 	maxLeaves = 16      // of a tree
 	maxDepth  = 8       // of a tree
@@ -49,10 +49,13 @@ type tree struct {
 
 // template is a descriptor template.
 type template struct {
+	text     string // in its only form
 	form     form
-	multi    *multi // unless it is tr
-	internal key    // of tr
-	tree     *tree  // of tr
+	keys     []key    // of all scripts, in their order
+	scripts  []*multi // all of them
+	multi    *multi   // unless it is tr
+	internal key      // of tr
+	tree     *tree    // of tr
 }
 
 // parser reads a template from left to right.
@@ -61,7 +64,9 @@ type parser struct {
 	whole  string
 	next   int // the placeholder that has not appeared yet
 	leaves int
-	used   []key
+
+	keys    []key // so far
+	scripts []*multi
 }
 
 func parseTemplate(text string) (*template, error) {
@@ -76,6 +81,8 @@ func parseTemplate(text string) (*template, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Everything else has one form.
+	t.text, t.keys, t.scripts = strings.ReplaceAll(text, "/<0;1>/*", "/**"), p.keys, p.scripts
 	return t, nil
 }
 
@@ -115,7 +122,8 @@ func (p *parser) template() (*template, error) {
 	return nil, p.refuse()
 }
 
-var errOneKey = fmt.Errorf("a wallet of one key is not registered: its addresses follow from the key, see 'countersign keys show --xpub'")
+var errOneKey = fmt.Errorf("a wallet of one key is not registered: its addresses follow from the key, see " +
+	"'countersign keys show --xpub'")
 
 // wrapped reads the multisig script within wsh or sh.
 func (p *parser) wrapped(form form, closing int) (*template, error) {
@@ -175,7 +183,7 @@ func (p *parser) multi(plain, sorted string) (m *multi, err error) {
 	if m.sorted = p.take(sorted); !m.sorted && !p.take(plain) {
 		return nil, p.refuse()
 	}
-	number, err := p.number(MaxKeys)
+	number, err := p.number(maxKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -185,13 +193,14 @@ func (p *parser) multi(plain, sorted string) (m *multi, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.keys = append(m.keys, k); len(m.keys) > MaxKeys {
-			return nil, p.errorf("more than %d keys", MaxKeys)
+		if m.keys = append(m.keys, k); len(m.keys) > maxKeys {
+			return nil, p.errorf("more than %d keys", maxKeys)
 		}
 	}
 	if m.k < 1 || m.k > len(m.keys) {
 		return nil, p.errorf("%d of %d keys: the threshold is from 1 to the number of keys", m.k, len(m.keys))
 	}
+	p.scripts = append(p.scripts, m)
 	return m, p.expect(")")
 }
 
@@ -201,9 +210,10 @@ func (p *parser) key() (k key, err error) {
 		return k, p.refuse()
 	}
 	if !p.take("@") {
-		return k, p.errorf("expected a key placeholder such as @0/**, or in a descriptor an extended public key, xpub… or tpub…")
+		return k, p.errorf("expected a key placeholder such as @0/**, or in a descriptor an extended public key, " +
+			"xpub… or tpub…")
 	}
-	item, err := p.number(MaxKeys - 1)
+	item, err := p.number(maxKeys - 1)
 	if err != nil {
 		return k, err
 	}
@@ -214,14 +224,14 @@ func (p *parser) key() (k key, err error) {
 	if k.branch, err = p.branches(); err != nil {
 		return k, err
 	}
-	for _, other := range p.used {
+	for _, other := range p.keys {
 		for _, step := range k.branch {
 			if other.item == k.item && (step == other.branch[0] || step == other.branch[1]) {
 				return k, p.errorf("@%d/%d appears twice: a key must not", k.item, step)
 			}
 		}
 	}
-	p.used = append(p.used, k)
+	p.keys = append(p.keys, k)
 	return k, nil
 }
 
@@ -270,56 +280,6 @@ func (p *parser) refuse() error {
 	case name == "musig":
 		return p.errorf("musig is not taken: MuSig2 signatures are not made here")
 	}
-	return p.errorf("%s is not taken here: of scripts, only multi and sortedmulti in wsh and sh, and multi_a and sortedmulti_a in tr are; miniscript is not", name)
-}
-
-// String returns the template in its only form.
-func (t *template) String() string {
-	if t.form == formTR {
-		return "tr(" + t.internal.String() + "," + t.tree.String() + ")"
-	}
-	open := map[form]string{formWSH: "wsh(", formShWSH: "sh(wsh(", formSH: "sh("}[t.form]
-	return open + t.multi.text("multi") + strings.Repeat(")", strings.Count(open, "("))
-}
-
-func (t *tree) String() string {
-	if t.leaf != nil {
-		return t.leaf.text("multi_a")
-	}
-	return "{" + t.left.String() + "," + t.right.String() + "}"
-}
-
-func (m *multi) text(name string) string {
-	text := name + "(" + strconv.Itoa(m.k)
-	if m.sorted {
-		text = "sorted" + text
-	}
-	for _, k := range m.keys {
-		text += "," + k.String()
-	}
-	return text + ")"
-}
-
-// String returns the expression, with /** for /<0;1>/*.
-func (k key) String() string {
-	text := "@" + strconv.Itoa(k.item)
-	if k.branch == [2]uint32{0, 1} {
-		return text + "/**"
-	}
-	return fmt.Sprintf("%s/<%d;%d>/*", text, k.branch[0], k.branch[1])
-}
-
-// scripts returns all multisig scripts of the template.
-func (t *template) scripts() []*multi {
-	if t.multi != nil {
-		return []*multi{t.multi}
-	}
-	return t.tree.scripts()
-}
-
-func (t *tree) scripts() []*multi {
-	if t.leaf != nil {
-		return []*multi{t.leaf}
-	}
-	return append(t.left.scripts(), t.right.scripts()...)
+	return p.errorf("%s is not taken here: of scripts, only multi and sortedmulti in wsh and sh, and multi_a and "+
+		"sortedmulti_a in tr are; miniscript is not", name)
 }

@@ -51,15 +51,18 @@ func Read(text []byte, name string) (*Policy, error) {
 	return p, err
 }
 
-var errForm = errors.New(`expected JSON {"name","descriptor_template","keys_info"}, an output descriptor with <0;1>/*, two descriptors, one per line, ` +
-	`Bitcoin Core's listdescriptors or importdescriptors, Specter Desktop's JSON, a BSMS descriptor record, or Coldcard's multisig file`)
+var errForm = errors.New(`expected JSON {"name","descriptor_template","keys_info"}, an output descriptor with ` +
+	`<0;1>/*, two descriptors, one per line, Bitcoin Core's listdescriptors or importdescriptors, ` +
+	`Specter Desktop's JSON, a BSMS descriptor record, or Coldcard's multisig file`)
 
 func read(text []byte, name string) (*Policy, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("%d bytes, at most %d are read", len(text), MaxSize)
 	}
-	if bytes.IndexByte(text, 0) >= 0 || bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
-		return nil, errors.New("the text is UTF-16, as > of Windows PowerShell writes it: save it as UTF-8, such as with Set-Content -Encoding utf8")
+	if bytes.IndexByte(text, 0) >= 0 || bytes.HasPrefix(text, []byte{0xff, 0xfe}) ||
+		bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return nil, errors.New("the text is UTF-16, as > of Windows PowerShell writes it: save it as UTF-8, such as " +
+			"with Set-Content -Encoding utf8")
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))) // editors of Windows write the mark
 	return formOf(text)(text, name)
@@ -72,7 +75,8 @@ func formOf(text []byte) func(text []byte, name string) (*Policy, error) {
 	switch {
 	case bytes.HasPrefix(text, []byte("[")):
 		return readImports
-	case isObject && (hasMember(text, "wallet_type") || hasMember(text, "seed_version")), bytes.HasPrefix(text, []byte("QklF")): // BIE, in base64
+	case isObject && (hasMember(text, "wallet_type") || hasMember(text, "seed_version")),
+		bytes.HasPrefix(text, []byte("QklF")): // BIE, in base64
 		return refuseElectrum
 	case isObject && hasMember(text, "descriptors"):
 		return readListed
@@ -112,7 +116,8 @@ func hasLine(text []byte, prefix string) bool {
 func readDocument(text []byte, name string) (*Policy, error) {
 	var doc document
 	if err := strictjson.Read(text, "JSON", strictjson.Optional("name", &doc.Name),
-		strictjson.Required("descriptor_template", &doc.Template), strictjson.Required("keys_info", &doc.Keys)); err != nil {
+		strictjson.Required("descriptor_template", &doc.Template),
+		strictjson.Required("keys_info", &doc.Keys)); err != nil {
 		return nil, err
 	}
 	return newPolicy(cmp.Or(name, doc.Name), doc.Template, doc.Keys)
@@ -153,7 +158,8 @@ func readDescriptors(text []byte, name string) (*Policy, error) {
 func readThree(lines []string, name string) (*Policy, error) {
 	both, err := fromDescriptor(lines[0], name)
 	if err != nil {
-		return nil, fmt.Errorf("three descriptors, of which the first must have both branches, as Sparrow writes them: %w", err)
+		return nil, fmt.Errorf("three descriptors, of which the first must have both branches, as Sparrow writes "+
+			"them: %w", err)
 	}
 	joined, err := join(lines[1], lines[2])
 	if err != nil {
@@ -196,7 +202,8 @@ func fromDescriptor(descriptor, name string) (*Policy, error) {
 	})
 	p, err := newPolicy(name, template, keys)
 	if branch := oneBranch(descriptor); err != nil && branch != "" && !errors.Is(err, errOneKey) {
-		return nil, fmt.Errorf("a key has the addresses of one branch, %s: give two descriptors, one per line, or write <0;1>/* for receiving and change", branch)
+		return nil, fmt.Errorf("a key has the addresses of one branch, %s: give two descriptors, one per line, or "+
+			"write <0;1>/* for receiving and change", branch)
 	}
 	return p, err
 }
@@ -237,7 +244,7 @@ func (k key) steps() string { return fmt.Sprintf("/<%d;%d>/*", k.branch[0], k.br
 var placeholder = regexp.MustCompile(`@[0-9]+/(?:\*\*|<[0-9]+;[0-9]+>/\*)`)
 
 func (p *Policy) descriptor(steps func(key) string) string {
-	keys, i := p.keys(), 0
+	keys, i := p.template.keys, 0
 	text := placeholder.ReplaceAllStringFunc(p.Template(), func(string) string {
 		k := keys[i]
 		i++

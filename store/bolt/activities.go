@@ -14,13 +14,16 @@ const replaceTTL = time.Minute
 
 // Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
-	if err := s.usable(ctx); err != nil {
+	// Fail early, before an expired lease is taken from its holder.
+	err := s.view(ctx, func(tx *transaction) error {
+		_, err := tx.atRevision(&activity)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if err := s.checkRevision(&activity); err != nil {
-		return err
-	}
-	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
+	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID,
+		Fingerprint: activity.Fingerprint, LeaseTTL: replaceTTL, Now: now})
 	switch {
 	case err != nil:
 		return err
@@ -31,15 +34,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	if err := s.leases.Pin(*begun.Lease); err != nil {
 		return err
 	}
-	return s.writer.write(func(tx *transaction) error { return tx.replace(activity, change) }, nil)
-}
-
-// checkRevision fails early, before an expired lease is taken from its holder.
-func (s *Store) checkRevision(activity *store.Activity) error {
-	return s.view(func(tx *transaction) error {
-		_, err := tx.atRevision(activity)
-		return err
-	})
+	return s.write(ctx, func(tx *transaction) error { return tx.replace(activity, change) })
 }
 
 // atRevision returns the recorded activity if it waits at the given one's revision.
@@ -66,19 +61,18 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 			return err
 		}
 	}
-	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User,
+		before.Type
 	activity.At = before.At
 	activity.Revision++
 	return t.write(&activity, before)
 }
 
 // Find implements store.Waiter.
-func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Activity{}, err
-	}
+func (s *Store) Find(ctx context.Context, organizationID string,
+	fingerprint store.Fingerprint) (store.Activity, error) {
 	var recorded *store.Activity
-	err := s.view(func(tx *transaction) (err error) {
+	err := s.view(ctx, func(tx *transaction) (err error) {
 		recorded, err = tx.waited(organizationID, fingerprint)
 		return err
 	})
@@ -99,10 +93,7 @@ func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err e
 
 // eachWaiting calls use with the activities that wait, without data.
 func (s *Store) eachWaiting(ctx context.Context, use func(*store.Activity)) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.view(func(tx *transaction) error { return tx.eachWaiting(nil, use) })
+	return s.view(ctx, func(tx *transaction) error { return tx.eachWaiting(nil, use) })
 }
 
 func (t *transaction) eachWaiting(prefix []byte, use func(*store.Activity)) error {
@@ -125,7 +116,8 @@ func (t *transaction) admitWaiting(activity *store.Activity) error {
 		return nil
 	}
 	var others store.Crowd
-	err := t.eachWaiting(within(activity.OrganizationID, nil), func(other *store.Activity) { others.Count(activity, other) })
+	err := t.eachWaiting(within(activity.OrganizationID, nil),
+		func(other *store.Activity) { others.Count(activity, other) })
 	if err != nil {
 		return err
 	}

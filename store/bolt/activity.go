@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ const fixedSize = 1 + 8 + 32 + 8 + 8 + 1
 //	version 3 ‖ at 8 ‖ fingerprint 32 ‖ keepUntil 8 ‖ revision 8 ‖ waiting 1 ‖
 //	submittedBy ‖ user ‖ type ‖ status, each with its length before it as a uvarint ‖ data
 func encodeActivity(activity *store.Activity) []byte {
-	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+len(activity.SubmittedBy)+len(activity.User)+len(activity.Type)+len(activity.Status)+len(activity.Data))
+	texts := len(activity.SubmittedBy) + len(activity.User) + len(activity.Type) + len(activity.Status)
+	out := make([]byte, 0, fixedSize+4*binary.MaxVarintLen16+texts+len(activity.Data))
 	out = append(out, activityVersion)
 	out = binary.BigEndian.AppendUint64(out, uint64(activity.At))
 	out = append(out, activity.Fingerprint[:]...)
@@ -75,4 +77,64 @@ func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 		rest = rest[n+int(length):]
 	}
 	return activity, rest, nil
+}
+
+// record writes a new activity, or replaces the one that waited.
+func (t *transaction) record(activity *store.Activity) error {
+	before, err := t.recorded(activity.OrganizationID, activity.At, activity.Fingerprint)
+	if err != nil {
+		return err
+	}
+	key := within(activity.OrganizationID, []byte(activity.ID))
+	if before == nil && t.get(bucketActivities, key) != nil || before != nil && before.ID != activity.ID {
+		return fmt.Errorf("store: activity id %s is taken", activity.ID)
+	}
+	activity.Revision = 1
+	if before != nil {
+		activity.Revision = before.Revision + 1
+	}
+	return t.write(activity, before)
+}
+
+// write writes an activity in place of before, which is nil for a new one, with its index
+// entries, its event and its leaf.
+func (t *transaction) write(activity, before *store.Activity) error {
+	key := within(activity.OrganizationID, []byte(activity.ID))
+	t.put(bucketActivities, key, encodeActivity(activity))
+	t.index(activity, before, key)
+	if activity.Event != nil {
+		if err := t.addEvent(activity.OrganizationID, activity.ID, firstClass, activity.Event); err != nil {
+			return err
+		}
+	}
+	if activity.Leaf == nil {
+		return nil
+	}
+	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
+}
+
+// index writes the entries under which an activity is found other than by its id. An
+// activity that waited keeps its place under its request, wherever that is.
+func (t *transaction) index(activity, before *store.Activity, key []byte) {
+	organization, id := activity.OrganizationID, []byte(activity.ID)
+	if before == nil {
+		t.put(bucketRequests, requestKey(organization, activity.At, activity.Fingerprint), id)
+	}
+	waited := before != nil && before.Waiting
+	switch {
+	case activity.Waiting && !waited:
+		t.put(bucketWaited, within(organization, activity.Fingerprint[:]), id)
+		t.put(bucketWaiting, key, nil)
+	case waited && !activity.Waiting:
+		t.remove(bucketWaiting, key)
+	}
+	listed := listingKey(activity)
+	if before != nil {
+		was := listingKey(before)
+		if bytes.Equal(was, listed) {
+			return
+		}
+		t.remove(bucketListing, was)
+	}
+	t.put(bucketListing, listed, nil)
 }

@@ -34,6 +34,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -119,10 +120,7 @@ func open(path string, create bool) (*Store, error) {
 
 // Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.BeginResult{}, err
-	}
-	if recorded, err := s.recorded(claim); recorded != nil || err != nil {
+	if recorded, err := s.recorded(ctx, claim); recorded != nil || err != nil {
 		return store.BeginResult{Recorded: recorded}, err
 	}
 	if claim.Stale() {
@@ -133,7 +131,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 		return begun, err
 	}
 	// Look again: until the lease was taken, another call could complete it.
-	recorded, err := s.recorded(claim)
+	recorded, err := s.recorded(ctx, claim)
 	if err == nil && recorded == nil && change != nil {
 		err = s.Change(ctx, claim.OrganizationID, change)
 	}
@@ -204,10 +202,7 @@ func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transact
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, organizationID, id string) (activity store.Activity, err error) {
-	if err := s.usable(ctx); err != nil {
-		return activity, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		activity, err = tx.activity(organizationID, id)
 		return err
 	})
@@ -216,8 +211,8 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (activity st
 
 // recorded returns the recorded activity of a request, or nil if there is none or it is
 // the waiting one that the claim is for.
-func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error) {
-	err = s.view(func(tx *transaction) error {
+func (s *Store) recorded(ctx context.Context, claim store.Claim) (recorded *store.Activity, err error) {
+	err = s.view(ctx, func(tx *transaction) error {
 		recorded, err = tx.recorded(claim.OrganizationID, claim.At, claim.Fingerprint)
 		if err != nil || claim.Sent.IsZero() {
 			return err
@@ -240,14 +235,11 @@ func (s *Store) recorded(claim store.Claim) (recorded *store.Activity, err error
 
 // Change implements store.Store.
 func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
 	var refusal error
-	err := s.writer.write(func(tx *transaction) (err error) {
+	err := s.write(ctx, func(tx *transaction) (err error) {
 		refusal, err = change.Apply(tx.ledger(organizationID))
 		return err
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -264,13 +256,10 @@ var probe = make([]byte, 16<<10)
 // Ping implements store.Pinger. It reads; after a failed commit it also writes, so that it
 // fails for as long as the disk is full.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
 	if s.writer.failed.Load() {
-		return s.writer.write(func(tx *transaction) error { return tx.put(bucketMeta, keyProbe, probe) }, nil)
+		return s.write(ctx, func(tx *transaction) error { tx.put(bucketMeta, keyProbe, probe); return nil })
 	}
-	return s.view(func(*transaction) error { return nil })
+	return s.view(ctx, func(*transaction) error { return nil })
 }
 
 // Stats returns counts since Open.
@@ -299,7 +288,41 @@ func (s *Store) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// view reads from the file.
-func (s *Store) view(read func(*transaction) error) error {
+// view reads from the file, if the store is usable.
+func (s *Store) view(ctx context.Context, read func(*transaction) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
 	return s.file.view(read)
+}
+
+// write makes a change, if the store is usable. See writer.write.
+func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	return s.writer.write(do, nil)
+}
+
+// Check reads the whole file: every entry has its checksum, no bucket has more or fewer than were
+// written, and bbolt's own check finds its pages and the list of free ones in order. Nothing is
+// written meanwhile. It does nothing if Open has done it. The error is store.ErrUnavailable if the
+// file is damaged, and every later call then fails.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil || s.checked {
+		return err
+	}
+	return s.file.check(ctx)
+}
+
+// Snapshot calls to with a consistent copy of the file, which Open can open, and its size
+// in bytes. Requests are carried out meanwhile; until the copy is complete, the file
+// grows by what they change. Every entry is read before, and counted: a damaged file is no backup.
+func (s *Store) Snapshot(ctx context.Context, to func(size int64, copy io.WriterTo) error) error {
+	return s.view(ctx, func(t *transaction) error {
+		if err := t.verify(ctx); err != nil {
+			return err
+		}
+		return to(t.tx.Size(), t.tx)
+	})
 }

@@ -18,8 +18,8 @@ const CheckedSize = 1 << 30
 //
 //	8 bytes each, sealed
 //
-// Each commit changes it. A damaged page can hide an entry whose checksum then nobody
-// reads; the number tells.
+// Each commit changes it. A damaged page can hide an entry, whose checksum is then not
+// read; the number tells.
 var keyCounts = []byte("counts")
 
 // counted are the buckets whose entries are counted: those that this program writes to.
@@ -93,17 +93,6 @@ func (t *transaction) verify(ctx context.Context) error {
 		panic(errCount)
 	}
 	return nil
-}
-
-// Check reads the whole file: every entry has its checksum, no bucket has more or fewer than were
-// written, and bbolt's own check finds its pages and the list of free ones in order. Nothing is
-// written meanwhile. It does nothing if Open has done it. The error is store.ErrUnavailable if the
-// file is damaged, and every later call then fails.
-func (s *Store) Check(ctx context.Context) error {
-	if err := s.usable(ctx); err != nil || s.checked {
-		return err
-	}
-	return s.file.check(ctx)
 }
 
 // check is Check. bbolt's check works in a goroutine of its own, where a fault ends the process

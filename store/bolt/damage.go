@@ -113,7 +113,8 @@ func isDamage(cause any) bool {
 
 // damaged keeps and returns the error of a damaged file.
 func (f *file) damaged(cause any) error {
-	err := fmt.Errorf("%w: %s is damaged: restore a backup (docs/operations.md#restore): %v", store.ErrUnavailable, f.path, cause)
+	err := fmt.Errorf("%w: %s is damaged: restore a backup (docs/operations.md#restore): %v", store.ErrUnavailable,
+		f.path, cause)
 	f.damage.CompareAndSwap(nil, &err)
 	return err
 }

@@ -48,7 +48,8 @@ func (t *transaction) checkLayout() (empty bool, err error) {
 	}
 	version := t.tx.Bucket(bucketMeta).Get(keyVersion)
 	if len(version) != 1 || version[0] != fileVersion {
-		return false, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote it", version, fileVersion)
+		return false, fmt.Errorf("the file has layout version %x; this program knows %d: use the program that wrote "+
+			"it", version, fileVersion)
 	}
 	if i := slices.IndexFunc(counted[:], missing); i >= 0 {
 		return false, fmt.Errorf("the file has no bucket %q: it is damaged, or of another program", counted[i])

@@ -62,23 +62,23 @@ func (l ledger) Write(key store.Key, entry store.Entry) error {
 		if before == nil {
 			return nil
 		}
-		return l.remove(bucketLedgers, entryKey)
+		l.remove(bucketLedgers, entryKey)
+		return l.err
 	}
 	until := milliseconds(entry.KeepUntil)
 	if len(before) < keepUntilSize || until < binary.BigEndian.Uint64(before) {
-		if err := l.expireAt(until, entryKey); err != nil {
-			return err
-		}
+		l.expireAt(until, entryKey)
 	}
-	return l.put(bucketLedgers, entryKey, append(binary.BigEndian.AppendUint64(nil, until), entry.Value...))
+	l.put(bucketLedgers, entryKey, append(binary.BigEndian.AppendUint64(nil, until), entry.Value...))
+	return l.err
 }
 
 // Now implements store.Ledger.
 func (l ledger) Now(caller time.Time) time.Time { return caller }
 
 // expireAt adds an entry to the expiry bucket: time 8 ‖ key.
-func (t *transaction) expireAt(until uint64, key []byte) error {
-	return t.put(bucketExpiry, append(binary.BigEndian.AppendUint64(nil, until), key...), nil)
+func (t *transaction) expireAt(until uint64, key []byte) {
+	t.put(bucketExpiry, append(binary.BigEndian.AppendUint64(nil, until), key...), nil)
 }
 
 func milliseconds(at time.Time) uint64 { return uint64(max(0, at.UnixMilli())) }

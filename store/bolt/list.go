@@ -11,16 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// listingKey is organization ‖ type ‖ status ‖ id, all but the last with their lengths.
-func listingKey(activity *store.Activity) []byte {
-	return append(groupKey(activity.OrganizationID, activity.Type, activity.Status), activity.ID...)
-}
-
-// groupKey is what the activities of a type and a status have in common.
-func groupKey(organizationID, kind, status string) []byte {
-	return within(organizationID, within(kind, within(status, nil)))
-}
-
 var errKey = errors.New("a key is damaged")
 
 // cutText returns a text with its length before it, and what follows.
@@ -39,11 +29,9 @@ func splitKey(key []byte) (organizationID, rest string, err error) {
 }
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	err = s.view(func(tx *transaction) error {
+func (s *Store) List(ctx context.Context, organizationID string,
+	filter store.Filter) (activities []store.Activity, err error) {
+	err = s.view(ctx, func(tx *transaction) error {
 		activities, err = tx.list(ctx, organizationID, &filter)
 		return err
 	})
@@ -57,7 +45,8 @@ func (s *Store) List(ctx context.Context, organizationID string, filter store.Fi
 const looks = 64
 
 // list returns the activities of an organization that pass a filter.
-func (t *transaction) list(ctx context.Context, organizationID string, filter *store.Filter) (activities []store.Activity, err error) {
+func (t *transaction) list(ctx context.Context, organizationID string,
+	filter *store.Filter) (activities []store.Activity, err error) {
 	size := 0
 	next := t.candidates(organizationID, filter)
 	for n := 1; !filter.Full(len(activities), size); n++ {

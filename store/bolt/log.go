@@ -33,24 +33,21 @@ func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.appendTo(&head, organizationID, id, leaf); err != nil {
-		return err
-	}
-	return t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	t.appendTo(&head, organizationID, id, leaf)
+	t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	return nil
 }
 
 // appendTo adds a leaf and updates head, which the caller writes.
-func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) error {
+func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) {
 	index := head.Size
-	return t.putRow(organizationID, id, index, head.Append(leaf))
+	t.putRow(organizationID, id, index, head.Append(leaf))
 }
 
-func (t *transaction) putRow(organizationID, id string, index int64, row translog.Row) error {
+func (t *transaction) putRow(organizationID, id string, index int64, row translog.Row) {
 	encoded := append(append([]byte{byte(len(row.Hashes) / tlog.HashSize)}, row.Hashes...), row.Leaf...)
-	if err := t.put(bucketLeaves, leafKey(organizationID, index), encoded); err != nil {
-		return err
-	}
-	return t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index)))
+	t.put(bucketLeaves, leafKey(organizationID, index), encoded)
+	t.put(bucketIndexes, within(organizationID, []byte(id)), binary.BigEndian.AppendUint64(nil, uint64(index)))
 }
 
 func (t *transaction) logHead(organizationID string) (translog.Head, error) {
@@ -72,11 +69,9 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 }
 
 // AppendLeaves implements store.Log.
-func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
-	err = s.writer.write(func(tx *transaction) error {
+func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
+	err = s.write(ctx, func(tx *transaction) error {
 		head, err := tx.logHead(organizationID)
 		if err != nil {
 			return err
@@ -89,21 +84,17 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		}
 		index = head.Size
 		for _, entry := range leaves {
-			if err := tx.appendTo(&head, organizationID, entry.ID, entry.Leaf); err != nil {
-				return err
-			}
+			tx.appendTo(&head, organizationID, entry.ID, entry.Leaf)
 		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
-	}, nil)
+		tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
+	})
 	return index, err
 }
 
 // LogHead implements store.Log.
 func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
-	if err := s.usable(ctx); err != nil {
-		return head, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		head, err = tx.logHead(organizationID)
 		return err
 	})
@@ -112,11 +103,8 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 
 // LogHeads implements store.Log.
 func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
 	heads := map[string]translog.Head{}
-	err := s.view(func(tx *transaction) (err error) {
+	err := s.view(ctx, func(tx *transaction) (err error) {
 		for _, organizationID := range organizationIDs {
 			if heads[organizationID], err = tx.logHead(organizationID); err != nil {
 				return err
@@ -138,50 +126,46 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 }
 
 // MarkConflict implements store.Log.
-func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+func (s *Store) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
-		if !store.Mark(head, conflict) {
-			return nil
+		if store.Mark(head, conflict) {
+			tx.put(bucketHeads, within(organizationID, nil), head.Encode())
 		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
 	})
 }
 
 // AcceptConflict implements store.Log.
-func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
+func (s *Store) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
 		index := head.Size
 		row, err := accepted.Apply(head, accepted.Now)
 		if err != nil {
 			return err
 		}
-		if err := tx.putRow(organizationID, accepted.Leaf.ID, index, row); err != nil {
-			return err
-		}
-		return tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		tx.putRow(organizationID, accepted.Leaf.ID, index, row)
+		tx.put(bucketHeads, within(organizationID, nil), head.Encode())
+		return nil
 	})
 }
 
 // changeHead calls change with the head of a log, which it writes, and returns the head.
-func (s *Store) changeHead(ctx context.Context, organizationID string, change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
-	if err := s.usable(ctx); err != nil {
-		return head, err
-	}
-	err = s.writer.write(func(tx *transaction) (err error) {
+func (s *Store) changeHead(ctx context.Context, organizationID string,
+	change func(*transaction, *translog.Head) error) (head translog.Head, err error) {
+	err = s.write(ctx, func(tx *transaction) (err error) {
 		if head, err = tx.logHead(organizationID); err != nil {
 			return err
 		}
 		return change(tx, &head)
-	}, nil)
+	})
 	return head, err
 }
 
 // LogRows implements store.Log.
 func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (rows []translog.Row, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		for _, index := range indexes {
 			row, err := tx.logRow(organizationID, index)
 			if err != nil {
@@ -196,10 +180,7 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 
 // LogIndex implements store.Log.
 func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, err
-	}
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		value := tx.get(bucketIndexes, within(organizationID, []byte(id)))
 		if len(value) != 8 {
 			return store.ErrNotFound

@@ -30,7 +30,8 @@ func (t *transaction) addEvent(organizationID, activityID string, class byte, ev
 	key := within(organizationID, binary.BigEndian.AppendUint64([]byte{class}, position))
 	value := binary.BigEndian.AppendUint64(nil, milliseconds(event.At))
 	value = append(value, within(event.ID, within(activityID, event.Data))...)
-	return t.put(bucketOutbox, key, value)
+	t.put(bucketOutbox, key, value)
+	return nil
 }
 
 // pending decodes an entry of the outbox. The data is the file's, for as long as the transaction.
@@ -53,26 +54,21 @@ func pending(key, value []byte) (event store.Pending, err error) {
 
 // AddEvents implements store.Outbox.
 func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.writer.write(func(tx *transaction) error {
+	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
 			if err := tx.addEvent(organizationID, "", secondClass, &events[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, nil)
+	})
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, waiting, err
-	}
+func (s *Store) Events(ctx context.Context, most int,
+	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	skipped := store.LaneSet(skip)
-	err = s.view(func(tx *transaction) error {
+	err = s.view(ctx, func(tx *transaction) error {
 		events, waiting = nil, store.Backlog{}
 		of := map[string]int{}
 		for w := tx.walk(bucketOutbox, nil, nil, false); w.key != nil; w.next() {
@@ -94,17 +90,12 @@ func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events
 
 // RemoveEvents implements store.Outbox.
 func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.writer.write(func(tx *transaction) error {
+	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
-			if err := tx.remove(bucketOutbox, outboxKey(&events[i])); err != nil {
-				return err
-			}
+			tx.remove(bucketOutbox, outboxKey(&events[i]))
 		}
 		return nil
-	}, nil)
+	})
 }
 
 func outboxKey(event *store.Pending) []byte {
@@ -117,16 +108,11 @@ func outboxKey(event *store.Pending) []byte {
 
 // TrimEvents implements store.Outbox.
 func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
-	if err := s.usable(ctx); err != nil {
-		return 0, 0, err
-	}
-	err = s.writer.write(func(tx *transaction) error {
+	err = s.write(ctx, func(tx *transaction) error {
 		first, second = 0, 0
 		excess, err := tx.excess(before)
 		for i := range excess {
-			if err := tx.remove(bucketOutbox, outboxKey(&excess[i])); err != nil {
-				return err
-			}
+			tx.remove(bucketOutbox, outboxKey(&excess[i]))
 			if excess[i].Second {
 				second++
 			} else {
@@ -134,7 +120,7 @@ func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second
 			}
 		}
 		return err
-	}, nil)
+	})
 	return first, second, err
 }
 

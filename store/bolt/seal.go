@@ -45,7 +45,8 @@ func unseal(bucket, key, raw []byte) []byte {
 	switch {
 	case raw == nil: // bbolt returns nil for a bucket
 		panic(errOutOfOrder)
-	case len(raw) < sealSize || raw[0] != sealMark || binary.BigEndian.Uint32(raw[1:]) != checksum(bucket, key, raw[sealSize:]):
+	case len(raw) < sealSize || raw[0] != sealMark ||
+		binary.BigEndian.Uint32(raw[1:]) != checksum(bucket, key, raw[sealSize:]):
 		panic(errChecksum)
 	}
 	return raw[sealSize:]

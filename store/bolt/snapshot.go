@@ -1,9 +1,7 @@
 package bolt
 
 import (
-	"context"
 	"errors"
-	"io"
 	"math/bits"
 	"os"
 	"runtime"
@@ -41,19 +39,4 @@ func openMapped(path string, options bbolt.Options) (*file, error) {
 			return opened, err
 		}
 	}
-}
-
-// Snapshot calls to with a consistent copy of the file, which Open can open, and its size
-// in bytes. Requests are carried out meanwhile; until the copy is complete, the file
-// grows by what they change. Every entry is read before, and counted: a damaged file is no backup.
-func (s *Store) Snapshot(ctx context.Context, to func(size int64, copy io.WriterTo) error) error {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	return s.file.view(func(t *transaction) error {
-		if err := t.verify(ctx); err != nil {
-			return err
-		}
-		return to(t.tx.Size(), t.tx)
-	})
 }

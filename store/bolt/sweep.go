@@ -18,36 +18,29 @@ const sweepStep = 1000
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
 	swept.Leases = s.leases.Sweep(now)
 	for more := true; more; {
-		if err := s.usable(ctx); err != nil {
-			return swept, err
-		}
-		var step store.SweepStats
-		err := s.writer.write(func(tx *transaction) (err error) {
-			step, more, err = tx.sweep(now)
-			return err
-		}, nil)
+		entries := 0
+		err := s.write(ctx, func(tx *transaction) error {
+			entries, more = tx.sweep(now)
+			return nil
+		})
 		if err != nil {
 			return swept, err
 		}
-		swept.Entries += step.Entries
+		swept.Entries += entries
 	}
 	return swept, nil
 }
 
 // sweep removes what has expired, up to sweepStep.
-func (t *transaction) sweep(now time.Time) (swept store.SweepStats, more bool, err error) {
+func (t *transaction) sweep(now time.Time) (entries int, more bool) {
 	all := t.due(now)
 	for _, due := range all {
-		if err := t.remove(bucketExpiry, due); err != nil {
-			return swept, false, err
+		t.remove(bucketExpiry, due)
+		if t.sweepEntry(due[keepUntilSize:], now) {
+			entries++
 		}
-		removed, err := t.sweepEntry(due[keepUntilSize:], now)
-		if err != nil {
-			return swept, false, err
-		}
-		swept.Entries += removed
 	}
-	return swept, len(all) == sweepStep, nil
+	return entries, len(all) == sweepStep
 }
 
 // due returns copies of the expiry keys strictly before now: an entry that is kept until
@@ -55,7 +48,8 @@ func (t *transaction) sweep(now time.Time) (swept store.SweepStats, more bool, e
 func (t *transaction) due(now time.Time) (keys [][]byte) {
 	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
 	cursor := t.tx.Bucket(bucketExpiry).Cursor()
-	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 && len(keys) < sweepStep; key, _ = cursor.Next() {
+	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 &&
+		len(keys) < sweepStep; key, _ = cursor.Next() {
 		keys = append(keys, slices.Clone(key))
 	}
 	return keys
@@ -63,15 +57,13 @@ func (t *transaction) due(now time.Time) (keys [][]byte) {
 
 // sweepEntry removes an entry, or, if it is now kept longer, adds it to the expiry bucket
 // again.
-func (t *transaction) sweepEntry(key []byte, now time.Time) (removed int, err error) {
+func (t *transaction) sweepEntry(key []byte, now time.Time) (removed bool) {
 	value := t.get(bucketLedgers, key)
 	entry, err := decodeEntry(value)
-	switch {
-	case value == nil: // already removed
-	case err == nil && !now.After(entry.KeepUntil):
-		return 0, t.expireAt(milliseconds(entry.KeepUntil), key)
-	default:
-		removed = 1
+	if value != nil && err == nil && !now.After(entry.KeepUntil) {
+		t.expireAt(milliseconds(entry.KeepUntil), key)
+		return false
 	}
-	return removed, t.remove(bucketLedgers, key)
+	t.remove(bucketLedgers, key)
+	return value != nil
 }

@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -32,10 +33,12 @@ var (
 type transaction struct {
 	tx     *bbolt.Tx
 	wrote  bool   // the current change did
+	err    error  // the first of a write
 	change counts // of entries: see keyCounts
 }
 
-func (t *transaction) put(bucket, key, value []byte) error {
+// put writes an entry. If it fails, the transaction does.
+func (t *transaction) put(bucket, key, value []byte) {
 	if t.get(bucket, key) == nil { // proves that it belongs here
 		t.change.add(bucket, 1)
 	}
@@ -43,15 +46,16 @@ func (t *transaction) put(bucket, key, value []byte) error {
 	if !bytes.Equal(bucket, bucketMeta) {
 		value = seal(bucket, key, value)
 	}
-	return unavailable(t.tx.Bucket(bucket).Put(key, value))
+	t.err = cmp.Or(t.err, unavailable(t.tx.Bucket(bucket).Put(key, value)))
 }
 
-func (t *transaction) remove(bucket, key []byte) error {
+// remove removes an entry. If it fails, the transaction does.
+func (t *transaction) remove(bucket, key []byte) {
 	if t.get(bucket, key) != nil {
 		t.change.add(bucket, -1)
 	}
 	t.wrote = true
-	return unavailable(t.tx.Bucket(bucket).Delete(key))
+	t.err = cmp.Or(t.err, unavailable(t.tx.Bucket(bucket).Delete(key)))
 }
 
 // unavailable wraps an error of the file in store.ErrUnavailable.
@@ -78,82 +82,6 @@ func (t *transaction) applyWhole(organizationID string, change store.Change) err
 	return refusal
 }
 
-// record writes a new activity, or replaces the one that waited.
-func (t *transaction) record(activity *store.Activity) error {
-	before, err := t.recorded(activity.OrganizationID, activity.At, activity.Fingerprint)
-	if err != nil {
-		return err
-	}
-	key := within(activity.OrganizationID, []byte(activity.ID))
-	if before == nil && t.get(bucketActivities, key) != nil || before != nil && before.ID != activity.ID {
-		return fmt.Errorf("store: activity id %s is taken", activity.ID)
-	}
-	activity.Revision = 1
-	if before != nil {
-		activity.Revision = before.Revision + 1
-	}
-	return t.write(activity, before)
-}
-
-// write writes an activity in place of before, which is nil for a new one, with its index
-// entries, its event and its leaf.
-func (t *transaction) write(activity, before *store.Activity) error {
-	key := within(activity.OrganizationID, []byte(activity.ID))
-	if err := t.put(bucketActivities, key, encodeActivity(activity)); err != nil {
-		return err
-	}
-	if err := t.index(activity, before, key); err != nil {
-		return err
-	}
-	if activity.Event != nil {
-		if err := t.addEvent(activity.OrganizationID, activity.ID, firstClass, activity.Event); err != nil {
-			return err
-		}
-	}
-	if activity.Leaf == nil {
-		return nil
-	}
-	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
-}
-
-// index writes the entries under which an activity is found other than by its id. An
-// activity that waited keeps its place under its request, wherever that is.
-func (t *transaction) index(activity, before *store.Activity, key []byte) error {
-	if before == nil {
-		if err := t.put(bucketRequests, requestKey(activity.OrganizationID, activity.At, activity.Fingerprint), []byte(activity.ID)); err != nil {
-			return err
-		}
-	}
-	if err := t.indexWaiting(activity, before, key); err != nil {
-		return err
-	}
-	listed := listingKey(activity)
-	if before != nil {
-		was := listingKey(before)
-		if bytes.Equal(was, listed) {
-			return nil
-		}
-		if err := t.remove(bucketListing, was); err != nil {
-			return err
-		}
-	}
-	return t.put(bucketListing, listed, nil)
-}
-
-func (t *transaction) indexWaiting(activity, before *store.Activity, key []byte) error {
-	waited := before != nil && before.Waiting
-	switch {
-	case activity.Waiting && !waited:
-		if err := t.put(bucketWaited, within(activity.OrganizationID, activity.Fingerprint[:]), []byte(activity.ID)); err != nil {
-			return err
-		}
-		return t.put(bucketWaiting, key, nil)
-	case waited && !activity.Waiting:
-		return t.remove(bucketWaiting, key)
-	}
-	return nil
-}
-
 // requestKey begins with the time that the body names, so that the entries of new requests
 // are next to each other: they share pages, and a large file is no slower than a small one.
 func requestKey(organizationID string, at int64, fingerprint store.Fingerprint) []byte {
@@ -161,7 +89,8 @@ func requestKey(organizationID string, at int64, fingerprint store.Fingerprint) 
 }
 
 // recorded returns the recorded activity of a request, or nil.
-func (t *transaction) recorded(organizationID string, at int64, fingerprint store.Fingerprint) (*store.Activity, error) {
+func (t *transaction) recorded(organizationID string, at int64,
+	fingerprint store.Fingerprint) (*store.Activity, error) {
 	id := t.get(bucketRequests, requestKey(organizationID, at, fingerprint))
 	return t.named(organizationID, fingerprint, id)
 }
@@ -183,7 +112,8 @@ func (t *transaction) named(organizationID string, fingerprint store.Fingerprint
 	}
 	activity, err := t.activity(organizationID, string(id))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the record of fingerprint %x cannot be read: %w", store.ErrUnavailable, fingerprint, err)
+		return nil, fmt.Errorf("%w: the record of fingerprint %x cannot be read: %w", store.ErrUnavailable,
+			fingerprint, err)
 	}
 	return &activity, nil
 }
@@ -199,4 +129,14 @@ func (t *transaction) activity(organizationID, id string) (store.Activity, error
 	}
 	activity.OrganizationID, activity.ID = organizationID, id
 	return activity, nil
+}
+
+// listingKey is organization ‖ type ‖ status ‖ id, all but the last with their lengths.
+func listingKey(activity *store.Activity) []byte {
+	return append(groupKey(activity.OrganizationID, activity.Type, activity.Status), activity.ID...)
+}
+
+// groupKey is what the activities of a type and a status have in common.
+func groupKey(organizationID, kind, status string) []byte {
+	return within(organizationID, within(kind, within(status, nil)))
 }

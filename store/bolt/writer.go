@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -112,7 +113,7 @@ func (w *writer) try(batch []*write) (failed int, err error) {
 		wrote := false
 		for i, queued := range batch {
 			t.wrote = false
-			queued.err = queued.do(t)
+			queued.err = cmp.Or(queued.do(t), t.err)
 			if queued.err != nil && t.wrote {
 				failed = i
 				return queued.err

@@ -121,7 +121,8 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 			return err
 		}
 	}
-	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID, Fingerprint: activity.Fingerprint, LeaseTTL: time.Minute, Now: now})
+	begun, err := s.leases.Take(store.Claim{OrganizationID: activity.OrganizationID,
+		Fingerprint: activity.Fingerprint, LeaseTTL: time.Minute, Now: now})
 	switch {
 	case err != nil:
 		return err
@@ -129,14 +130,16 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 		return store.ErrHeld
 	}
 	defer s.leases.End(*begun.Lease)
-	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User, before.Type
+	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User,
+		before.Type
 	activity.At = before.At
 	activity.Revision++
 	return s.put(activity, before, 0, change)
 }
 
 // Find implements store.Waiter.
-func (s *Store) Find(ctx context.Context, organizationID string, fingerprint store.Fingerprint) (store.Activity, error) {
+func (s *Store) Find(ctx context.Context, organizationID string,
+	fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.Activity{}, err
 	}
@@ -149,7 +152,8 @@ func (s *Store) Find(ctx context.Context, organizationID string, fingerprint sto
 }
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
+func (s *Store) List(ctx context.Context, organizationID string,
+	filter store.Filter) (activities []store.Activity, err error) {
 	size := 0
 	err = s.each(ctx, organizationID, &filter, func(activity *store.Activity) bool {
 		activities, size = append(activities, *activity), size+len(activity.Data)
@@ -174,7 +178,8 @@ func (s *Store) admitWaiting(activity *store.Activity) error {
 }
 
 // each calls use with the activities that pass a filter until it returns false.
-func (s *Store) each(ctx context.Context, organizationID string, filter *store.Filter, use func(*store.Activity) bool) error {
+func (s *Store) each(ctx context.Context, organizationID string, filter *store.Filter,
+	use func(*store.Activity) bool) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}

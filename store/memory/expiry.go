@@ -43,17 +43,13 @@ func (h *expiryHeap) add(e expiring) {
 // one, so that the store shrinks faster than it grows.
 const sweepStep = 4
 
-func (s *Store) sweepSome(now time.Time) { s.sweep(now, sweepStep) }
-
-func (s *Store) sweepAll(now time.Time) store.SweepStats { return s.sweep(now, len(s.expiry)) }
-
 // Sweep implements store.Sweeper.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (store.SweepStats, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.SweepStats{}, err
 	}
 	defer s.mu.Unlock()
-	swept := s.sweepAll(now)
+	swept := s.sweep(now, len(s.expiry))
 	swept.Leases = s.leases.Sweep(now)
 	return swept, nil
 }

@@ -17,6 +17,12 @@ type log struct {
 	indexes map[string]int64 // by id
 }
 
+// logs are the logs of all organizations.
+type logs struct {
+	*space
+	all map[string]*log
+}
+
 // rowCost is the approximate memory of a leaf in addition to its bytes: its hashes, two
 // on average, its id and its index.
 const rowCost = 256
@@ -29,41 +35,42 @@ func leafCost(leaf []byte) int {
 }
 
 // append adds a leaf. The caller has checked that there is room.
-func (s *Store) append(organizationID, id string, leaf []byte) {
-	kept := s.log(organizationID)
+func (l *logs) append(organizationID, id string, leaf []byte) {
+	kept := l.log(organizationID)
 	kept.indexes[id] = kept.head.Size
 	kept.rows = append(kept.rows, kept.head.Append(leaf))
-	s.used += leafCost(leaf)
+	l.used += leafCost(leaf)
 }
 
 // log returns the log of an organization, which it creates.
-func (s *Store) log(organizationID string) *log {
-	kept := s.logs[organizationID]
+func (l *logs) log(organizationID string) *log {
+	kept := l.all[organizationID]
 	if kept == nil {
 		kept = &log{indexes: map[string]int64{}}
-		s.logs[organizationID] = kept
+		l.all[organizationID] = kept
 	}
 	return kept
 }
 
 // admit is store.Admit for the log of an organization.
-func (s *Store) admit(organizationID string, sent time.Time) error {
-	if kept := s.logs[organizationID]; kept != nil {
+func (l *logs) admit(organizationID string, sent time.Time) error {
+	if kept := l.all[organizationID]; kept != nil {
 		return store.Admit(&kept.head, sent)
 	}
 	return nil
 }
 
 // AppendLeaves implements store.Log.
-func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
+	if err := l.lock(ctx); err != nil {
 		return 0, err
 	}
-	defer s.mu.Unlock()
-	if kept := s.logs[organizationID]; kept != nil {
+	defer l.mu.Unlock()
+	if kept := l.all[organizationID]; kept != nil {
 		index = kept.head.Size
 	}
-	if err := s.admit(organizationID, time.Time{}); err != nil {
+	if err := l.admit(organizationID, time.Time{}); err != nil {
 		return 0, err
 	}
 	if size >= 0 && index != size {
@@ -73,35 +80,35 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 	for _, entry := range leaves {
 		cost += leafCost(entry.Leaf)
 	}
-	if err := s.room(cost); err != nil {
+	if err := l.room(cost); err != nil {
 		return 0, err
 	}
 	for _, entry := range leaves {
-		s.append(organizationID, entry.ID, entry.Leaf)
+		l.append(organizationID, entry.ID, entry.Leaf)
 	}
 	return index, nil
 }
 
 // LogHead implements store.Log.
-func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
+	if err := l.lock(ctx); err != nil {
 		return head, err
 	}
-	defer s.mu.Unlock()
-	if kept := s.logs[organizationID]; kept != nil {
+	defer l.mu.Unlock()
+	if kept := l.all[organizationID]; kept != nil {
 		head = kept.head
 	}
 	return head, nil
 }
 
 // LogHeads implements store.Log.
-func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
+	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.mu.Unlock()
+	defer l.mu.Unlock()
 	heads := map[string]translog.Head{}
-	for organizationID, kept := range s.logs {
+	for organizationID, kept := range l.all {
 		if len(organizationIDs) == 0 || slices.Contains(organizationIDs, organizationID) {
 			heads[organizationID] = kept.head
 		}
@@ -110,23 +117,25 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 }
 
 // MarkConflict implements store.Log.
-func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
+	if err := l.lock(ctx); err != nil {
 		return translog.Head{}, err
 	}
-	defer s.mu.Unlock()
-	kept := s.log(organizationID)
+	defer l.mu.Unlock()
+	kept := l.log(organizationID)
 	store.Mark(&kept.head, conflict)
 	return kept.head, nil
 }
 
 // AcceptConflict implements store.Log.
-func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
+	if err := l.lock(ctx); err != nil {
 		return translog.Head{}, err
 	}
-	defer s.mu.Unlock()
-	kept := s.log(organizationID)
+	defer l.mu.Unlock()
+	kept := l.log(organizationID)
 	index := kept.head.Size
 	row, err := accepted.Apply(&kept.head, accepted.Now)
 	if err != nil {
@@ -134,17 +143,17 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accep
 	}
 	kept.indexes[accepted.Leaf.ID] = index
 	kept.rows = append(kept.rows, row)
-	s.used += leafCost(row.Leaf)
+	l.used += leafCost(row.Leaf)
 	return kept.head, nil
 }
 
 // LogRows implements store.Log.
-func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error) {
+	if err := l.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.mu.Unlock()
-	kept := s.logs[organizationID]
+	defer l.mu.Unlock()
+	kept := l.all[organizationID]
 	rows := make([]translog.Row, len(indexes))
 	for i, index := range indexes {
 		if kept == nil || index < 0 || index >= int64(len(kept.rows)) {
@@ -156,12 +165,12 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 }
 
 // LogIndex implements store.Log.
-func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (int64, error) {
-	if err := s.lock(ctx); err != nil {
+func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (int64, error) {
+	if err := l.lock(ctx); err != nil {
 		return 0, err
 	}
-	defer s.mu.Unlock()
-	if kept := s.logs[organizationID]; kept != nil {
+	defer l.mu.Unlock()
+	if kept := l.all[organizationID]; kept != nil {
 		if index, ok := kept.indexes[id]; ok {
 			return index, nil
 		}

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/store"
@@ -29,12 +28,9 @@ const DefaultMaxBytes = 256 << 20
 
 // Store is a store.Store. Use New to create one.
 type Store struct {
-	maxBytes int
-	leases   *leases.Table
-
-	mu         sync.Mutex
-	closed     bool
-	used       int
+	*space
+	*logs
+	*outbox
 	seen       time.Time // the latest time that a caller passed
 	forgotten  time.Time // the latest KeepUntil of a forgotten activity
 	activities map[requestKey]*kept
@@ -43,9 +39,6 @@ type Store struct {
 	order      map[string]*list.List // of *kept, by organization, sorted by ID
 	entries    map[entryKey]*entry
 	expiry     expiryHeap
-	logs       map[string]*log
-	events     map[string][]store.Pending // by organization: the first class, then the second
-	place      uint64                     // of the latest event
 }
 
 var _ store.Full = (*Store)(nil)
@@ -77,16 +70,16 @@ func New(maxBytes int) *Store {
 	if maxBytes <= 0 {
 		maxBytes = DefaultMaxBytes
 	}
+	space := &space{maxBytes: maxBytes, leases: leases.New()}
 	return &Store{
-		maxBytes:   maxBytes,
-		leases:     leases.New(),
+		space:      space,
+		logs:       &logs{space, map[string]*log{}},
+		outbox:     &outbox{space: space, events: map[string][]store.Pending{}},
 		activities: map[requestKey]*kept{},
 		ids:        map[idKey]*kept{},
 		waiting:    map[requestKey]*kept{},
 		order:      map[string]*list.List{},
 		entries:    map[entryKey]*entry{},
-		logs:       map[string]*log{},
-		events:     map[string][]store.Pending{},
 	}
 }
 
@@ -96,7 +89,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 		return store.BeginResult{}, err
 	}
 	defer s.mu.Unlock()
-	s.sweepSome(claim.Now)
+	s.sweep(claim.Now, sweepStep)
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
 	var superseded error
 	if !claim.Sent.IsZero() {
@@ -128,7 +121,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 
 func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 	if err := s.room(0); err != nil {
-		s.sweepAll(claim.Now)
+		s.sweep(claim.Now, len(s.expiry))
 		if err := s.room(0); err != nil {
 			return err
 		}
@@ -141,14 +134,6 @@ func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 		return err
 	}
 	return refusal
-}
-
-// room returns ErrFull if there is no room for more bytes.
-func (s *Store) room(more int) error {
-	if s.used+s.leases.Reserved()+more > s.maxBytes {
-		return fmt.Errorf("%w: %d of %d bytes are taken", store.ErrFull, s.used+s.leases.Reserved(), s.maxBytes)
-	}
-	return nil
 }
 
 // Renew implements store.Store.
@@ -188,7 +173,8 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 	if before != nil {
 		activity.Revision = before.Revision + 1
 	}
-	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before || before != nil && before.ID != activity.ID {
+	if taken := s.ids[idKey{activity.OrganizationID, activity.ID}]; taken != before ||
+		before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
 	if err := s.admitWaiting(&activity); err != nil {
@@ -207,7 +193,8 @@ func fitted(data []byte) []byte {
 }
 
 func costOf(activity *store.Activity) int {
-	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) + len(activity.OrganizationID) +
+	return activityCost + cap(activity.Data) + len(activity.ID) + len(activity.SubmittedBy) +
+		len(activity.OrganizationID) +
 		len(activity.User) + len(activity.Type) + len(activity.Status)
 }
 
@@ -249,7 +236,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 		return err
 	}
 	defer s.mu.Unlock()
-	s.sweepSome(s.seen)
+	s.sweep(s.seen, sweepStep)
 	refusal, err := s.apply(organizationID, change)
 	if err != nil {
 		return err
@@ -260,41 +247,13 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 // Forgets implements store.Retention: it does.
 func (s *Store) Forgets() bool { return true }
 
-// Ping implements store.Pinger.
-func (s *Store) Ping(ctx context.Context) error {
-	if err := s.lock(ctx); err != nil {
-		return err
-	}
-	s.mu.Unlock()
-	return nil
-}
-
-// Used returns how many bytes are taken, including those reserved by leases.
-func (s *Store) Used() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.used + s.leases.Reserved()
-}
-
 // Close implements store.Store.
 func (s *Store) Close() error {
 	s.leases.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.activities, s.ids, s.waiting, s.order, s.entries, s.expiry, s.logs, s.events = nil, nil, nil, nil, nil, nil, nil, nil
-	return nil
-}
-
-// lock locks the store, unless the context has ended or the store is closed.
-func (s *Store) lock(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return store.ErrClosed
-	}
+	s.activities, s.ids, s.waiting, s.order, s.entries, s.expiry = nil, nil, nil, nil, nil, nil
+	s.logs.all, s.events = nil, nil
 	return nil
 }

@@ -8,6 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
+// outbox keeps events.
+type outbox struct {
+	*space
+	events map[string][]store.Pending // by organization: the first class, then the second
+	place  uint64                     // of the latest event
+}
+
 // pendingCost is the approximate memory of an event in addition to its data.
 const pendingCost = 256
 
@@ -20,11 +27,12 @@ func eventCost(event *store.Event) int {
 
 // addEvent adds an event of the first class if it is about an activity, and otherwise one of
 // the second. The caller has checked that there is room.
-func (s *Store) addEvent(organizationID, activityID string, event store.Event) {
-	s.place++
+func (o *outbox) addEvent(organizationID, activityID string, event store.Event) {
+	o.place++
 	event.At = event.At.Truncate(time.Millisecond).UTC()
-	pending := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID, Second: activityID == "", Place: s.place}
-	all := s.events[organizationID]
+	pending := store.Pending{Event: event, OrganizationID: organizationID, Activity: activityID,
+		Second: activityID == "", Place: o.place}
+	all := o.events[organizationID]
 	index := len(all)
 	if !pending.Second {
 		index = slices.IndexFunc(all, func(other store.Pending) bool { return other.Second })
@@ -32,16 +40,16 @@ func (s *Store) addEvent(organizationID, activityID string, event store.Event) {
 			index = len(all)
 		}
 	}
-	s.events[organizationID] = slices.Insert(all, index, pending)
-	s.used += eventCost(&event)
+	o.events[organizationID] = slices.Insert(all, index, pending)
+	o.used += eventCost(&event)
 }
 
 // AddEvents implements store.Outbox.
-func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
-	if err := s.lock(ctx); err != nil {
+func (o *outbox) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
+	if err := o.lock(ctx); err != nil {
 		return err
 	}
-	defer s.mu.Unlock()
+	defer o.mu.Unlock()
 	cost := 0
 	for i := range events {
 		if err := events[i].Check(); err != nil {
@@ -49,23 +57,24 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 		}
 		cost += eventCost(&events[i])
 	}
-	if err := s.room(cost); err != nil {
+	if err := o.room(cost); err != nil {
 		return err
 	}
 	for _, event := range events {
-		s.addEvent(organizationID, "", event)
+		o.addEvent(organizationID, "", event)
 	}
 	return nil
 }
 
 // Events implements store.Outbox.
-func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
-	if err := s.lock(ctx); err != nil {
+func (o *outbox) Events(ctx context.Context, most int,
+	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
+	if err := o.lock(ctx); err != nil {
 		return nil, waiting, err
 	}
-	defer s.mu.Unlock()
+	defer o.mu.Unlock()
 	skipped := store.LaneSet(skip)
-	for _, all := range s.events {
+	for _, all := range o.events {
 		left := most
 		for i := range all {
 			waiting.Note(all[i].At)
@@ -78,41 +87,41 @@ func (s *Store) Events(ctx context.Context, most int, skip []store.Lane) (events
 }
 
 // RemoveEvents implements store.Outbox.
-func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
-	if err := s.lock(ctx); err != nil {
+func (o *outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
+	if err := o.lock(ctx); err != nil {
 		return err
 	}
-	defer s.mu.Unlock()
-	s.removeEvents(events)
+	defer o.mu.Unlock()
+	o.removeEvents(events)
 	return nil
 }
 
-func (s *Store) removeEvents(events []store.Pending) {
+func (o *outbox) removeEvents(events []store.Pending) {
 	gone := map[uint64]bool{}
 	for i := range events {
 		gone[events[i].Place] = true
 	}
-	for organizationID, all := range s.events {
+	for organizationID, all := range o.events {
 		kept := slices.DeleteFunc(slices.Clone(all), func(event store.Pending) bool {
 			if gone[event.Place] {
-				s.used -= eventCost(&event.Event)
+				o.used -= eventCost(&event.Event)
 			}
 			return gone[event.Place]
 		})
-		if s.events[organizationID] = kept; len(kept) == 0 {
-			delete(s.events, organizationID)
+		if o.events[organizationID] = kept; len(kept) == 0 {
+			delete(o.events, organizationID)
 		}
 	}
 }
 
 // TrimEvents implements store.Outbox.
-func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
-	if err := s.lock(ctx); err != nil {
+func (o *outbox) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
+	if err := o.lock(ctx); err != nil {
 		return 0, 0, err
 	}
-	defer s.mu.Unlock()
+	defer o.mu.Unlock()
 	var excess []store.Pending
-	for _, all := range s.events {
+	for _, all := range o.events {
 		excess = append(excess, store.Excess(all, before)...)
 	}
 	for i := range excess {
@@ -122,11 +131,11 @@ func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second
 			first++
 		}
 	}
-	s.removeEvents(excess)
+	o.removeEvents(excess)
 	return first, second, nil
 }
 
 // HoldOutbox implements store.Outbox: the store belongs to this process.
-func (s *Store) HoldOutbox(ctx context.Context, _ uint64, _ time.Duration, _ time.Time) (bool, error) {
-	return true, s.Ping(ctx)
+func (o *outbox) HoldOutbox(ctx context.Context, _ uint64, _ time.Duration, _ time.Time) (bool, error) {
+	return true, o.Ping(ctx)
 }

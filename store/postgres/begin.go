@@ -3,29 +3,42 @@ package postgres
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
+// leases gives out leases.
+type leases struct {
+	*database
+	marks   *marks
+	watches *watches
+	calls   *calls
+	begins  *batch.Writer[*beginning]
+}
+
 // Begin implements store.Store.
-func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
-	begun, err = s.beginGuarded(ctx, claim, change)
+func (l *leases) Begin(ctx context.Context, claim store.Claim,
+	change store.Change) (begun store.BeginResult, err error) {
+	begun, err = l.beginGuarded(ctx, claim, change)
 	if errors.Is(err, store.ErrStale) {
-		err = s.marks.explain(claim.OrganizationID, claim.Sent, err)
+		err = l.marks.explain(claim.OrganizationID, claim.Sent, err)
 	}
 	return begun, err
 }
 
-func (s *Store) begin(ctx context.Context, claim store.Claim, change store.Change) (begun store.BeginResult, err error) {
+func (l *leases) begin(ctx context.Context, claim store.Claim,
+	change store.Change) (begun store.BeginResult, err error) {
 	if change == nil {
-		return s.beginAlone(ctx, claim)
+		return l.beginAlone(ctx, claim)
 	}
 	var refusal error
-	err = s.transact(ctx, func(ctx context.Context, q querier) (err error) {
+	err = l.transact(ctx, func(ctx context.Context, q querier) (err error) {
 		refusal = nil
-		if begun, err = s.take(ctx, q, claim); err != nil || begun.Lease == nil {
+		if begun, err = l.take(ctx, q, claim); err != nil || begun.Lease == nil {
 			return err
 		}
 		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: claim.OrganizationID})
@@ -48,9 +61,9 @@ func (s *Store) begin(ctx context.Context, claim store.Claim, change store.Chang
 const takeAttempts = 10
 
 // take takes the lease if possible, and otherwise finds out why not.
-func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, err error) {
+func (l *leases) take(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, err error) {
 	if claim.Stale() {
-		begun, live, err := s.look(ctx, q, claim)
+		begun, live, err := l.look(ctx, q, claim)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
 			return store.BeginResult{}, store.ErrStale
 		}
@@ -64,7 +77,7 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return begun, err
 		}
-		begun, _, err = s.look(ctx, q, claim)
+		begun, _, err = l.look(ctx, q, claim)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return begun, err
 		}
@@ -75,7 +88,8 @@ func (s *Store) take(ctx context.Context, q querier, claim store.Claim) (begun s
 // takeLease takes the lease. It returns pgx.ErrNoRows if the lease is held, or if the
 // request is recorded and the claim is not for carrying that activity out.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
-	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Nonce: newNonce()}
+	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At,
+		Nonce: newNonce()}
 	statement := `
 		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until, at)
 		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4, $5)
@@ -88,7 +102,8 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 		statement = `
 		UPDATE countersign_activities
 		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
-		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5 AND lease_until <= clock_timestamp()
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5
+			AND lease_until <= clock_timestamp()
 		RETURNING token, lease_until`
 		arguments[4] = int64(claim.Revision)
 	}
@@ -100,7 +115,8 @@ func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease,
 
 // look returns the record, or how to wait for the lease and whether it is still live. It
 // returns pgx.ErrNoRows if there is neither, or if the lease has just ended.
-func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun store.BeginResult, live bool, err error) {
+func (l *leases) look(ctx context.Context, q querier,
+	claim store.Claim) (begun store.BeginResult, live bool, err error) {
 	recorded, lease, err := readRow(q.QueryRow(ctx, `
 		SELECT `+activityColumns+` FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2`, claim.OrganizationID, claim.Fingerprint[:]))
@@ -114,8 +130,10 @@ func (s *Store) look(ctx context.Context, q querier, claim store.Claim) (begun s
 	case recorded != nil && !lease.live:
 		return begun, false, pgx.ErrNoRows
 	}
-	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token, Nonce: lease.nonce}
-	return store.BeginResult{Wait: func(ctx context.Context) error { return s.wait(ctx, held) }}, lease.live, nil
+	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token,
+		Nonce: lease.nonce}
+	return store.BeginResult{Wait: func(ctx context.Context) error { return l.watches.wait(ctx, held) }}, lease.live,
+		nil
 }
 
 // giveBack ends a lease without a result. The row of a waiting activity stays. It returns
@@ -124,7 +142,8 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 	tag, err := q.Exec(ctx, `
 		WITH waits AS (
 			UPDATE countersign_activities SET lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE AND lease_until > '-infinity' RETURNING 1),
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE
+				AND lease_until > '-infinity' RETURNING 1),
 		gone AS (
 			DELETE FROM countersign_activities
 			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND revision = 0 RETURNING 1)
@@ -134,4 +153,61 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 		err = store.ErrLeaseLost
 	}
 	return err
+}
+
+// beginGuarded is Begin between checks: a lease that was taken while the database may have
+// become another one is checked before it is used.
+func (l *leases) beginGuarded(ctx context.Context, claim store.Claim,
+	change store.Change) (store.BeginResult, error) {
+	if err := l.admit(ctx, &claim); err != nil {
+		return store.BeginResult{}, err
+	}
+	lost := l.guard.lost.Load()
+	begun, err := l.begin(ctx, claim, change)
+	if err != nil || begun.Lease == nil {
+		return begun, err
+	}
+	if l.guard.check != nil && l.pool.shared.Load() {
+		err = l.askServer(ctx)
+	}
+	if err == nil && l.guard.lost.Load() != lost {
+		if err = l.admit(ctx, &claim); err == nil && claim.Stale() {
+			err = store.ErrStale
+		}
+	}
+	if err != nil {
+		_ = l.Release(context.WithoutCancel(ctx), *begun.Lease, nil) // if it fails, the lease expires
+		return store.BeginResult{}, err
+	}
+	return begun, nil
+}
+
+// admit admits a claim if the database is the one that was checked, and the log has no conflict.
+func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
+	if err := l.guard.admit(ctx); err != nil {
+		return err
+	}
+	return l.marks.admit(claim)
+}
+
+// Renew implements store.Store. It goes by the database's clock.
+func (l *leases) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
+	err := l.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `
+			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
+				AND (revision = 0 OR waiting AND lease_until > '-infinity')
+			RETURNING lease_until`,
+			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = store.ErrLeaseLost
+	}
+	return lease, err
+}
+
+// Release implements store.Store.
+func (l *leases) Release(ctx context.Context, lease store.Lease, change store.Change) error {
+	release := func(ctx context.Context, q querier) error { return giveBack(ctx, q, lease) }
+	return l.watches.end(ctx, lease, release, change)
 }

@@ -11,44 +11,39 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// beginning is one call of Begin without a change.
+// beginning is one call of Begin without a change. If it is answered without an error and without
+// a lease, a row is in the way: the lease is held, or the request is recorded.
 type beginning struct {
-	ctx    context.Context
-	claim  store.Claim
-	nonce  uint64
-	lease  *store.Lease
-	answer chan begun // buffered
-}
-
-// begun is the answer to a beginning. Without lease and error, a row is in the way: the
-// lease is held, or the request is recorded.
-type begun struct {
+	call
+	claim store.Claim
+	nonce uint64
 	lease *store.Lease
-	err   error
 }
 
 // beginAlone is Begin without a change. It takes the lease of a new request in a batch
 // with others; if a row is in the way, it looks at that by itself.
-func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
+func (l *leases) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
-		call := &beginning{ctx: ctx, claim: claim, nonce: newNonce(), answer: make(chan begun, 1)}
-		taken, err := put(ctx, s, s.begins, call, call.answer, s.giveUp)
+		call := &beginning{call: newCall(ctx), claim: claim, nonce: newNonce()}
+		err := put(l.calls, l.begins, call, &call.call, func(err error) {
+			if err == nil && call.lease != nil {
+				_ = l.Release(context.Background(), *call.lease, nil) // if it fails, the lease expires
+			}
+		})
 		switch {
 		case err != nil:
 			return store.BeginResult{}, err
-		case taken.err != nil:
-			return store.BeginResult{}, taken.err
-		case taken.lease != nil:
-			return store.BeginResult{Lease: taken.lease}, nil
+		case call.lease != nil:
+			return store.BeginResult{Lease: call.lease}, nil
 		}
 	}
-	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+	err = l.run(ctx, func(ctx context.Context, q querier) (err error) {
 		live := false
 		if !claim.Stale() {
-			result, live, err = s.look(ctx, q, claim)
+			result, live, err = l.look(ctx, q, claim)
 		}
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && !live {
-			result, err = s.take(ctx, q, claim)
+			result, err = l.take(ctx, q, claim)
 		}
 		return err
 	})
@@ -58,41 +53,23 @@ func (s *Store) beginAlone(ctx context.Context, claim store.Claim) (result store
 	return result, nil
 }
 
-// giveUp releases a lease whose caller is gone.
-func (s *Store) giveUp(taken begun) {
-	if taken.lease != nil {
-		_ = s.Release(context.Background(), *taken.lease, nil) // if it fails, the lease expires
-	}
-}
-
 // beginAll takes the leases of a batch of new requests.
-func (s *Store) beginAll(all []*beginning) {
-	all = slices.DeleteFunc(all, func(call *beginning) bool {
-		err := call.ctx.Err()
-		if err != nil {
-			call.answer <- begun{err: err}
-		}
-		return err != nil
-	})
-	if len(all) == 0 {
+func (l *leases) beginAll(all []*beginning) {
+	if all = slices.DeleteFunc(all, (*beginning).gone); len(all) == 0 {
 		return
 	}
 	slices.SortFunc(all, func(a, b *beginning) int {
 		return byRequest(a.claim.OrganizationID, b.claim.OrganizationID, &a.claim.Fingerprint, &b.claim.Fingerprint)
 	})
-	err := s.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
+	err := l.run(context.Background(), func(ctx context.Context, q querier) error { return takeLeases(ctx, q, all) })
 	if ofOneRow(err) && len(all) > 1 {
 		for _, call := range all {
-			s.beginAll([]*beginning{call})
+			l.beginAll([]*beginning{call})
 		}
 		return
 	}
 	for _, call := range all {
-		if err == nil {
-			call.answer <- begun{lease: call.lease}
-		} else {
-			call.answer <- begun{err: err}
-		}
+		call.answer <- err
 	}
 }
 
@@ -103,7 +80,8 @@ var takeNew = over(`
 	ORDER BY n
 	ON CONFLICT DO NOTHING
 	RETURNING nonce, token, lease_until`,
-	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"}, [2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
+	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"},
+	[2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
 
 // takeLeases takes the leases that no row is in the way of. It does not wait for locked
 // rows. It does wait for rows that another transaction is inserting, in their order, so

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -11,37 +12,43 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
 // maxBatchBytes bounds the records of one statement.
 const maxBatchBytes = 8 << 20
 
+// recorder records activities, with their leaves in the logs.
+type recorder struct {
+	*database
+	logs      *logs
+	watches   *watches
+	calls     *calls
+	completes *batch.Writer[*completion]
+}
+
 // completion is one call of Complete.
 type completion struct {
-	ctx      context.Context
+	call
 	lease    store.Lease
 	activity store.Activity
 	recorded bool
-	answer   chan error // buffered
 }
 
 // Complete implements store.Store.
-func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity store.Activity,
+	change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint
 	if activity.Event != nil {
 		if err := activity.Event.Check(); err != nil {
 			return err
 		}
 	}
-	call := &completion{ctx: ctx, lease: lease, activity: activity, answer: make(chan error, 1)}
+	call := &completion{call: newCall(ctx), lease: lease, activity: activity}
 	if change == nil && !activity.Bounds() {
-		outcome, err := put(ctx, s, s.completes, call, call.answer, nil)
-		if err != nil {
-			return err
-		}
-		return outcome
+		return put(r.calls, r.completes, call, &call.call, func(error) {})
 	}
-	err := s.end(ctx, lease, func(ctx context.Context, q querier) error {
+	err := r.watches.end(ctx, lease, func(ctx context.Context, q querier) error {
 		if err := record([]*completion{call}).do(ctx, q); err != nil {
 			return err
 		}
@@ -49,19 +56,19 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 			return err
 		}
 		return admitWaiting(ctx, q, &call.activity)
-	}, s.logged(ctx, call, change))
+	}, r.logged(ctx, call, change))
 	return call.explain(err)
 }
 
 // logged returns a change, which may be nil, followed by the leaf. The leaf comes last
 // since all nodes wait for the lock of the log.
-func (s *Store) logged(ctx context.Context, c *completion, change store.Change) store.Change {
+func (r *recorder) logged(ctx context.Context, c *completion, change store.Change) store.Change {
 	return store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
 		if change != nil {
 			refusal, err = change.Apply(l)
 		}
 		if refusal == nil && err == nil {
-			err = s.appendLeaves(ctx, l.(*ledger).q, leavesOf([]*completion{c}, ifRecorded))
+			err = r.logs.appendLeaves(ctx, l.(*ledger).q, leavesOf([]*completion{c}, ifRecorded))
 		}
 		return refusal, err
 	})
@@ -86,14 +93,8 @@ func (c *completion) explain(err error) error {
 
 // completeAll records a batch of activities, at most maxBatchBytes in one statement. It
 // leaves out those whose caller is gone.
-func (s *Store) completeAll(all []*completion) {
-	all = slices.DeleteFunc(all, func(call *completion) bool {
-		err := call.ctx.Err()
-		if err != nil {
-			call.answer <- err
-		}
-		return err != nil
-	})
+func (r *recorder) completeAll(all []*completion) {
+	all = slices.DeleteFunc(all, (*completion).gone)
 	slices.SortFunc(all, func(a, b *completion) int {
 		return byRequest(a.lease.OrganizationID, b.lease.OrganizationID, &a.lease.Fingerprint, &b.lease.Fingerprint)
 	})
@@ -103,22 +104,19 @@ func (s *Store) completeAll(all []*completion) {
 			size += len(all[n].activity.Data)
 			n++
 		}
-		s.completeTogether(all[:n])
+		r.completeTogether(all[:n])
 		all = all[n:]
 	}
 }
 
-// completeTogether records activities in one statement. If the database refuses one of
+// completeTogether records activities in one statement. If the database or a log refuses one of
 // them, it records each by itself.
-func (s *Store) completeTogether(all []*completion) {
-	err := s.recordTogether(all)
-	if refused, ok := errors.AsType[errRefused](err); ok && len(all) > 1 {
-		s.completeWithout(all, refused)
-		return
-	}
-	if ofOneRow(err) && len(all) > 1 {
+func (r *recorder) completeTogether(all []*completion) {
+	err := r.recordTogether(all)
+	refused := ofOneRow(err) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStale)
+	if refused && len(all) > 1 {
 		for i := range all {
-			s.completeTogether(all[i : i+1])
+			r.completeTogether(all[i : i+1])
 		}
 		return
 	}
@@ -128,40 +126,24 @@ func (s *Store) completeTogether(all []*completion) {
 			outcome = call.lost()
 		}
 		if outcome == nil {
-			s.watches.wake(call.lease)
+			r.watches.wake(call.lease)
 		}
 		call.answer <- outcome
 	}
 }
 
-// completeWithout records activities except those of the organization whose log refused
-// one of them, which it records each by itself.
-func (s *Store) completeWithout(all []*completion, refused errRefused) {
-	var rest []*completion
-	for i, call := range all {
-		if call.lease.OrganizationID == refused.entry.organization {
-			s.completeTogether(all[i : i+1])
-		} else {
-			rest = append(rest, call)
-		}
-	}
-	if len(rest) > 0 {
-		s.completeTogether(rest)
-	}
-}
-
 // recordTogether executes one statement, or a transaction of two round trips if there are
-// logs. Its error is an errRefused if a log may not be extended.
-func (s *Store) recordTogether(all []*completion) error {
+// logs. Its error is that of store.Admit if a log may not be extended.
+func (r *recorder) recordTogether(all []*completion) error {
 	if !slices.ContainsFunc(all, (*completion).hasLog) {
-		return s.run(context.Background(), func(ctx context.Context, q querier) error { return record(all).do(ctx, q) })
+		return r.run(context.Background(), func(ctx context.Context, q querier) error { return record(all).do(ctx, q) })
 	}
 	heads := logHeads{}
-	return s.pipeline(context.Background(), func() []*statement {
+	return r.pipeline(context.Background(), func() []*statement {
 		clear(heads)
 		return []*statement{record(all), heads.locked(leavesOf(all, anyway))}
 	}, func() ([]*statement, error) {
-		s.marks.learn(heads)
+		r.logs.marks.learn(heads)
 		if err := heads.admit(leavesOf(all, ifRecorded)); err != nil {
 			return nil, err
 		}
@@ -180,7 +162,8 @@ func ifRecorded(call *completion) bool { return call.recorded }
 func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEntry) {
 	for _, call := range all {
 		if call.hasLog() && pass(call) {
-			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID, leaf: call.activity.Leaf, sent: call.activity.Sent})
+			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID,
+				leaf: call.activity.Leaf, sent: call.activity.Sent})
 		}
 	}
 	return entries
@@ -196,12 +179,15 @@ var recordTold = over(`
 	told AS (
 		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
 		SELECT organization_id, 1, event_id, id, event_at, event_data FROM recorded WHERE event_data IS NOT NULL)
-	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"}, [2]string{"event_data", "bytea"})...)
+	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"},
+	[2]string{"event_data", "bytea"})...)
 
 const recording = `
 	UPDATE countersign_activities AS held
-	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until, completed_at = clock_timestamp(),
-		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting, revision = held.revision + 1, lease_until = '-infinity'
+	SET id = done.id, submitted_by = done.submitted_by, data = done.data, keep_until = done.keep_until,
+		completed_at = clock_timestamp(),
+		user_id = done.user_id, type = done.type, status = done.status, waiting = done.waiting,
+			revision = held.revision + 1, lease_until = '-infinity'
 	FROM %s
 	WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
 		AND held.token = done.token AND held.nonce = done.nonce
@@ -229,10 +215,13 @@ func record(all []*completion) *statement {
 		call.recorded = false
 		organizations[i], fingerprints[i] = call.lease.OrganizationID, call.lease.Fingerprint[:]
 		tokens[i], nonces[i] = int64(call.lease.Token), int64(call.lease.Nonce)
-		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data, call.activity.KeepUntil
-		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status, call.activity.Waiting
+		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data,
+			call.activity.KeepUntil
+		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status,
+			call.activity.Waiting
 	}
-	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds, statuses, waiting}
+	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds,
+		statuses, waiting}
 	form := recordHeld
 	if slices.ContainsFunc(all, func(call *completion) bool { return call.activity.Event != nil }) {
 		form, columns = recordTold, append(columns, eventsOf(all)...)
@@ -259,3 +248,78 @@ func eventsOf(all []*completion) []any {
 	}
 	return []any{ids, times, data}
 }
+
+// Replace implements store.Waiter. It goes by the database's clock.
+func (r *recorder) Replace(ctx context.Context, activity store.Activity, _ time.Time, change store.Change) error {
+	replace := func(ctx context.Context, q querier) error {
+		tag, err := q.Exec(ctx, `
+			UPDATE countersign_activities
+			SET status = $4, waiting = $5, revision = revision + 1, data = $6, keep_until = $7,
+				lease_until = '-infinity'
+			WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3
+				AND lease_until <= clock_timestamp()`,
+			activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision),
+			activity.Status, activity.Waiting, activity.Data, activity.KeepUntil)
+		switch {
+		case err != nil:
+			return err
+		case tag.RowsAffected() != 1:
+			return heldOrChanged(ctx, q, &activity)
+		case activity.Event != nil:
+			return addEvent(ctx, q, &activity)
+		}
+		return nil
+	}
+	call := &completion{lease: store.Lease{OrganizationID: activity.OrganizationID}, activity: activity, recorded: true}
+	if change == nil && !call.hasLog() && activity.Event == nil {
+		return r.run(ctx, replace)
+	}
+	if !activity.Sent.IsZero() {
+		call.activity.Sent = always // it is not carried out: it may have been superseded
+	}
+	return r.endWith(ctx, activity.OrganizationID, replace, r.logged(ctx, call, change))
+}
+
+// always is later than any acceptance.
+var always = time.UnixMilli(math.MaxInt64)
+
+// heldOrChanged returns why an activity could not be replaced.
+func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) error {
+	held := false
+	err := q.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM countersign_activities
+		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3)`,
+		activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision)).Scan(&held)
+	switch {
+	case err != nil:
+		return err
+	case held:
+		return store.ErrHeld
+	}
+	return store.ErrChanged
+}
+
+// admitWaiting refuses an activity that would wait with too many others. Nodes take turns for
+// each organization until their transactions end, so that each sees what the others recorded.
+func admitWaiting(ctx context.Context, q querier, activity *store.Activity) error {
+	if !activity.Bounds() {
+		return nil
+	}
+	if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, activity.OrganizationID,
+		waitingLock); err != nil {
+		return err
+	}
+	var others store.Crowd
+	err := q.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE user_id = $3) FROM countersign_activities
+		WHERE organization_id = $1 AND id IS NOT NULL AND waiting AND fingerprint <> $2`,
+		activity.OrganizationID, activity.Fingerprint[:], activity.User).Scan(&others.OfOrganization, &others.OfUser)
+	if err != nil {
+		return err
+	}
+	return activity.Admit(others)
+}
+
+// waitingLock is the seed of the locks of organizations whose activities begin to wait: the
+// first eight bytes of SHA-256("countersign waiting"), without the sign bit.
+const waitingLock = int64(0x2505011bf3b2c0c1)

@@ -10,8 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/countersign-dev/countersign/store"
 )
 
 // guard calls a check when the database may be another one than before: a connection was
@@ -29,6 +27,10 @@ type guard struct {
 	asked  time.Time     // when the last one that was answered began
 }
 
+func newGuard() guard {
+	return guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+}
+
 // server identifies a run of a server, and the database in it.
 type server struct {
 	started  time.Time
@@ -38,20 +40,22 @@ type server struct {
 // OnReconnect makes Begin call check before it takes the next lease after a connection to
 // the database was lost, or a new one led to another server. While check returns an error,
 // no lease is taken. Call it once, before the store is used.
-func (s *Store) OnReconnect(check func(ctx context.Context) error) { s.guard.check = check }
+func (db *database) OnReconnect(check func(ctx context.Context) error) { db.guard.check = check }
 
 // compare compares the server of a connection with that of the last one. It reports whether
 // they differ.
 func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) {
 	var current server
-	err = q.QueryRow(ctx, `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`, pgx.QueryExecModeExec).
+	const question = `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`
+	err = q.QueryRow(ctx, question, pgx.QueryExecModeExec).
 		Scan(&current.started, &current.database)
 	if err != nil {
 		return false, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	moved = g.server.database != 0 && (!g.server.started.Equal(current.started) || g.server.database != current.database)
+	moved = g.server.database != 0 && (!g.server.started.Equal(current.started) ||
+		g.server.database != current.database)
 	if moved {
 		g.lost.Add(1)
 	}
@@ -59,35 +63,11 @@ func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) 
 	return moved, nil
 }
 
-// askServer compares the server behind a connection pooler with that of the last
-// connection: a pooler that leads to another server may keep its clients' connections.
-// Concurrent callers share a question that is asked after all of them called.
-func (s *Store) askServer(ctx context.Context) error {
-	called := time.Now()
-	select {
-	case s.guard.asking <- struct{}{}:
-		defer func() { <-s.guard.asking }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if s.guard.asked.After(called) {
-		return nil
-	}
-	began := time.Now()
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		_, err := s.guard.compare(ctx, q)
-		return err
-	})
-	if err == nil {
-		s.guard.asked = began
-	}
-	return err
-}
-
 // noteLost counts an error after which the next connection may lead to another server.
 func (g *guard) noteLost(err error) {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08") || refused.Code == readOnlyTransaction {
+		if strings.HasPrefix(refused.Code, "57P") || strings.HasPrefix(refused.Code, "08") ||
+			refused.Code == readOnlyTransaction {
 			g.lost.Add(1)
 		}
 		return
@@ -116,47 +96,5 @@ func (g *guard) admit(ctx context.Context) error {
 		return unavailable(ctx, err)
 	}
 	g.checked.Store(lost)
-	return nil
-}
-
-// beginGuarded is Begin between checks: a lease that was taken while the database may have
-// become another one is checked before it is used.
-func (s *Store) beginGuarded(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
-	if err := s.guard.admit(ctx); err != nil {
-		return store.BeginResult{}, err
-	}
-	if err := s.marks.admit(&claim); err != nil {
-		return store.BeginResult{}, err
-	}
-	lost := s.guard.lost.Load()
-	begun, err := s.begin(ctx, claim, change)
-	if err != nil || begun.Lease == nil {
-		return begun, err
-	}
-	if s.guard.check != nil && s.pool.shared.Load() {
-		err = s.askServer(ctx)
-	}
-	if err == nil && s.guard.lost.Load() != lost {
-		err = s.admitTaken(ctx, &claim)
-	}
-	if err != nil {
-		_ = s.Release(context.WithoutCancel(ctx), *begun.Lease, nil) // if it fails, the lease expires
-		return store.BeginResult{}, err
-	}
-	return begun, nil
-}
-
-// admitTaken admits a claim whose lease was taken while the database may have become
-// another one.
-func (s *Store) admitTaken(ctx context.Context, claim *store.Claim) error {
-	if err := s.guard.admit(ctx); err != nil {
-		return err
-	}
-	if err := s.marks.admit(claim); err != nil {
-		return err
-	}
-	if claim.Stale() {
-		return store.ErrStale
-	}
 	return nil
 }

@@ -29,11 +29,12 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	for i := range keys {
 		raw[i] = keys[i].Bytes()
 	}
+	// ForEachRow has the error.
 	rows, _ := l.q.Query(l.ctx, `
 		INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
 		SELECT DISTINCT $1, key, NULL::bytea, '-infinity'::timestamptz FROM unnest($2::bytea[]) AS key ORDER BY key
 		ON CONFLICT (organization_id, key) DO UPDATE SET value = held.value
-		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw) // ForEachRow has the error
+		RETURNING key, value, nullif(held.keep_until, '-infinity') AS keep_until`, l.organization, raw)
 	locked := map[string]store.Entry{}
 	var key, value []byte
 	var until *time.Time
@@ -97,4 +98,35 @@ func (l *ledger) Now(caller time.Time) time.Time {
 		l.now = l.now.UTC()
 	}
 	return l.now
+}
+
+func (db *database) endWith(ctx context.Context, organizationID string, statement work, change store.Change) error {
+	var refusal error
+	err := db.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		if err = statement(ctx, q); err != nil {
+			return err
+		}
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
+		if err == nil && refusal != nil {
+			err = errRollBack
+		}
+		return err
+	})
+	if errors.Is(err, errRollBack) {
+		return refusal
+	}
+	return err
+}
+
+// Change implements store.Store.
+func (db *database) Change(ctx context.Context, organizationID string, change store.Change) error {
+	var refusal error
+	err := db.transact(ctx, func(ctx context.Context, q querier) (err error) {
+		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return refusal
 }

@@ -8,13 +8,14 @@ import (
 )
 
 // List implements store.Lister.
-func (s *Store) List(ctx context.Context, organizationID string, filter store.Filter) (activities []store.Activity, err error) {
+func (r activities) List(ctx context.Context, organizationID string,
+	filter store.Filter) (activities []store.Activity, err error) {
 	if !isText(organizationID) || !isText(filter.Before+filter.After) {
 		return nil, nil
 	}
 	page, arguments := pageOf(organizationID, &filter)
 	order, n := ` ORDER BY id `+direction(&filter), len(arguments)
-	activities, err = s.all(ctx, fmt.Sprintf(`
+	activities, err = r.all(ctx, fmt.Sprintf(`
 		WITH RECURSIVE %[1]s,
 		summed AS (SELECT *, sum(octet_length(data)) OVER (%[2]s) - octet_length(data) AS earlier FROM page)
 		SELECT %[3]s FROM summed WHERE earlier < $%[4]d%[2]s`, page, order, activityColumns, n+1),
@@ -58,7 +59,8 @@ func pageOf(organizationID string, filter *store.Filter) (expression string, arg
 	case group != "true":
 		return fmt.Sprintf(byGroups, group, bounds, order), arguments
 	}
-	return `page AS (SELECT * FROM countersign_activities WHERE organization_id = $1 AND id IS NOT NULL` + bounds + order + `)`, arguments
+	return `page AS (SELECT * FROM countersign_activities WHERE organization_id = $1 AND id IS NOT NULL` + bounds +
+		order + `)`, arguments
 }
 
 // byGroups is pageOf for a filter of types or statuses: groups are those that the
@@ -75,6 +77,7 @@ const byGroups = `groups AS (
 	passing AS (
 		SELECT one.id FROM (SELECT * FROM groups WHERE %[1]s) AS wanted, LATERAL (
 			SELECT id FROM countersign_activities
-			WHERE organization_id || '' = $1 AND type = wanted.type AND status = wanted.status AND id IS NOT NULL%[2]s%[3]s) AS one%[3]s),
+			WHERE organization_id || '' = $1 AND type = wanted.type AND status = wanted.status
+				AND id IS NOT NULL%[2]s%[3]s) AS one%[3]s),
 	page AS (SELECT one.* FROM passing, LATERAL (
 		SELECT * FROM countersign_activities WHERE organization_id = $1 AND id = passing.id OFFSET 0) AS one)`

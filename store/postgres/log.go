@@ -21,22 +21,16 @@ type logEntry struct {
 	index            int64
 }
 
-// errRefused is the refusal of a log to be extended by an entry.
-type errRefused struct {
-	entry *logEntry
-	why   error
+// logs are the logs of organizations.
+type logs struct {
+	*database
+	marks marks
 }
 
-// Error implements error.
-func (e errRefused) Error() string { return e.why.Error() }
-
-// Unwrap returns what store.Admit returned.
-func (e errRefused) Unwrap() error { return e.why }
-
 // appendLeaves adds leaves to the logs of their organizations. It locks the logs until the
-// transaction ends, so that nodes take turns. Its error is an errRefused if a log may not
-// be extended.
-func (s *Store) appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
+// transaction ends, so that nodes take turns. Its error is that of store.Admit if a log
+// may not be extended.
+func (l *logs) appendLeaves(ctx context.Context, q querier, entries []*logEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -44,25 +38,22 @@ func (s *Store) appendLeaves(ctx context.Context, q querier, entries []*logEntry
 	if err := heads.locked(entries).do(ctx, q); err != nil {
 		return err
 	}
-	s.marks.learn(heads)
+	l.marks.learn(heads)
 	if err := heads.admit(entries); err != nil {
 		return err
 	}
 	return heads.extended(entries).do(ctx, q)
 }
 
-// admit returns an errRefused if a log may not be extended by an entry.
+// admit returns the error of store.Admit if a log may not be extended by an entry.
 func (heads logHeads) admit(entries []*logEntry) error {
 	for _, entry := range entries {
 		if err := store.Admit(heads[entry.organization], entry.sent); err != nil {
-			return errRefused{entry, err}
+			return err
 		}
 	}
 	return nil
 }
-
-// logHeads are the heads of locked logs, by organization.
-type logHeads map[string]*translog.Head
 
 // locked returns the statement that locks the logs of entries, in the order of their
 // organizations, creates missing ones, and fills in the heads.
@@ -124,7 +115,8 @@ const appendStep = 10_000
 
 // AppendLeaves implements store.Log. Its one transaction may take longer than
 // OperationTimeout.
-func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []store.LogEntry) (index int64, err error) {
+func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []store.LogEntry) (index int64, err error) {
 	if !isText(organizationID) {
 		return 0, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
@@ -137,7 +129,7 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		if err := heads.locked([]*logEntry{{organization: organizationID}}).do(ctx, q); err != nil {
 			return err
 		}
-		s.marks.learn(heads)
+		l.marks.learn(heads)
 		if err := store.Admit(heads[organizationID], time.Time{}); err != nil {
 			return err
 		}
@@ -145,24 +137,25 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 			return store.ErrChanged
 		}
 		for step := range slices.Chunk(entries, appendStep) {
-			if err := s.appendLeaves(ctx, q, step); err != nil {
+			if err := l.appendLeaves(ctx, q, step); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(entries) <= appendStep {
-		return index, s.transact(ctx, write)
+		return index, l.transact(ctx, write)
 	}
-	_, err = s.pool.with(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, write) })
+	_, err = l.pool.with(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, write) })
 	return index, unavailable(ctx, err)
 }
 
 // LogHead implements store.Log.
-func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
+func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	var encoded []byte
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`, organizationID).Scan(&encoded)
+	err = l.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`,
+			organizationID).Scan(&encoded)
 	})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return head, err
@@ -171,13 +164,13 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 }
 
 // LogHeads implements store.Log.
-func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
+func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
 	statement, arguments := `SELECT organization_id, head FROM countersign_log_heads`, []any(nil)
 	if len(organizationIDs) > 0 {
 		statement, arguments = statement+` WHERE organization_id = ANY ($1)`, []any{organizationIDs}
 	}
 	var heads map[string]translog.Head
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
+	err := l.run(ctx, func(ctx context.Context, q querier) error {
 		heads = map[string]translog.Head{}
 		rows, _ := q.Query(ctx, statement, arguments...) // ForEachRow has the error
 		var organization string
@@ -192,22 +185,25 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 		return nil, err
 	}
 	for organization, head := range heads {
-		s.marks.set(organization, &head)
+		l.marks.set(organization, &head)
 	}
 	return heads, nil
 }
 
 // MarkConflict implements store.Log.
-func (s *Store) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
-	return s.changeHead(ctx, organizationID, func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
+func (l *logs) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
+	mark := func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
 		store.Mark(head, conflict)
 		return nil, nil
-	})
+	}
+	return l.changeHead(ctx, organizationID, mark)
 }
 
 // AcceptConflict implements store.Log. It goes by the later of both clocks.
-func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accepted store.Acceptance) (translog.Head, error) {
-	return s.changeHead(ctx, organizationID, func(ctx context.Context, q querier, head *translog.Head) ([]*logEntry, error) {
+func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
+	accepted store.Acceptance) (translog.Head, error) {
+	accept := func(ctx context.Context, q querier, head *translog.Head) ([]*logEntry, error) {
 		var now time.Time
 		if err := q.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 			return nil, err
@@ -218,17 +214,19 @@ func (s *Store) AcceptConflict(ctx context.Context, organizationID string, accep
 		}
 		head.Conflict, head.Accepted = nil, after.Accepted
 		return []*logEntry{{organization: organizationID, id: accepted.Leaf.ID, leaf: accepted.Leaf.Leaf}}, nil
-	})
+	}
+	return l.changeHead(ctx, organizationID, accept)
 }
 
 // changeHead changes the head of a log under its lock, appends the leaves that change
 // returns, and returns the head.
-func (s *Store) changeHead(ctx context.Context, organizationID string, change func(context.Context, querier, *translog.Head) ([]*logEntry, error)) (head translog.Head, err error) {
+func (l *logs) changeHead(ctx context.Context, organizationID string,
+	change func(context.Context, querier, *translog.Head) ([]*logEntry, error)) (head translog.Head, err error) {
 	if !isText(organizationID) {
 		return head, fmt.Errorf("store: organization %q cannot be stored as text", organizationID)
 	}
 	heads := logHeads{}
-	err = s.transact(ctx, func(ctx context.Context, q querier) error {
+	err = l.transact(ctx, func(ctx context.Context, q querier) error {
 		if err := heads.locked([]*logEntry{{organization: organizationID}}).do(ctx, q); err != nil {
 			return err
 		}
@@ -241,19 +239,20 @@ func (s *Store) changeHead(ctx context.Context, organizationID string, change fu
 	if err != nil {
 		return head, err
 	}
-	s.marks.learn(heads)
+	l.marks.learn(heads)
 	return *heads[organizationID], nil
 }
 
 // LogRows implements store.Log.
-func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (read []translog.Row, err error) {
+func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int64) (read []translog.Row, err error) {
 	missing := error(nil)
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
+	err = l.run(ctx, func(ctx context.Context, q querier) error {
 		read, missing = nil, nil
 		// OFFSET 0 makes the planner find each leaf by its key instead of joining the log.
 		rows, _ := q.Query(ctx, `
 			SELECT asked.index, leaf, hashes FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, n),
-				LATERAL (SELECT leaf, hashes FROM countersign_log_leaves WHERE organization_id = $1 AND index = asked.index OFFSET 0) AS row
+				LATERAL (SELECT leaf, hashes FROM countersign_log_leaves WHERE organization_id = $1
+					AND index = asked.index OFFSET 0) AS row
 			ORDER BY n`, organizationID, indexes) // ForEachRow has the error
 		var index int64
 		var leaf, hashes []byte
@@ -275,14 +274,15 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 }
 
 // LogIndex implements store.Log.
-func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
+func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
 	if !isText(organizationID) || !isText(id) {
 		return 0, store.ErrNotFound
 	}
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
+	err = l.run(ctx, func(ctx context.Context, q querier) error {
 		// The expressions keep the planner from scanning the log in the order of its index.
 		return q.QueryRow(ctx, `
-			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2 ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
+			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2
+				ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, store.ErrNotFound

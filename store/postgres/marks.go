@@ -76,3 +76,6 @@ func (m *marks) refusal(organizationID string, sent time.Time) error {
 	head := m.log[organizationID]
 	return store.Admit(&head, sent)
 }
+
+// logHeads are the heads of locked logs, by organization.
+type logHeads map[string]*translog.Head

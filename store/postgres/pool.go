@@ -93,9 +93,6 @@ func severalServers(config *pgx.ConnConfig) bool {
 	return false
 }
 
-// errShared fails a connection that was made for a session of our own.
-var errShared = errors.New("a connection pooler stands in front of the database")
-
 // prepare prepares a new connection. In a session of our own, the planner is to find rows
 // by their keys, one by one: each statement is for a few rows, whatever the size of the
 // table, and a connection keeps plans that it made when the table was empty.
@@ -103,7 +100,8 @@ func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 	p.mu.Lock()
 	c.PgConn().CustomData()[generationKey] = p.current
 	p.mu.Unlock()
-	const settings = `set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
+	const settings = `set enable_seqscan = off; set enable_bitmapscan = off;
+		set enable_hashjoin = off; set enable_mergejoin = off`
 	shared, err := isShared(ctx, c)
 	switch {
 	case err != nil:
@@ -246,3 +244,7 @@ func (p *pool) retire(of *generation) (replaced bool) {
 	p.Reset()
 	return true
 }
+
+// DefaultConnections is the maximum number of connections, unless the address sets
+// pool_max_conns.
+const DefaultConnections = 16

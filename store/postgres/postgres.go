@@ -17,38 +17,22 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-	"unicode/utf8"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
-// OperationTimeout bounds each call whose context allows more: a database that does not
-// answer counts as unavailable.
-const OperationTimeout = 10 * time.Second
-
-// DefaultConnections is the maximum number of connections, unless the address sets
-// pool_max_conns.
-const DefaultConnections = 16
-
 // Store is a store.Store. Use Open to create one.
 type Store struct {
-	pool      *pool
-	begins    *batch.Writer[*beginning]
-	completes *batch.Writer[*completion]
-	inFlight  atomic.Int64 // calls of Begin and Complete
-	failed    atomic.Bool  // a write failed: Ping writes, too, until one succeeds
-	watches   watches
-	marks     marks
-	guard     guard
-	close     sync.Once
-	closed    chan struct{}
+	*database
+	activities
+	outbox
+	*logs
+	*leases
+	*recorder
+	close sync.Once
 }
 
 var _ store.Full = (*Store)(nil)
@@ -69,103 +53,33 @@ func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, ds
 func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, false) }
 
 func open(ctx context.Context, dsn string, create bool) (*Store, error) {
-	s := &Store{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1)}}
+	db := &database{closed: make(chan struct{}), guard: newGuard()}
 	var err error
-	if s.pool, err = newPool(ctx, dsn, s.guard.compare); err != nil {
+	if db.pool, err = newPool(ctx, dsn, db.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
 	if !create {
-		err = s.exists(ctx)
+		err = exists(ctx, db)
 	}
 	if err == nil {
-		err = s.migrate(ctx)
+		err = migrate(ctx, db)
 	}
 	if err == nil || codeOf(err) == duplicateTable {
-		err = s.whole(ctx, err)
+		err = whole(ctx, db, err)
 	}
 	if err != nil {
-		s.pool.Close()
+		db.pool.Close()
 		return nil, err
 	}
-	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: s.expected}
+	logs, watches, calls := &logs{database: db}, &watches{database: db}, &calls{}
+	s := &Store{
+		database: db, activities: activities{db}, outbox: outbox{db}, logs: logs,
+		leases:   &leases{database: db, marks: &logs.marks, watches: watches, calls: calls},
+		recorder: &recorder{database: db, logs: logs, watches: watches, calls: calls},
+	}
+	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: calls.expected}
 	s.begins, s.completes = batch.New(gathered, s.beginAll), batch.New(gathered, s.completeAll)
 	return s, nil
-}
-
-// expected returns how many calls a batch waits for: half of those in flight, since a
-// request calls both Begin and Complete. Waiting for all of them, a batch would nearly
-// always wait for as long as it may.
-func (s *Store) expected() int { return int(s.inFlight.Load()+1) / 2 }
-
-// Renew implements store.Store. It goes by the database's clock.
-func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
-	err := s.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND (revision = 0 OR waiting AND lease_until > '-infinity')
-			RETURNING lease_until`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
-	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = store.ErrLeaseLost
-	}
-	return lease, err
-}
-
-// Release implements store.Store.
-func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
-	release := func(ctx context.Context, q querier) error { return giveBack(ctx, q, lease) }
-	return s.end(ctx, lease, release, change)
-}
-
-// end ends a lease by a statement, with a change in the same transaction, and wakes the
-// callers on this node that wait for the lease.
-func (s *Store) end(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
-	var err error
-	if change == nil {
-		err = s.run(ctx, statement)
-	} else {
-		err = s.endWith(ctx, lease, statement, change)
-	}
-	if err == nil {
-		s.watches.wake(lease)
-	}
-	return err
-}
-
-func (s *Store) endWith(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
-	var refusal error
-	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
-		if err = statement(ctx, q); err != nil {
-			return err
-		}
-		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: lease.OrganizationID})
-		if err == nil && refusal != nil {
-			err = errRollBack
-		}
-		return err
-	})
-	if errors.Is(err, errRollBack) {
-		return refusal
-	}
-	return err
-}
-
-// isText reports whether PostgreSQL can store a string as text. Any other string equals
-// no stored value, and a query for it would fail.
-func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// Change implements store.Store.
-func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
-	var refusal error
-	err := s.transact(ctx, func(ctx context.Context, q querier) (err error) {
-		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return refusal
 }
 
 // Sweep implements store.Sweeper. Activities stay.
@@ -175,7 +89,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 		statement string
 		argument  any
 	}{
-		{&swept.Leases, `DELETE FROM countersign_activities WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
+		{&swept.Leases, `DELETE FROM countersign_activities
+			WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
 		// The clock of one node may be fast, and must not expire entries early.
 		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now},
 	} {

@@ -2,36 +2,35 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/countersign-dev/countersign/store"
 )
 
-// querier is a connection or a transaction.
-type querier interface {
-	Exec(ctx context.Context, statement string, arguments ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, statement string, arguments ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, statement string, arguments ...any) pgx.Row
+// database is a pool of connections to a database, with what is known about it.
+type database struct {
+	pool   *pool
+	guard  guard
+	failed atomic.Bool // a write failed: Ping writes, too, until one succeeds
+	closed chan struct{}
 }
-
-type work func(ctx context.Context, q querier) error
 
 // attempts bounds how often work is repeated that the database rolled back in favor of
 // another transaction, or whose connection broke before it could take effect.
 const attempts = 5
 
 // run does work of single statements, each a transaction of its own.
-func (s *Store) run(ctx context.Context, do work) error {
-	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return do(ctx, c) })
+func (db *database) run(ctx context.Context, do work) error {
+	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return do(ctx, c) })
 }
 
 // transact does work in one transaction.
-func (s *Store) transact(ctx context.Context, do work) error {
-	return s.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, do) })
+func (db *database) transact(ctx context.Context, do work) error {
+	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, do) })
 }
 
 // silenceLimit is how long a transaction waits for its node before the database ends it.
@@ -59,32 +58,26 @@ func inTransaction(ctx context.Context, c *pgx.Conn, do work) error {
 	return err
 }
 
-// commitError is an error of the commit itself: the database may have committed.
-type commitError struct{ error }
-
-// Unwrap returns the error of the commit.
-func (e commitError) Unwrap() error { return e.error }
-
 // repeat calls do with a connection until it succeeds, has or may have had an effect, or
 // fails for a reason that will not go away at once.
-func (s *Store) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+func (db *database) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
 	select {
-	case <-s.closed:
+	case <-db.closed:
 		return store.ErrClosed
 	default:
 	}
 	bounded, cancel := context.WithTimeout(ctx, OperationTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		replaced, err := s.pool.with(bounded, do)
+		replaced, err := db.pool.with(bounded, do)
 		if err == nil {
 			return nil
 		}
 		if cannotWrite(err) {
-			s.failed.Store(true)
+			db.failed.Store(true)
 		}
 		if ctx.Err() == nil { // otherwise pgx closed the connection for a caller that is gone
-			s.guard.noteLost(err)
+			db.guard.noteLost(err)
 		}
 		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err, replaced) {
 			return unavailable(ctx, err)
@@ -92,88 +85,85 @@ func (s *Store) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) 
 	}
 }
 
-// Codes of PostgreSQL's errors (appendix A of its manual).
+// pipeline executes a transaction in two round trips: first the statements of first, then
+// those of second, which is called after first's rows have been read, and the commit. If
+// second returns an error, the transaction is rolled back. It may call both again.
+func (db *database) pipeline(ctx context.Context, first func() []*statement,
+	second func() ([]*statement, error)) error {
+	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		defer rollBack(ctx, c)
+		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
+		if err := send(ctx, c, append(begin, first()...)); err != nil {
+			return err
+		}
+		rest, err := second()
+		if err != nil {
+			return err
+		}
+		err = send(ctx, c, append(rest, &statement{sql: "commit", read: committed}))
+		if err != nil && c.PgConn().TxStatus() != failedTransaction {
+			return commitError{err} // the commit was sent, not skipped because of an earlier error
+		}
+		return err
+	})
+}
+
+// send executes statements in one round trip. If one fails, the rest are skipped.
+func send(ctx context.Context, c *pgx.Conn, statements []*statement) error {
+	batch := &pgx.Batch{}
+	for _, queued := range statements {
+		batch.Queue(queued.sql, queued.arguments...).Query(queued.read)
+	}
+	return c.SendBatch(ctx, batch).Close()
+}
+
+// committed reads the answer to a commit, which is ROLLBACK if the transaction had failed.
+func committed(rows pgx.Rows) error {
+	rows.Close()
+	if tag := rows.CommandTag().String(); rows.Err() == nil && tag != "COMMIT" {
+		return fmt.Errorf("the commit was answered %q", tag)
+	}
+	return rows.Err()
+}
+
+// States of a connection (PostgreSQL's manual, message formats, ReadyForQuery).
 const (
-	anyWarning            = "01000"
-	serializationFailure  = "40001"
-	deadlockDetected      = "40P01"
-	adminShutdown         = "57P01"
-	crashShutdown         = "57P02"
-	cannotConnectNow      = "57P03"
-	uniqueViolation       = "23505"
-	readOnlyTransaction   = "25006"
-	transactionAborted    = "25P02"
-	unknownStatement      = "26000"
-	noSchema              = "3F000"
-	insufficientPrivilege = "42501"
-	duplicateStatement    = "42P05"
-	duplicateTable        = "42P07"
-	diskFull              = "53100"
-	ioError               = "58030"
+	noTransaction     = 'I'
+	failedTransaction = 'E'
 )
 
-// codeOf returns the code of the database's error, or "" if it is another error.
-func codeOf(err error) string {
-	refused, _ := errors.AsType[*pgconn.PgError](err)
-	if refused == nil {
-		return ""
+// rollBack ends a transaction that was not committed.
+func rollBack(ctx context.Context, c *pgx.Conn) {
+	if !c.IsClosed() && c.PgConn().TxStatus() != noTransaction {
+		_, _ = c.Exec(ctx, "rollback") // if it fails, the pool closes the connection
 	}
-	return refused.Code
 }
 
-// cannotWrite reports whether an error says that the database cannot be written to: its
-// disk is full or broken, or it is a standby or read-only.
-func cannotWrite(err error) bool {
-	code := codeOf(err)
-	return code == diskFull || code == ioError || code == readOnlyTransaction
-}
+// OperationTimeout bounds each call whose context allows more: a database that does not
+// answer counts as unavailable.
+const OperationTimeout = 10 * time.Second
 
-// errRollBack rolls back a transaction whose change was refused.
-var errRollBack = errors.New("the change was refused")
-
-// hadNoEffect reports whether the work may be repeated: the database rolled it back or
-// refused it, or it was never sent. What one server refused is repeated only with another
-// connection. For a commit only the database's own answer counts: pgx considers it safe to
-// retry even if a commit was sent and its answer was lost.
-func hadNoEffect(err error, replaced bool) bool {
-	code := codeOf(err)
-	if code == serializationFailure || code == deadlockDetected {
-		return true
-	}
-	if _, ofCommit := errors.AsType[commitError](err); ofCommit {
-		return false
-	}
-	switch code {
-	case adminShutdown:
-		return true
-	case readOnlyTransaction, unknownStatement, duplicateStatement:
-		return replaced
-	}
-	return errors.Is(err, errShared) || pgconn.SafeToRetry(err)
-}
-
-// unavailable wraps an error of the database in store.ErrUnavailable. It returns the
-// package's own errors unchanged, the context's error if the caller's context has ended,
-// and nil if err is nil.
-func unavailable(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
+// askServer compares the server behind a connection pooler with that of the last
+// connection: a pooler that leads to another server may keep its clients' connections.
+// Concurrent callers share a question that is asked after all of them called.
+func (db *database) askServer(ctx context.Context) error {
+	called := time.Now()
+	select {
+	case db.guard.asking <- struct{}{}:
+		defer func() { <-db.guard.asking }()
+	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if isOurs(err) {
+	if db.guard.asked.After(called) {
+		return nil
+	}
+	began := time.Now()
+	err := db.run(ctx, func(ctx context.Context, q querier) error {
+		_, err := db.guard.compare(ctx, q)
 		return err
+	})
+	if err == nil {
+		db.guard.asked = began
 	}
-	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
-}
-
-// isOurs reports whether an error is of this package, not of the database.
-func isOurs(err error) bool {
-	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
-		if errors.Is(err, ours) {
-			return true
-		}
-	}
-	return false
+	return err
 }

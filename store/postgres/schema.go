@@ -30,7 +30,7 @@ var migrations = []string{
 		organization_id text COLLATE "C" NOT NULL,
 		fingerprint     bytea NOT NULL,             -- SHA-256 of the request's body
 		token           bigint NOT NULL,            -- fencing token of the lease
-		nonce           bigint NOT NULL,            -- of the lease: a crash may undo nextval, so that a token is issued twice
+		nonce           bigint NOT NULL,            -- of the lease: a crash may issue a token twice
 		lease_until     timestamptz NOT NULL,       -- of a waiting row: -infinity unless it is being carried out
 		id              text COLLATE "C",           -- this and the following are set when it is recorded
 		submitted_by    text,
@@ -79,7 +79,7 @@ var migrations = []string{
 	END $$;`,
 
 	// The expression keeps the index from fitting queries that find one row: see above.
-	`ALTER TABLE countersign_activities ADD COLUMN at bigint NOT NULL DEFAULT 0; -- the time that the body names, in milliseconds
+	`ALTER TABLE countersign_activities ADD COLUMN at bigint NOT NULL DEFAULT 0; -- that the body names, in milliseconds
 	CREATE INDEX ON countersign_activities ((organization_id || ''), type, status, id) WHERE id IS NOT NULL;
 
 	CREATE SEQUENCE countersign_event;
@@ -100,8 +100,8 @@ var migrations = []string{
 const migrationLock = 0x52693096f96eac7f
 
 // migrate migrates the tables to the current version, in one transaction.
-func (s *Store) migrate(ctx context.Context) error {
-	err := s.transact(ctx, func(ctx context.Context, q querier) error {
+func migrate(ctx context.Context, db *database) error {
+	err := db.transact(ctx, func(ctx context.Context, q querier) error {
 		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 			return err
 		}
@@ -116,21 +116,23 @@ func (s *Store) migrate(ctx context.Context) error {
 		return upgrade(ctx, q, version)
 	})
 	if codeOf(err) == noSchema {
-		_, _, missing := s.missing(ctx) // not before: what it reads would be stale under the lock
+		_, _, missing := missing(ctx, db) // not before: what it reads would be stale under the lock
 		return cmp.Or(missing, err)
 	}
 	if codeOf(err) == insufficientPrivilege {
-		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables (docs/operations.md#managed-databases)", err)
+		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables "+
+			"(docs/operations.md#managed-databases)", err)
 	}
 	return err
 }
 
 // tables are the tables and the sequences, the table of the version first.
-var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads", "countersign_log_leaves", "countersign_token", "countersign_outbox", "countersign_event"}
+var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads",
+	"countersign_log_leaves", "countersign_token", "countersign_outbox", "countersign_event"}
 
 // exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
-func (s *Store) exists(ctx context.Context) error {
-	schema, missing, err := s.missing(ctx)
+func exists(ctx context.Context, db *database) error {
+	schema, missing, err := missing(ctx, db)
 	if err == nil && len(missing) == len(tables) {
 		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, schema)
 	}
@@ -139,20 +141,21 @@ func (s *Store) exists(ctx context.Context) error {
 
 // whole refuses a schema that has lost tables. cause is the error of the migration, which
 // is nil, or that one of the others exists.
-func (s *Store) whole(ctx context.Context, cause error) error {
-	schema, missing, err := s.missing(ctx)
+func whole(ctx context.Context, db *database, cause error) error {
+	schema, missing, err := missing(ctx, db)
 	if err != nil || len(missing) == 0 {
 		return errors.Join(cause, err)
 	}
-	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable, schema, strings.Join(missing, ", "))
+	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable,
+		schema, strings.Join(missing, ", "))
 	if refused, ok := errors.AsType[*pgconn.PgError](cause); ok {
 		err = fmt.Errorf("%w: %w", err, refused)
 	}
 	return err
 }
 
-func (s *Store) missing(ctx context.Context) (schema string, missing []string, err error) {
-	err = s.run(ctx, func(ctx context.Context, q querier) (err error) {
+func missing(ctx context.Context, db *database) (schema string, missing []string, err error) {
+	err = db.run(ctx, func(ctx context.Context, q querier) (err error) {
 		schema, missing, err = missingTables(ctx, q)
 		return err
 	})
@@ -164,12 +167,16 @@ func (s *Store) missing(ctx context.Context) (schema string, missing []string, e
 func missingTables(ctx context.Context, q querier) (schema string, missing []string, err error) {
 	var without string // a schema: how it is looked for
 	err = q.QueryRow(ctx, `
-		SELECT CASE WHEN current_schema() IS NULL THEN format('the search_path %s of role %s names no schema that database %s has', current_setting('search_path'), current_user, current_database()) ELSE '' END,
+		SELECT CASE WHEN current_schema() IS NULL THEN
+				format('the search_path %s of role %s names no schema that database %s has',
+					current_setting('search_path'), current_user, current_database()) ELSE '' END,
 			format('schema %s of database %s', quote_ident(current_schema()), quote_ident(current_database())),
 			array(SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS wanted (name, n)
-				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`, tables).Scan(&without, &schema, &missing)
+				WHERE to_regclass(quote_ident(current_schema()) || '.' || name) IS NULL ORDER BY n)`,
+		tables).Scan(&without, &schema, &missing)
 	if err == nil && without != "" {
-		err = fmt.Errorf("%w: %s, or the role may not use it: create it with 'CREATE SCHEMA', or name another database (docs/operations.md#managed-databases)", store.ErrUnavailable, without)
+		err = fmt.Errorf("%w: %s, or the role may not use it: create it with 'CREATE SCHEMA', or name another "+
+			"database (docs/operations.md#managed-databases)", store.ErrUnavailable, without)
 	}
 	if err != nil || slices.Contains(missing, tables[0]) {
 		return schema, missing, err
@@ -187,7 +194,8 @@ func missingTables(ctx context.Context, q querier) (schema string, missing []str
 // nothing to migrate does not need that right.
 func makeVersion(ctx context.Context, q querier) error {
 	there := false
-	err := q.QueryRow(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`).Scan(&there)
+	const exists = `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`
+	err := q.QueryRow(ctx, exists).Scan(&there)
 	if err != nil || there {
 		return err
 	}
@@ -197,7 +205,8 @@ func makeVersion(ctx context.Context, q querier) error {
 
 func upgrade(ctx context.Context, q querier, version int) error {
 	if version > len(migrations) {
-		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer version", version, len(migrations))
+		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer "+
+			"version", version, len(migrations))
 	}
 	if version < 0 {
 		return fmt.Errorf("the database has schema version %d, which does not exist", version)

@@ -18,6 +18,7 @@ const (
 // watches lets all callers on this node that wait for the same lease share one poll of the
 // database, and wakes them immediately if the lease ends on this node.
 type watches struct {
+	*database
 	mu  sync.Mutex
 	all map[store.Lease]*watch
 }
@@ -29,34 +30,34 @@ type watch struct {
 }
 
 // wait returns when the lease is over or taken over.
-func (s *Store) wait(ctx context.Context, held store.Lease) error {
-	w := s.join(held)
-	defer s.watches.leave(held, w)
+func (w *watches) wait(ctx context.Context, held store.Lease) error {
+	watched := w.join(held)
+	defer w.leave(held, watched)
 	select {
-	case <-w.over:
+	case <-watched.over:
 		return nil
-	case <-s.closed:
+	case <-w.closed:
 		return store.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *Store) join(held store.Lease) *watch {
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	if s.watches.all == nil {
-		s.watches.all = map[store.Lease]*watch{}
+func (w *watches) join(held store.Lease) *watch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[store.Lease]*watch{}
 	}
-	w := s.watches.all[held]
-	if w == nil {
+	joined := w.all[held]
+	if joined == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		w = &watch{over: make(chan struct{}), stop: stop}
-		s.watches.all[held] = w
-		go s.poll(ctx, held)
+		joined = &watch{over: make(chan struct{}), stop: stop}
+		w.all[held] = joined
+		go w.poll(ctx, held)
 	}
-	w.waiting++
-	return w
+	joined.waiting++
+	return joined
 }
 
 func (w *watches) leave(held store.Lease, left *watch) {
@@ -85,28 +86,44 @@ func (w *watches) wake(lease store.Lease) {
 
 // poll polls the lease until it is over, or until the database cannot be reached: the
 // callers then call Begin, which returns the cause.
-func (s *Store) poll(ctx context.Context, held store.Lease) {
+func (w *watches) poll(ctx context.Context, held store.Lease) {
 	for delay := pollFirst; ; delay = min(2*delay, pollMost) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.closed:
+		case <-w.closed:
 			return
 		case <-time.After(delay):
 		}
-		if still, err := s.stillHeld(ctx, held); err != nil || !still {
-			s.watches.wake(held)
+		if still, err := w.stillHeld(ctx, held); err != nil || !still {
+			w.wake(held)
 			return
 		}
 	}
 }
 
-func (s *Store) stillHeld(ctx context.Context, lease store.Lease) (held bool, err error) {
-	err = s.run(ctx, func(ctx context.Context, q querier) error {
+func (w *watches) stillHeld(ctx context.Context, lease store.Lease) (held bool, err error) {
+	err = w.run(ctx, func(ctx context.Context, q querier) error {
 		return q.QueryRow(ctx, `
 			SELECT EXISTS (SELECT FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
+			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
+				AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
 			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce)).Scan(&held)
 	})
 	return held, err
+}
+
+// end ends a lease by a statement, with a change in the same transaction, and wakes the
+// callers on this node that wait for the lease.
+func (w *watches) end(ctx context.Context, lease store.Lease, statement work, change store.Change) error {
+	var err error
+	if change == nil {
+		err = w.run(ctx, statement)
+	} else {
+		err = w.endWith(ctx, lease.OrganizationID, statement, change)
+	}
+	if err == nil {
+		w.wake(lease)
+	}
+	return err
 }

@@ -27,14 +27,17 @@ func runCharges(t *testing.T, h Harness) {
 		"what others have spent":                         chargeOthers,
 		"a body is charged once, however often it comes": chargeOnce,
 		"organizations and subjects are walls":           chargeWalls,
-		"64 at once never exceed the limit":              func(b *bench) { chargeAtOnce(b, func(int) store.Store { return b.Store }) },
-		"two limits at once, in either order":            chargeCrossed,
-		"the largest charge of a slot counts":            slotLargest,
-		"a refund takes back its own charge of a slot":   slotRefunded,
-		"a takeover keeps the charge of a slot":          slotTakenOver,
-		"a slot of 1,001 charges":                        slotMany,
-		"64 at once in one slot":                         slotAtOnce,
-		"slots against a model":                          slotModel,
+		"64 at once never exceed the limit": func(b *bench) {
+			chargeAtOnce(b,
+				func(int) store.Store { return b.Store })
+		},
+		"two limits at once, in either order":          chargeCrossed,
+		"the largest charge of a slot counts":          slotLargest,
+		"a refund takes back its own charge of a slot": slotRefunded,
+		"a takeover keeps the charge of a slot":        slotTakenOver,
+		"a slot of 1,001 charges":                      slotMany,
+		"64 at once in one slot":                       slotAtOnce,
+		"slots against a model":                        slotModel,
 	} {
 		t.Run(name, func(t *testing.T) { test(open(t, h)) })
 	}
@@ -49,7 +52,8 @@ func runCharges(t *testing.T, h Harness) {
 const window = time.Hour
 
 func amounts(limit string, amount, most int64) []store.Charge {
-	return []store.Charge{{Limit: limit, Subject: "key", Amount: big.NewInt(amount), Max: big.NewInt(most), Window: window}}
+	return []store.Charge{{Limit: limit, Subject: "key", Amount: big.NewInt(amount), Max: big.NewInt(most),
+		Window: window}}
 }
 
 func (b *bench) charges(body string, list []store.Charge) *store.Charges {
@@ -89,7 +93,8 @@ func (b *bench) spent(limit string, want int64) {
 func (b *bench) over(err error, limit string, left int64) *store.LimitError {
 	b.t.Helper()
 	refused, ok := errors.AsType[*store.LimitError](err)
-	if !ok || !errors.Is(err, store.ErrLimit) || refused.Charge.Limit != limit || refused.Left.Cmp(big.NewInt(left)) != 0 {
+	if !ok || !errors.Is(err, store.ErrLimit) || refused.Charge.Limit != limit ||
+		refused.Left.Cmp(big.NewInt(left)) != 0 {
 		b.t.Fatalf("%v; over limit %s with %d left was expected", err, limit, left)
 	}
 	return refused
@@ -106,7 +111,8 @@ func chargeTaken(b *bench) {
 	b.same(time.Duration(0), b.over(err, "x", 3).RetryAfter)
 	b.spent("x", 7)
 	b.mustCharge("b", amounts("x", 3, 10))
-	b.noError(b.Complete(b.t.Context(), lease, b.activity("a"), b.charges("a", amounts("x", 7, 10)).Confirm(b.now, nil)))
+	b.noError(b.Complete(b.t.Context(), lease, b.activity("a"),
+		b.charges("a", amounts("x", 7, 10)).Confirm(b.now, nil)))
 	b.recorded()
 	b.spent("x", 10)
 }
@@ -160,7 +166,8 @@ func chargeTakenOver(b *bench) {
 	b.lost(first)
 	b.is(b.Release(b.t.Context(), first, b.charges("a", amounts("x", 6, 10)).Refund(b.now, nil)), store.ErrLeaseLost)
 	b.spent("x", 6)
-	b.noError(b.Complete(b.t.Context(), second, b.activity("a"), b.charges("a", amounts("x", 6, 10)).Confirm(b.now, nil)))
+	b.noError(b.Complete(b.t.Context(), second, b.activity("a"),
+		b.charges("a", amounts("x", 6, 10)).Confirm(b.now, nil)))
 	b.spent("x", 6)
 }
 
@@ -182,7 +189,8 @@ func chargeOthers(b *bench) {
 func chargeGone(b *bench) {
 	b.ttl = time.Minute
 	lease := b.lease("a")
-	b.is(b.Complete(b.t.Context(), lease, b.activity("a"), b.charges("a", amounts("x", 1, 10)).Confirm(b.now, nil)), store.ErrUncharged)
+	b.is(b.Complete(b.t.Context(), lease, b.activity("a"), b.charges("a", amounts("x", 1, 10)).Confirm(b.now, nil)),
+		store.ErrUncharged)
 	_, err := b.Get(b.t.Context(), organization, b.activity("a").ID)
 	b.is(err, store.ErrNotFound)
 	b.noError(b.Release(b.t.Context(), lease, b.charges("a", amounts("x", 1, 10)).Refund(b.now, nil)))
@@ -229,7 +237,7 @@ func chargeAtOnce(b *bench, node func(i int) store.Store) {
 			random := rand.New(rand.NewPCG(1, uint64(i)))
 			for n := range each {
 				body, amount := fmt.Sprint(i, " ", n), 1+random.Int64N(7)
-				b.chargeOne(node(i), node(i+1), body, amount, most, random.IntN(3) == 0, &taken)
+				chargeOne(b, node(i), node(i+1), body, amount, most, random.IntN(3) == 0, &taken)
 			}
 		})
 	}
@@ -242,7 +250,7 @@ func chargeAtOnce(b *bench, node func(i int) store.Store) {
 
 // chargeOne charges a body on one node, repeats it on the other, and completes or
 // refunds it.
-func (b *bench) chargeOne(on, other store.Store, body string, amount, most int64, back bool, taken *atomic.Int64) {
+func chargeOne(b *bench, on, other store.Store, body string, amount, most int64, back bool, taken *atomic.Int64) {
 	begun, err := b.charged(on, body, amounts("x", amount, most))
 	if errors.Is(err, store.ErrLimit) {
 		return
@@ -353,7 +361,8 @@ func chargeModel(b *bench) {
 			b.t.Fatalf("%d were charged beyond %d of %d", amount, exact, most)
 		}
 		if random.IntN(4) == 0 {
-			b.noError(b.Release(b.t.Context(), *begun.Lease, b.charges(body, amounts("x", amount, most)).Refund(b.now, nil)))
+			b.noError(b.Release(b.t.Context(), *begun.Lease,
+				b.charges(body, amounts("x", amount, most)).Refund(b.now, nil)))
 			continue
 		}
 		book = append(book, entry{b.now, amount})

@@ -23,7 +23,8 @@ func (b *bench) sentAt(body string, sent time.Time) (store.Claim, store.Activity
 
 // conflict is that of a node that has seen more leaves than there are.
 func conflict(leaves int64) translog.Conflict {
-	return translog.Conflict{Remembered: tlog.Tree{N: leaves, Hash: tlog.Hash{1}}, Seen: epoch, Found: epoch.Add(time.Second)}
+	return translog.Conflict{Remembered: tlog.Tree{N: leaves, Hash: tlog.Hash{1}}, Seen: epoch,
+		Found: epoch.Add(time.Second)}
 }
 
 // logConflicts marks a log by one node: the other, which is the same if the store cannot
@@ -78,7 +79,8 @@ func logConflicts(t *testing.T, b *bench, other store.Store) {
 	b.noError(other.(store.Waiter).Replace(t.Context(), ended(waits), b.now, nil))
 	claim, next := b.sentAt("next", until.Add(time.Millisecond))
 	b.noError(other.Complete(t.Context(), *b.taken(other, claim), next, nil))
-	if head, err := log.LogHead(t.Context(), organization); err != nil || !head.Accepted.Equal(until) || head.Size != before.Size+3 {
+	if head, err := log.LogHead(t.Context(), organization); err != nil || !head.Accepted.Equal(until) ||
+		head.Size != before.Size+3 {
 		t.Errorf("%+v, %v: the acceptance stays", head, err)
 	}
 }
@@ -90,7 +92,8 @@ func (b *bench) accept(log, other store.Log, before translog.Head) translog.Head
 	if head, err := log.MarkConflict(ctx, organization, conflict(8)); err != nil || head.Conflict.Remembered.N != 9 {
 		b.t.Errorf("a node that saw less: %+v, %v", head, err)
 	}
-	if head, err := other.MarkConflict(ctx, organization, conflict(10)); err != nil || head.Conflict.Remembered.N != 10 {
+	if head, err := other.MarkConflict(ctx, organization, conflict(10)); err != nil ||
+		head.Conflict.Remembered.N != 10 {
 		b.t.Errorf("a node that saw more: %+v, %v", head, err)
 	}
 	accepted := store.Acceptance{
@@ -142,7 +145,8 @@ func (b *bench) superseded(node store.Store, until time.Time) {
 		b.t.Errorf("a waiting activity is carried out: %+v, %v", begun, err)
 	}
 	claim, _ = b.sentAt("done", epoch)
-	if begun, err := node.Begin(b.t.Context(), claim, nil); err != nil || begun.Recorded == nil || begun.Recorded.ID != "id of done" {
+	if begun, err := node.Begin(b.t.Context(), claim, nil); err != nil || begun.Recorded == nil ||
+		begun.Recorded.ID != "id of done" {
 		b.t.Errorf("a recorded request: %+v, %v", begun, err)
 	}
 }
@@ -162,7 +166,8 @@ func begin(t testing.TB, node store.Store, b *bench, body string, sent time.Time
 	t.Helper()
 	claim, _ := b.sentAt(body, sent)
 	begun, err := node.Begin(t.Context(), claim, nil)
-	with, withErr := node.Begin(t.Context(), claim, change(func(otpledger.Ledger) (refusal, err error) { return nil, nil }))
+	with, withErr := node.Begin(t.Context(), claim,
+		change(func(otpledger.Ledger) (refusal, err error) { return nil, nil }))
 	if begun.Lease != nil || with.Lease != nil || (err == nil) != (withErr == nil) {
 		t.Errorf("%s: %+v, %v without a change, %+v, %v with one", body, begun, err, with, withErr)
 	}
@@ -178,7 +183,8 @@ func ended(waits store.Activity) store.Activity {
 
 func appendOne(t testing.TB, node store.Store) error {
 	t.Helper()
-	_, err := node.(store.Log).AppendLeaves(t.Context(), organization, store.AnySize, []store.LogEntry{{ID: "policy", Leaf: []byte("leaf")}})
+	_, err := node.(store.Log).AppendLeaves(t.Context(), organization, store.AnySize,
+		[]store.LogEntry{{ID: "policy", Leaf: []byte("leaf")}})
 	return err
 }
 
@@ -224,7 +230,8 @@ func logHeads(t *testing.T, b *bench) {
 		for n := range i + 1 {
 			leaf := fmt.Appendf(nil, "leaf %d of %s", n, of)
 			head.Append(leaf)
-			if _, err := log.AppendLeaves(t.Context(), of, store.AnySize, []store.LogEntry{{ID: fmt.Sprint(n), Leaf: leaf}}); err != nil {
+			if _, err := log.AppendLeaves(t.Context(), of, store.AnySize,
+				[]store.LogEntry{{ID: fmt.Sprint(n), Leaf: leaf}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -243,7 +250,8 @@ func logHeads(t *testing.T, b *bench) {
 				count++
 			}
 		}
-		if expected := map[int]int{0: 3, 1: 1, 2: 2}[len(asked)]; count != expected && asked != nil && asked[0] != "nothing" || asked == nil && count != 3 {
+		if expected := map[int]int{0: 3, 1: 1, 2: 2}[len(asked)]; count != expected && asked != nil &&
+			asked[0] != "nothing" || asked == nil && count != 3 {
 			t.Errorf("%q: %d logs", asked, count)
 		}
 	}

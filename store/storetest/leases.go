@@ -375,7 +375,8 @@ func (b *bench) soon(answer <-chan error) error {
 // error of the store.
 func oddIDs(b *bench) {
 	b.complete(b.lease("a"), "a")
-	for _, id := range []string{"", "\x00", "a\x00b", "\xff\xfe", "%", "id of a ", "ID OF A", "' OR 1=1 --", strings.Repeat("x", 1<<20)} {
+	for _, id := range []string{"", "\x00", "a\x00b", "\xff\xfe", "%", "id of a ", "ID OF A", "' OR 1=1 --",
+		strings.Repeat("x", 1<<20)} {
 		if _, err := b.Get(b.t.Context(), organization, id); !errors.Is(err, store.ErrNotFound) {
 			b.t.Errorf("id %.20q: %v", id, err)
 		}

@@ -70,11 +70,13 @@ func codesAreKept(b *bench) {
 
 func metersAreKept(b *bench) {
 	want := otpledger.Meter{
-		Sent:   []otpledger.Event{{At: epoch.UnixMilli(), By: 1<<64 - 1, N: 1}, {At: epoch.UnixMilli() + 1, By: 0, N: 1<<32 - 1}},
+		Sent: []otpledger.Event{{At: epoch.UnixMilli(), By: 1<<64 - 1, N: 1},
+			{At: epoch.UnixMilli() + 1, By: 0, N: 1<<32 - 1}},
 		Failed: []otpledger.Event{{At: epoch.UnixMilli() + 2, By: 3, N: 4}},
 		Tried:  []otpledger.Event{{At: epoch.UnixMilli() + 5, By: 6, N: 7}},
-		Live:   []otpledger.LiveCode{{ID: "a", By: 8, ExpiresAt: epoch.UnixMilli() + 9}, {ID: "b", By: 1 << 63, ExpiresAt: 1}},
-		Until:  epoch.UnixMilli() + 10,
+		Live: []otpledger.LiveCode{{ID: "a", By: 8, ExpiresAt: epoch.UnixMilli() + 9},
+			{ID: "b", By: 1 << 63, ExpiresAt: 1}},
+		Until: epoch.UnixMilli() + 10,
 	}
 	key, other := otpledger.MeterKey{9}, otpledger.MeterKey{8}
 	b.do(func(ledger otpledger.Ledger) error {
@@ -109,7 +111,8 @@ func (b *bench) try(id, by string, most int, now time.Time, want otpledger.Try, 
 			return err
 		}
 		if got != want || len(code.Tried) != tries {
-			b.t.Fatalf("try of %s by %s: outcome %d with %d tries; %d with %d were expected", id, by, got, len(code.Tried), want, tries)
+			b.t.Fatalf("try of %s by %s: outcome %d with %d tries; %d with %d were expected", id, by, got,
+				len(code.Tried), want, tries)
 		}
 		return nil
 	})

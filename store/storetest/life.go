@@ -125,7 +125,8 @@ func sweepInsertedAgain(b *bench) {
 // sweepMeters also extends a meter: it is swept by its latest KeepUntil.
 func sweepMeters(b *bench) {
 	set := func(at time.Time) time.Time {
-		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}}, Until: at.Add(24 * time.Hour).UnixMilli()}
+		meter := otpledger.Meter{Tried: []otpledger.Event{{At: at.UnixMilli(), N: 1}},
+			Until: at.Add(24 * time.Hour).UnixMilli()}
 		b.do(func(ledger otpledger.Ledger) error {
 			if _, err := ledger.Meters(testKey); err != nil {
 				return err
@@ -203,7 +204,7 @@ func runReopen(t *testing.T, h Harness) {
 		return ledger.Insert(testCode("code", otpledger.StateLive))
 	})
 	b.try("code", "1", 3, epoch, otpledger.TryCounted, 1)
-	before := b.passwords()
+	before := passwordsOf(b)
 	id := before.mustIssue()
 	before.refused(before.redeem(b.Store, "wrong", id, wrong(before.sent[id])), otp.ErrWrong)
 	b.noError(b.Close())
@@ -213,7 +214,7 @@ func runReopen(t *testing.T, h Harness) {
 	b.recorded()
 	b.bumped(1)
 	b.try("code", "1", 3, epoch, otpledger.TryRepeated, 1)
-	after := b.passwords()
+	after := passwordsOf(b)
 	after.same(1, after.redeemAtOnce(200, id, before.sent[id]))
 	after.refused(after.redeem(b.Store, "later", id, before.sent[id]), otp.ErrUsed)
 	b.pass(2 * b.ttl)
@@ -238,19 +239,19 @@ func runNodes(t *testing.T, h Harness) {
 	})
 	t.Run("200 right codes on two nodes: one is used", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
-		p := b.passwords()
+		p := passwordsOf(b)
 		p.node = func(i int) store.Store { return nodes[i%2] }
 		oneOfManyRight(p)
 	})
 	t.Run("200 wrong codes on two nodes: three are counted", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
-		p := b.passwords()
+		p := passwordsOf(b)
 		p.node = func(i int) store.Store { return nodes[i%2] }
 		threeOfManyWrong(p)
 	})
 	t.Run("40 sends of a credential on two nodes: ten go out", func(t *testing.T) {
 		b, nodes := openNodes(t, h)
-		p := b.passwords()
+		p := passwordsOf(b)
 		p.node = func(i int) store.Store { return nodes[i%2] }
 		tenOfCredential(p)
 	})

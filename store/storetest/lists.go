@@ -21,7 +21,8 @@ func runLists(t *testing.T, h Harness) {
 // longPages checks that a page is bounded by the bytes of its records, that it has at
 // least one, and that all are found in either direction.
 func longPages(b *bench) {
-	sizes := []int{store.MaxListBytes / 2, 3 * store.MaxListBytes, 1, store.MaxListBytes / 2, store.MaxListBytes / 2, 10}
+	sizes := []int{store.MaxListBytes / 2, 3 * store.MaxListBytes, 1, store.MaxListBytes / 2, store.MaxListBytes / 2,
+		10}
 	var all []string
 	for i, size := range sizes {
 		long := b.activity(fmt.Sprint("long ", i))
@@ -61,7 +62,8 @@ func groups(b *bench) {
 		{Types: []string{"TYPE_1"}},
 		{Statuses: []string{"STATUS_0"}},
 		{Types: []string{"TYPE_4", "TYPE_0", "TYPE_4"}, Statuses: []string{"STATUS_2", "STATUS_1"}},
-		{Types: []string{"TYPE_"}}, {Statuses: []string{"STATUS_00"}}, {Types: []string{"TYPE_1"}, Statuses: []string{""}},
+		{Types: []string{"TYPE_"}}, {Statuses: []string{"STATUS_00"}},
+		{Types: []string{"TYPE_1"}, Statuses: []string{""}},
 	} {
 		var want []string
 		for i := range bodies {

@@ -88,7 +88,8 @@ func logsActivities(t *testing.T, b *bench) {
 	}
 	b.audit(3)
 	b.complete(b.lease("d"), "d") // without a leaf
-	index, err := log.AppendLeaves(t.Context(), organization, store.AnySize, []store.LogEntry{{ID: "id of d", Leaf: b.logged("d").Leaf}})
+	index, err := log.AppendLeaves(t.Context(), organization, store.AnySize,
+		[]store.LogEntry{{ID: "id of d", Leaf: b.logged("d").Leaf}})
 	if err != nil || index != 3 {
 		t.Errorf("a leaf of its own is %d, %v", index, err)
 	}
@@ -126,12 +127,12 @@ func logsAtOnce(t *testing.T, b *bench, other store.Store) {
 		}
 	})
 	b.audit(bodies)
-	b.proveAll(bodies)
+	proveAll(b, bodies)
 }
 
 // proveAll proves that each leaf is in the log, and that each size extends the one
 // before.
-func (b *bench) proveAll(bodies int64) {
+func proveAll(b *bench, bodies int64) {
 	b.t.Helper()
 	source := store.LogOf(b.log, organization)
 	for index := range bodies {
@@ -161,7 +162,8 @@ func logAdopts(t *testing.T, b *bench) {
 	const bodies = store.MaxList + 2 // more than a page
 	b.inParallel(bodies, func(i int) { b.complete(b.lease(fmt.Sprint(i)), fmt.Sprint(i)) })
 	broken := errors.New("broken")
-	if _, err := store.Adopt(t.Context(), b.Lister, log, organization, func(*store.Activity) ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := store.Adopt(t.Context(), b.Lister, log, organization,
+		func(*store.Activity) ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("without leaves: %v", err)
 	}
 	b.audit(0)
@@ -170,7 +172,8 @@ func logAdopts(t *testing.T, b *bench) {
 	b.complete(b.lease("slipped in"), "slipped in")
 	adopt(0)
 	b.audit(bodies)
-	if _, err := log.AppendLeaves(t.Context(), organization, bodies-1, []store.LogEntry{{ID: "x", Leaf: []byte("leaf")}}); !errors.Is(err, store.ErrChanged) {
+	if _, err := log.AppendLeaves(t.Context(), organization, bodies-1,
+		[]store.LogEntry{{ID: "x", Leaf: []byte("leaf")}}); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("appended at another size: %v", err)
 	}
 	b.noError(b.Complete(t.Context(), b.lease("next"), b.logged("next"), nil))
@@ -204,7 +207,8 @@ func logsApart(t *testing.T, b *bench) {
 	log := b.log
 	for i := range 3 {
 		for _, of := range []string{organization, "another"} {
-			if index, err := log.AppendLeaves(t.Context(), of, int64(i), []store.LogEntry{{ID: of, Leaf: []byte("leaf")}}); err != nil || index != int64(i) {
+			if index, err := log.AppendLeaves(t.Context(), of, int64(i),
+				[]store.LogEntry{{ID: of, Leaf: []byte("leaf")}}); err != nil || index != int64(i) {
 				t.Errorf("leaf %d of %s is %d, %v", i, of, index, err)
 			}
 		}

@@ -106,7 +106,8 @@ func (l modelLedger) Insert(code otpledger.Code) error {
 }
 
 // Try implements otpledger.Ledger.
-func (l modelLedger) Try(id string, by store.Fingerprint, most int, now time.Time) (otpledger.Code, otpledger.Try, error) {
+func (l modelLedger) Try(id string, by store.Fingerprint, most int,
+	now time.Time) (otpledger.Code, otpledger.Try, error) {
 	code, ok := l.codes[id]
 	switch {
 	case !ok:

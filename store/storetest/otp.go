@@ -26,7 +26,7 @@ func runOTP(t *testing.T, h Harness) {
 		"a code is good to the millisecond":             codeExpires,
 		"a fourth code kills the oldest":                fourthKillsOldest,
 		"sends are limited to the millisecond":          sendsLimited,
-		"40 sends of a credential at once: ten go out":  func(b *bench) { tenOfCredential(b.passwords()) },
+		"40 sends of a credential at once: ten go out":  func(b *bench) { tenOfCredential(passwordsOf(b)) },
 		"tries are limited over all codes":              triesLimited,
 		"undelivered codes never come alive":            undelivered,
 		"a code whose node died never comes alive":      nodeDied,
@@ -66,7 +66,7 @@ type passwords struct {
 	node    func(i int) store.Store
 }
 
-func (b *bench) passwords() *passwords {
+func passwordsOf(b *bench) *passwords {
 	b.t.Helper()
 	box := &outbox{sent: map[string]string{}}
 	service, err := otp.New(otp.Config{Store: b.Store, Secret: secret(make([]byte, 32)), SMS: box})
@@ -162,7 +162,7 @@ func (p *passwords) redeemAtOnce(n int, id, typed string) (right int) {
 	return int(succeeded.Load())
 }
 
-func rightAtOnce(b *bench) { oneOfManyRight(b.passwords()) }
+func rightAtOnce(b *bench) { oneOfManyRight(passwordsOf(b)) }
 
 func oneOfManyRight(p *passwords) {
 	id := p.mustIssue()
@@ -170,7 +170,7 @@ func oneOfManyRight(p *passwords) {
 	p.refused(p.redeem(p.Store, "later", id, p.sent[id]), otp.ErrUsed)
 }
 
-func wrongAtOnce(b *bench) { threeOfManyWrong(b.passwords()) }
+func wrongAtOnce(b *bench) { threeOfManyWrong(passwordsOf(b)) }
 
 func threeOfManyWrong(p *passwords) {
 	id := p.mustIssue()
@@ -194,7 +194,7 @@ func threeOfManyWrong(p *passwords) {
 }
 
 func wrongRepeated(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	id := p.mustIssue()
 	for range 20 {
 		p.refused(p.redeem(p.Store, "same", id, wrong(p.sent[id])), otp.ErrWrong)
@@ -204,7 +204,7 @@ func wrongRepeated(b *bench) {
 }
 
 func codeExpires(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	early, late := p.mustIssue(), p.mustIssue()
 	p.now = epoch.Add(otp.DefaultExpiration - time.Millisecond)
 	p.noError(p.redeem(p.Store, "early", early, p.sent[early]))
@@ -213,7 +213,7 @@ func codeExpires(b *bench) {
 }
 
 func fourthKillsOldest(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	ids := []string{p.mustIssue(), p.mustIssue(), p.mustIssue()}
 	p.now = epoch.Add(otp.DefaultSendsWindow)
 	ids = append(ids, p.mustIssue())
@@ -224,7 +224,7 @@ func fourthKillsOldest(b *bench) {
 }
 
 func sendsLimited(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	for range otp.DefaultSends {
 		p.mustIssue()
 	}
@@ -242,7 +242,8 @@ func sendsLimited(b *bench) {
 // send ten, on the nodes of p.
 func tenOfCredential(p *passwords) {
 	limits := otp.SendLimits{Credential: otp.Rate{Count: 10, Window: time.Hour}}
-	service, err := otp.New(otp.Config{Store: p.Store, Secret: secret(make([]byte, 32)), SMS: p.outbox, Limits: otp.Limits{SMS: limits}})
+	service, err := otp.New(otp.Config{Store: p.Store, Secret: secret(make([]byte, 32)), SMS: p.outbox,
+		Limits: otp.Limits{SMS: limits}})
 	p.noError(err)
 	var sent atomic.Int32
 	var all sync.WaitGroup
@@ -268,7 +269,7 @@ func tenOfCredential(p *passwords) {
 }
 
 func triesLimited(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	tries := 0
 	try := func(id string) error {
 		tries++
@@ -291,7 +292,7 @@ func triesLimited(b *bench) {
 }
 
 func undelivered(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	p.fail = errors.New("no")
 	for range otp.DefaultFailures {
 		id, err := p.issue()
@@ -311,7 +312,7 @@ func undelivered(b *bench) {
 // nodeDied sends a message and loses the node before it completes. The successor sends
 // another one.
 func nodeDied(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	first, err := p.service.Prepare(organization, "", request())
 	p.noError(err)
 	_, err = p.Begin(p.t.Context(), p.claim("a"), first.Reserve(p.now))
@@ -332,7 +333,7 @@ func nodeDied(b *bench) {
 // usedIsUsed checks that a request that found the code right, but lost it to another
 // request, records nothing.
 func usedIsUsed(b *bench) {
-	p := b.passwords()
+	p := passwordsOf(b)
 	id := p.mustIssue()
 	slow, err := p.service.PrepareVerification(organization, id, p.sent[id], fingerprint("slow"))
 	p.noError(err)
@@ -350,7 +351,7 @@ func unusedIsNowhere(b *bench) {
 	if b.h.Dump == nil {
 		return
 	}
-	p := b.passwords()
+	p := passwordsOf(b)
 	live := p.mustIssue()
 	tried := p.mustIssue()
 	p.refused(p.redeem(p.Store, "wrong", tried, wrong(p.sent[tried])), otp.ErrWrong)

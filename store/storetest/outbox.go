@@ -123,13 +123,15 @@ func lanesSkipped(b *bench) {
 	const poisoned = 40
 	var poison []store.Event
 	for n := range poisoned {
-		poison = append(poison, store.Event{ID: fmt.Sprint("poison ", n), At: epoch.Add(time.Duration(n) * time.Second), Data: []byte{1}})
+		poison = append(poison, store.Event{ID: fmt.Sprint("poison ", n),
+			At: epoch.Add(time.Duration(n) * time.Second), Data: []byte{1}})
 	}
 	for _, body := range []string{"a", "b"} {
 		b.noError(b.Complete(b.t.Context(), b.lease(body), b.told(body), nil))
 	}
 	b.noError(b.outbox.AddEvents(b.t.Context(), organization, poison))
-	b.noError(b.outbox.AddEvents(b.t.Context(), organization, []store.Event{{ID: "behind", At: epoch.Add(time.Hour), Data: []byte{2}}}))
+	b.noError(b.outbox.AddEvents(b.t.Context(), organization,
+		[]store.Event{{ID: "behind", At: epoch.Add(time.Hour), Data: []byte{2}}}))
 	b.noError(b.outbox.AddEvents(b.t.Context(), "another", poison[:1]))
 	of := func(organization string, skip ...store.Lane) (ids []string) {
 		events, waiting, err := b.outbox.Events(b.t.Context(), 2, skip)
@@ -143,7 +145,8 @@ func lanesSkipped(b *bench) {
 		return ids
 	}
 	b.same([]string{"event of a", "event of b"}, of(organization))
-	skip := []store.Lane{{OrganizationID: organization, Name: b.activity("a").ID}, {OrganizationID: "another", Name: b.activity("b").ID}}
+	skip := []store.Lane{{OrganizationID: organization, Name: b.activity("a").ID},
+		{OrganizationID: "another", Name: b.activity("b").ID}}
 	b.same([]string{"event of b", "poison 0"}, of(organization, skip...))
 	for n := range poison {
 		skip = append(skip, store.Lane{OrganizationID: organization, Name: poison[n].ID})
@@ -157,7 +160,8 @@ func eventsTrimmed(b *bench) {
 	b.noError(b.Complete(b.t.Context(), b.lease("a"), b.told("a"), nil))
 	var events []store.Event
 	for n := range store.MaxEvents + more {
-		events = append(events, store.Event{ID: fmt.Sprint(n), At: epoch.Add(time.Duration(n) * time.Millisecond), Data: []byte{1}})
+		events = append(events, store.Event{ID: fmt.Sprint(n), At: epoch.Add(time.Duration(n) * time.Millisecond),
+			Data: []byte{1}})
 	}
 	b.noError(b.outbox.AddEvents(b.t.Context(), organization, events))
 	b.noError(b.outbox.AddEvents(b.t.Context(), "another", events[:2]))

@@ -78,7 +78,8 @@ func (p *player) step() {
 	case 7:
 		p.playChange()
 	case 8:
-		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL, otpledger.Grace))
+		p.now = p.now.Add(tape.Pick(p.tape, time.Millisecond, shortTTL-time.Millisecond, shortTTL, longTTL,
+			otpledger.Grace))
 	case 9:
 		p.playSweep()
 	case 10:
@@ -196,8 +197,10 @@ func (p *player) playRenew(lease store.Lease) {
 
 func (p *player) playComplete(lease store.Lease) {
 	done := store.Activity{
-		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint, At: lease.At,
-		SubmittedBy: "somebody", User: tape.Pick(p.tape, users...), Type: tape.Pick(p.tape, kinds...), Status: tape.Pick(p.tape, states...),
+		ID: tape.Pick(p.tape, activityIDs...), OrganizationID: lease.OrganizationID, Fingerprint: lease.Fingerprint,
+		At:          lease.At,
+		SubmittedBy: "somebody", User: tape.Pick(p.tape, users...), Type: tape.Pick(p.tape, kinds...),
+		Status:  tape.Pick(p.tape, states...),
 		Waiting: p.tape.OneIn(2), Data: p.tape.Bytes(p.tape.Intn(9)), KeepUntil: farAway,
 	}
 	before, again := p.model.records[requestKey{lease.OrganizationID, lease.Fingerprint}]

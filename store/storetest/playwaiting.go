@@ -29,7 +29,8 @@ func (p *player) playReplace() {
 	before, known := p.model.records[key]
 	after := before
 	after.OrganizationID, after.Fingerprint = key.organization, key.fingerprint
-	after.Status, after.Waiting, after.Data, after.KeepUntil = tape.Pick(p.tape, states...), !p.tape.OneIn(3), p.tape.Bytes(p.tape.Intn(9)), farAway
+	after.Status, after.Waiting, after.Data, after.KeepUntil = tape.Pick(p.tape, states...), !p.tape.OneIn(3),
+		p.tape.Bytes(p.tape.Intn(9)), farAway
 	if p.tape.OneIn(4) {
 		after.Revision++
 	}

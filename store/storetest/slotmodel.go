@@ -33,7 +33,7 @@ func slotModel(b *bench) {
 	}
 	for i := range steps {
 		if len(book) > 0 && random.IntN(3) == 0 {
-			b.settle(random, &book)
+			settle(b, random, &book)
 		}
 		charge := slotCharge{body: fmt.Sprint("model ", i), amount: 1 + random.Int64N(20)}
 		if random.IntN(8) > 0 {
@@ -42,7 +42,8 @@ func slotModel(b *bench) {
 		others, held := accountOf(book, charge.slot)
 		begun, err := b.charged(b.Store, charge.body, slotted(charge.slot, charge.amount, slotMost))
 		if fits := others+max(held, charge.amount) <= slotMost; fits != (err == nil) {
-			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, charge.amount, charge.slot, held, others, slotMost, err)
+			b.t.Fatalf("step %d: a charge of %d in slot %q, which holds %d, beside %d of %d: %v", i, charge.amount,
+				charge.slot, held, others, slotMost, err)
 		}
 		if err != nil {
 			_ = b.over(err, "x", slotMost-others)
@@ -75,7 +76,7 @@ func accountOf(book []slotCharge, of string) (others, held int64) {
 
 // settle ends one of the charges of a model: it is refunded before a signature, or its activity
 // is recorded, or it is asked for again, and charged no more. What is recorded still counts.
-func (b *bench) settle(random *rand.Rand, book *[]slotCharge) {
+func settle(b *bench, random *rand.Rand, book *[]slotCharge) {
 	i := random.IntN(len(*book))
 	charge := (*book)[i]
 	list := slotted(charge.slot, charge.amount, slotMost)
@@ -90,6 +91,7 @@ func (b *bench) settle(random *rand.Rand, book *[]slotCharge) {
 		*book = append((*book)[:i], (*book)[i+1:]...)
 		return
 	}
-	b.noError(b.Complete(b.t.Context(), charge.lease, b.activity(charge.body), b.charges(charge.body, list).Confirm(b.now, nil)))
+	b.noError(b.Complete(b.t.Context(), charge.lease, b.activity(charge.body),
+		b.charges(charge.body, list).Confirm(b.now, nil)))
 	(*book)[i].lease = store.Lease{}
 }

@@ -77,7 +77,8 @@ func slotTakenOver(b *bench) {
 	b.ttl = time.Minute
 	second := b.mustCharge("a", slotted("nonce 1", 6, 10))
 	b.spent("x", 6)
-	b.is(b.Release(b.t.Context(), first, b.charges("a", slotted("nonce 1", 6, 10)).Refund(b.now, nil)), store.ErrLeaseLost)
+	b.is(b.Release(b.t.Context(), first, b.charges("a", slotted("nonce 1", 6, 10)).Refund(b.now, nil)),
+		store.ErrLeaseLost)
 	b.spent("x", 6)
 	b.mustCharge("bump", slotted("nonce 1", 8, 10))
 	for body, want := range map[string]int64{"a": 8, "bump": 6, "c": 8} {

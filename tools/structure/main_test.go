@@ -19,7 +19,6 @@ const (
 var over = map[string]Measures{
 	"":                             {Methods: 50},
 	"activity":                     {Up: 11},
-	"chains/bitcoin":               {Up: 29, Methods: 66},
 	"chains/ethereum":              {Methods: 53},
 	"chains/tempo":                 {Methods: 50},
 	"chains/tron":                  {Up: 22, Methods: 46},
@@ -28,10 +27,6 @@ var over = map[string]Measures{
 	"internal/cli/serve":           {Function: 76},
 	"internal/evm":                 {Up: 35, Methods: 47},
 	"internal/messages/structures": {Up: 11, Methods: 46},
-	"store/bolt":                   {Up: 11},
-	"store/memory":                 {Methods: 49},
-	"store/postgres":               {Up: 15, Methods: 60},
-	"store/storetest":              {Up: 19, Methods: 47},
 }
 
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They

@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ofOneRow reports whether the database refused a statement because of the contents of a
+// row: error classes "data exception" and "integrity constraint violation".
+func ofOneRow(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (strings.HasPrefix(refused.Code, "22") || strings.HasPrefix(refused.Code, "23"))
+}
+
+// errShared fails a connection that was made for a session of our own.
+var errShared = errors.New("a connection pooler stands in front of the database")
+
+// Unwrap returns the error of the commit.
+func (e commitError) Unwrap() error { return e.error }
+
+// commitError is an error of the commit itself: the database may have committed.
+type commitError struct{ error }
+
+// codeOf returns the code of the database's error, or "" if it is another error.
+func codeOf(err error) string {
+	refused, _ := errors.AsType[*pgconn.PgError](err)
+	if refused == nil {
+		return ""
+	}
+	return refused.Code
+}
+
+// cannotWrite reports whether an error says that the database cannot be written to: its
+// disk is full or broken, or it is a standby or read-only.
+func cannotWrite(err error) bool {
+	code := codeOf(err)
+	return code == diskFull || code == ioError || code == readOnlyTransaction
+}
+
+// errRollBack rolls back a transaction whose change was refused.
+var errRollBack = errors.New("the change was refused")
+
+// hadNoEffect reports whether the work may be repeated: the database rolled it back or
+// refused it, or it was never sent. What one server refused is repeated only with another
+// connection. For a commit only the database's own answer counts: pgx considers it safe to
+// retry even if a commit was sent and its answer was lost.
+func hadNoEffect(err error, replaced bool) bool {
+	code := codeOf(err)
+	if code == serializationFailure || code == deadlockDetected {
+		return true
+	}
+	if _, ofCommit := errors.AsType[commitError](err); ofCommit {
+		return false
+	}
+	switch code {
+	case adminShutdown:
+		return true
+	case readOnlyTransaction, unknownStatement, duplicateStatement:
+		return replaced
+	}
+	return errors.Is(err, errShared) || pgconn.SafeToRetry(err)
+}
+
+// unavailable wraps an error of the database in store.ErrUnavailable. It returns the
+// package's own errors unchanged, the context's error if the caller's context has ended,
+// and nil if err is nil.
+func unavailable(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if isOurs(err) {
+		return err
+	}
+	return fmt.Errorf("%w: PostgreSQL: %w", store.ErrUnavailable, err)
+}
+
+// isOurs reports whether an error is of this package, not of the database.
+func isOurs(err error) bool {
+	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict,
+		store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
+		if errors.Is(err, ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// Codes of PostgreSQL's errors (appendix A of its manual).
+const (
+	anyWarning            = "01000"
+	serializationFailure  = "40001"
+	deadlockDetected      = "40P01"
+	adminShutdown         = "57P01"
+	crashShutdown         = "57P02"
+	cannotConnectNow      = "57P03"
+	uniqueViolation       = "23505"
+	readOnlyTransaction   = "25006"
+	transactionAborted    = "25P02"
+	unknownStatement      = "26000"
+	noSchema              = "3F000"
+	insufficientPrivilege = "42501"
+	duplicateStatement    = "42P05"
+	duplicateTable        = "42P07"
+	diskFull              = "53100"
+	ioError               = "58030"
+)
