@@ -22,6 +22,7 @@ import (
 // calls that fail, and everything that it leaves on disk, for secrets.
 func TestNoSecretPrinted(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	s := clitest.NewSession(t)
 	seed := clitest.NthSecret(1)
 	s.Must([]byte(clitest.NthSecret(0)), "keys", "import", "--curve", "CURVE_SECP256K1")

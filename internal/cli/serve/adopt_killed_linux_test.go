@@ -149,6 +149,7 @@ func (a *adoption) finished(t *testing.T) {
 // one leaf.
 func TestKilledWhileAdopting(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	t.Run("bolt", func(t *testing.T) { adoptsInBolt(t, clitest.NewServed(t)) })
 	t.Run("postgres", func(t *testing.T) { adoptsInPostgres(t, clitest.NewServed(t)) })
 }

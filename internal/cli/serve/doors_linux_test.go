@@ -240,6 +240,7 @@ func TestDoorsPostgres(t *testing.T) {
 // TestRestoreWithoutStore: a backup from which no store comes back is refused, and nothing
 // of it stays.
 func TestRestoreWithoutStore(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewServed(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	s.Run(t, "backup", "--config", s.Config(), saved)

@@ -67,6 +67,7 @@ func (e *endpoint) ids() (ids []string, tried int) {
 // answered is told once the endpoint is up, with both stores. Requests do not wait for it. In
 // the database, which nodes share, the lease of the dead node ends first.
 func TestServeEvents(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"bolt", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			s, e := clitest.NewServed(t), newEndpoint(t)

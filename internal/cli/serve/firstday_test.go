@@ -55,6 +55,7 @@ const firstLarge = "02f00107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5
 // without a single failed request. Then the backup is restored elsewhere: its log is a
 // prefix of the server's, and the earlier answer is there, for the SDK too, and verifies.
 func TestFirstDay(t *testing.T) {
+	t.Parallel()
 	testenv.Node(t, "clients.mjs") // skips before the set-up
 	s := clitest.NewServed(t)
 	path := func(name string) string { return filepath.Join(s.Dir, name) }

@@ -229,6 +229,7 @@ func executes(t *testing.T, administrator *pgx.Conn) func(statements ...string) 
 
 // TestLogDrillRestored puts an older store under a deployment that lives on.
 func TestLogDrillRestored(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		n := d.Start(t, "--admin", "none")
 		d.kept = d.load(n, 1+rand.IntN(4))
@@ -280,6 +281,7 @@ func contentOf(t *testing.T, path string) []byte {
 // TestLogDrillEmptiedVolume removes the store: serve refuses to start without one and to
 // make a new one, until the loss was confirmed.
 func TestLogDrillEmptiedVolume(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		n := d.Start(t, "--admin", "none")
 		d.lost = d.load(n, 1+rand.IntN(4))
@@ -307,6 +309,7 @@ func TestLogDrillEmptiedVolume(t *testing.T) {
 // TestLogDrillKilled kills a node between a commit and its memory: the memory is behind, and
 // that is no conflict.
 func TestLogDrillKilled(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, _ storePlace) {
 		for range 4 {
 			n := d.Start(t, "--admin", "none")
@@ -332,6 +335,7 @@ func TestLogDrillKilled(t *testing.T) {
 // TestLogDrillOrganizations removes an organization and adds it again, and puts back a store
 // in which only one of two organizations has lost something: the other goes on.
 func TestLogDrillOrganizations(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		second := d.secondOrganization(t)
 		admin := testenv.FreeAddress(t)
@@ -408,6 +412,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 // TestLogDrillReplica promotes a copy of the database that lacks the last commits, under two
 // nodes of which one has seen them: from the moment that this one has checked, both refuse.
 func TestLogDrillReplica(t *testing.T) {
+	t.Parallel()
 	server := testenv.Postgres(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
 	for round := range testenv.Draws(t, 1) {

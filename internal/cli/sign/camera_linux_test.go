@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"encoding/hex"
 	"encoding/json"
@@ -42,6 +41,7 @@ type cameraCase struct {
 // person at the other terminal confirms. The answer is drawn, read and verified likewise.
 func TestCamera(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	zbar := testenv.Tool(t, "zbarimg")
 	cases := map[string]cameraCase{"PSBT of 100 outputs": {bitcoinSample, manyOutputs}}
 	for _, chain := range chainSamples {
@@ -201,10 +201,12 @@ const lineOfCode = "\x1b[38;5;231;48;5;16m"
 // them.
 func frames(p *clitest.Person) [][][]bool {
 	p.T.Helper()
-	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
+	var drawn [][][]bool
+	testenv.Await(p.T, "codes are drawn", func() bool {
 		screen := p.Shown()
 		if whole, single := singleCode(screen); single {
-			return [][][]bool{whole}
+			drawn = [][][]bool{whole}
+			return true
 		}
 		chunks := strings.Split(screen, console.CursorHome)
 		var parts int
@@ -214,16 +216,13 @@ func frames(p *clitest.Person) [][][]bool {
 		}
 		if parts > 0 && len(chunks) > 6*parts+12 {
 			p.Types("\n")
-			var frames [][][]bool
 			for _, chunk := range chunks[1 : len(chunks)-1] {
-				frames = append(frames, modulesOf(chunk))
+				drawn = append(drawn, modulesOf(chunk))
 			}
-			return frames
 		}
-		if time.Now().After(deadline) {
-			p.T.Fatalf("no codes were drawn; the screen:\n%.2000s", screen)
-		}
-	}
+		return len(drawn) > 0
+	})
+	return drawn
 }
 
 // singleCode returns the code on a screen that has exactly one, completely drawn.

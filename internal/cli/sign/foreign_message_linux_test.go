@@ -97,6 +97,7 @@ func TestEthMessageRequest(t *testing.T) {
 
 // TestTronRequest signs a transaction and a message of a tron-sign-request.
 func TestTronRequest(t *testing.T) {
+	t.Parallel()
 	secret, err := crypto.HexToECDSA(clitest.Secret)
 	if err != nil {
 		t.Fatal(err)

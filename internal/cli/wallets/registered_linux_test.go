@@ -268,6 +268,7 @@ func (m *multisig) finalized(signed []byte) {
 // of Keystone's SDK and jsQR for its camera. It signs after a keystore, and before one.
 func TestRegisteredWalletByCameraElsewhere(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	m, others := newMultisig(t), clitest.StartWallets(t)
 	codes := func(raw []byte) string {
 		return strings.ToUpper(strings.Join(others.Ask(map[string]any{
