@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // siblings are the files that adding-a-chain.md says every chain has.
@@ -43,9 +44,6 @@ func TestSiblings(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, path)
 	return string(text)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // documents are those whose code and links are checked.
@@ -27,10 +29,7 @@ func TestShownCode(t *testing.T) {
 	compiled := goFiles(t)
 	shown := 0
 	for _, document := range documents {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, document)
 		for _, block := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			shown++
 			if !strings.Contains(compiled, flush(block[1])) {
@@ -106,10 +105,7 @@ func goFiles(t *testing.T) string {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := testenv.Read(t, path)
 			all.WriteString(flush(string(source)))
 		}
 	}

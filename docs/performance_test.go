@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestPerformance checks that the benchmarks and targets named in performance.md exist.
@@ -29,10 +31,7 @@ func TestPerformance(t *testing.T) {
 			t.Errorf("no benchmark %s", name)
 		}
 	}
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testenv.Read(t, "../Makefile")
 	for _, target := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(document, -1) {
 		family, _, _ := strings.Cut(target[1], "-") // of which a pattern rule makes each
 		if !regexp.MustCompile(`(?m)^(` + target[1] + `|` + family + `-%):`).Match(makefile) {

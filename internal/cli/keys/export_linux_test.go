@@ -102,9 +102,7 @@ func TestDirectoryProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i))
 	}
 	command := s.Command("keys", "import", "--dir", "geth")
 	clitest.Redirect(t, command, "2>&3")

@@ -60,13 +60,9 @@ func TestNoSecretPrinted(t *testing.T) {
 			mustFail(s, []byte(in), args...)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"\n"+clitest.Passphrase), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"\n"+clitest.Passphrase))
 	mustFail(s, nil, "keys", "list")
-	if err := os.WriteFile(filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"?"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"?"))
 	mustFail(s, nil, "keys", "list")
 
 	searchDisk(s)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,9 +118,7 @@ func endLease(t *testing.T, dsn string) {
 // tellTo configures an endpoint of events.
 func tellTo(t *testing.T, s *clitest.Served, e *endpoint) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.Dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"))
 	s.Edit(t, "store:", "events: {webhook: {url: "+e.URL+", secretFile: events-secret}}\nstore:")
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -103,9 +102,7 @@ func TestPlantedKeyFile(t *testing.T) {
 		t.Error("before: not 0 skipped keys")
 	}
 	planted := uuid.NewString()
-	if err := os.WriteFile(filepath.Join(s.Dir, setup.KeysName, "keys", planted+".age"), []byte("garbage"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, setup.KeysName, "keys", planted+".age"), []byte("garbage"))
 	testenv.Await(t, "the planted file", func() bool {
 		// A request for an unknown key makes the server rescan.
 		body := clitest.SignBody(s.By.OrganizationID, planted, clitest.Unsigned, time.Now())

@@ -124,9 +124,7 @@ func (d *drill) ahead(n *clitest.Node) recorded {
 			return false
 		}
 		var got clitest.Answer
-		if err := json.Unmarshal(answer, &got); err != nil {
-			d.t.Fatal(err)
-		}
+		testenv.JSON(d.t, answer, &got)
 		done = recorded{body, got.Activity.ID, answer}
 		return true
 	})
@@ -137,9 +135,7 @@ func (d *drill) ahead(n *clitest.Node) recorded {
 func (d *drill) accepts(config string) logs.ConflictLine {
 	d.t.Helper()
 	var shown, accepted logs.ConflictLine
-	if err := json.Unmarshal(d.Run(d.t, "log", "accept", "--config", config), &shown); err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.JSON(d.t, d.Run(d.t, "log", "accept", "--config", config), &shown)
 	out := d.Run(d.t, "log", "accept", "--config", config, "--confirm", shown.Confirm)
 	if err := json.Unmarshal(out, &accepted); err != nil || !accepted.Accepted || accepted.Confirm != shown.Confirm {
 		d.t.Errorf("%s, %v", out, err)
@@ -271,10 +267,7 @@ func TestLogDrillRestored(t *testing.T) {
 
 func contentOf(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	return content
 }
 
@@ -380,9 +373,7 @@ func TestLogDrillOrganizations(t *testing.T) {
 
 func writes(t *testing.T, s *clitest.Served, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, content)
 }
 
 // as returns the node for the requests of another organization.
@@ -402,9 +393,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 	writes(t, d.Served, d.Config(), append(bytes.Clone(whole), organization...))
 	var key show.KeyLine
 	line := d.Run(t, "keys", "generate", "--config", d.Config(), "--org", second.By.OrganizationID, "--curve", "CURVE_SECP256K1")
-	if err := json.Unmarshal(line, &key); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, line, &key)
 	second.Signer = key.PrivateKeyID
 	return second
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"encoding/hex"
-	"encoding/json"
 
 	"github.com/btcsuite/btcd/psbt/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -49,16 +48,12 @@ func TestCamera(t *testing.T) {
 	}
 	s := &clitest.Session{T: t, Dir: t.TempDir()}
 	client := s.Must(nil, "init", "--online", "online")
-	if err := os.WriteFile(filepath.Join(s.Dir, "client.json"), client, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "client.json"), client)
 	s.Must(nil, "init", "--offline", "--client", "client.json", "offline")
 	keys := map[keystore.Curve]show.KeyLine{}
 	for curve, name := range map[keystore.Curve]string{keystore.CurveSecp256k1: "CURVE_SECP256K1", keystore.CurveEd25519: "CURVE_ED25519"} {
 		var key show.KeyLine
-		if err := json.Unmarshal(s.Must(nil, "keys", "generate", "--config", "offline/countersign.yaml", "--curve", name), &key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, s.Must(nil, "keys", "generate", "--config", "offline/countersign.yaml", "--curve", name), &key)
 		keys[curve] = key
 	}
 	readers := []pictureReader{func(dir string) []byte { return gozxing(s, dir) }, func(dir string) []byte { return zbarRead(s, zbar, dir) }, clitest.StartWallets(t).JsQR}
@@ -124,10 +119,7 @@ func loop(t *testing.T, s *clitest.Session, c cameraCase, key show.KeyLine, body
 	if want := `{"checked":["body","status","proof","result","summary"],"skipped":[]}`; strings.TrimSpace(string(stdout)) != want {
 		t.Errorf("verified %s", stdout)
 	}
-	content, err := os.ReadFile(filepath.Join(s.Dir, signed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, filepath.Join(s.Dir, signed))
 	if c.chain.Name == bitcoinSample.Name && len(unsigned) > 2000 {
 		return // the demo's check knows its own payment only
 	}
