@@ -249,7 +249,6 @@ func (b *recordBook) checkRuled(t *testing.T, r *record) {
 // TestRecords checks that every finding of the audit answers as wanted, or as records.json says
 // with a reason, through inspect, sign and a policy.
 func TestRecords(t *testing.T) {
-	t.Parallel()
 	text := testenv.Read(t, "testdata/records.json")
 	var file struct {
 		About   string
