@@ -8,9 +8,11 @@ BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 VULN = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 TIME = 30s
 
-# Ends a test binary that hangs. No load may reach it: the slowest takes five minutes on two
-# quiet cores.
-LIMIT = -timeout 60m
+# Ends a test binary that hangs. The slowest takes three minutes on two quiet cores.
+LIMIT = -timeout 15m
+
+# The limit of runs with many more cases than usual, and of those that kill a program again and again.
+LONGER = -timeout 60m
 
 # How many packages are built and tested at a time: four at least, because many tests wait
 # for a disk or a server.
@@ -49,29 +51,29 @@ LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^Tes
 
 # Runs them.
 long:
-	go test $(LIMIT) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./packaging ./policy ./interop
+	go test $(LONGER) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./packaging ./policy ./interop
 
 # Runs the contract of stores behind a connection pooler, and fail-over.
 poolers:
-	COUNTERSIGN_PROVE=5 go test $(LIMIT) -count=1 -run 'PoolerContract|Failover' ./store/postgres
+	COUNTERSIGN_PROVE=5 go test $(LONGER) -count=1 -run 'PoolerContract|Failover' ./store/postgres
 
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
 prove: export COUNTERSIGN_REQUIRE = all
 prove:
-	COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -run 'SolanaEffects' ./interop
-	COUNTERSIGN_PROVE=20000 go test $(LIMIT) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
-	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LIMIT) -count=1 -v .
-	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
-	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
-	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run AgainstApitypes ./internal/messages/eip712
-	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli/serve
-	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli/serve
-	COUNTERSIGN_PROVE=50 go test $(LIMIT) -count=1 -run KilledServer ./internal/cli/serve
-	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
-	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned ./policy
-	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
-	COUNTERSIGN_PROVE=2000 go test $(LIMIT) -count=1 -run ReplacesNonceAttacked ./policy
+	COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -run 'SolanaEffects' ./interop
+	COUNTERSIGN_PROVE=20000 go test $(LONGER) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
+	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -v .
+	COUNTERSIGN_PROVE=100000 go test $(LONGER) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
+	COUNTERSIGN_PROVE=1000000 go test $(LONGER) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
+	COUNTERSIGN_PROVE=1000000 go test $(LONGER) -count=1 -run AgainstApitypes ./internal/messages/eip712
+	COUNTERSIGN_PROVE=100000 go test $(LONGER) -count=1 -run KilledWhileAdopting ./internal/cli/serve
+	COUNTERSIGN_PROVE=10 go test $(LONGER) -count=1 -run LogDrill ./internal/cli/serve
+	COUNTERSIGN_PROVE=50 go test $(LONGER) -count=1 -run KilledServer ./internal/cli/serve
+	COUNTERSIGN_PROVE=5000 go test $(LONGER) -count=1 -run MessageLibraries ./interop
+	COUNTERSIGN_PROVE=1000 go test $(LONGER) -count=1 -run OrdinaryIsSigned ./policy
+	COUNTERSIGN_PROVE=5000 go test $(LONGER) -count=1 -run RegisteredWallets ./interop
+	COUNTERSIGN_PROVE=2000 go test $(LONGER) -count=1 -run ReplacesNonceAttacked ./policy
 
 # Measures whether the duration of signing depends on the secret. |t| below 5 shows no
 # leak, above 10 a leak, as the control has. Needs a quiet machine.

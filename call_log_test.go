@@ -3,7 +3,6 @@ package countersign_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
@@ -34,9 +34,7 @@ func linesOf(t *testing.T, log *bytes.Buffer) []signedLine {
 	var lines []signedLine
 	for text := range strings.Lines(log.String()) {
 		var line signedLine
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(text), &line)
 		if line.Msg == "request" {
 			lines = append(lines, line)
 		}

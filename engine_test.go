@@ -3,11 +3,8 @@ package countersign_test
 import (
 	"context"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
@@ -44,10 +42,7 @@ const (
 func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *memory.Store) {
 	t.Helper()
 	keys := memory.New()
-	secret, err := hex.DecodeString(vectorSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Hex(t, vectorSecret)
 	for _, key := range []keystore.NewKey{
 		{ID: "vector key", Curve: keystore.CurveSecp256k1, Secret: secret},
 		{ID: "ed key", Curve: keystore.CurveEd25519, Secret: secret},
@@ -91,13 +86,8 @@ func TestSignTransactionVectors(t *testing.T) {
 	}
 	for _, file := range files {
 		var vector struct{ Address, UnsignedTransaction, SignedTransaction string }
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &vector); err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, file)
+		testenv.JSON(t, text, &vector)
 		if vector.SignedTransaction == "" {
 			continue // not a vector, such as a golden file
 		}

@@ -1,7 +1,6 @@
 package countersign_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/wallettest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -59,9 +59,7 @@ func ask(t *testing.T, engine *countersign.Engine, by *enginetest.APIKey, path, 
 	text, err := engine.Inventory(t.Context(), path, by.Sign(fmt.Sprintf(`{"organizationId":%q%s}`, enginetest.Organization, more)))
 	var answer asked
 	if err == nil {
-		if err := json.Unmarshal(text, &answer); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, text, &answer)
 		if strings.Contains(strings.ToLower(string(text)), enginetest.Secret) {
 			t.Errorf("%s: the answer has a secret", path)
 		}

@@ -120,10 +120,7 @@ var vendors = []string{"github.com/aws/", "cloud.google.com/go/kms ", "github.co
 // go.sum has whatever the build may consult. The module keystore/kms requires each of them.
 func TestNoVendors(t *testing.T) {
 	read := func(path string) string {
-		text, err := os.ReadFile(filepath.Join(testenv.Root(), path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, filepath.Join(testenv.Root(), path))
 		return string(text)
 	}
 	own, kms := read("go.mod")+read("go.sum"), read("keystore/kms/go.mod")
@@ -245,9 +242,7 @@ func TestNewActivityType(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(path, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, overlay)
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", path, "-run", "^TestEcho$", "-count=1", "-v", ".").CombinedOutput()
 	if err != nil || !regexp.MustCompile(`--- PASS: TestEcho\b`).Match(out) {
 		t.Errorf("%v\n%s", err, out)

@@ -5,10 +5,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestRoot: the root is a door and not a corridor. What a step of a request does is in the
@@ -68,10 +69,7 @@ func parsedRoot(t *testing.T) (files []rootFile) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := testenv.Read(t, path)
 		tree, err := parser.ParseFile(token.NewFileSet(), path, source, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -23,16 +22,6 @@ func BenchmarkHTTP(b *testing.B) {
 	for _, backend := range []string{"memory", "bolt", "postgres"} {
 		b.Run(backend, func(b *testing.B) {
 			compareHTTP(b, backend, storeClients, measure.Repeats(httpRuns), loadSize(6000))
-		})
-	}
-}
-
-// BenchmarkHTTPClients is BenchmarkHTTP over a store in memory, by the number of
-// clients.
-func BenchmarkHTTPClients(b *testing.B) {
-	for _, clients := range []int{1, 2, 4, 8, 16, 32, 64} {
-		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			compareHTTP(b, "memory", clients, measure.Repeats(3), loadSize(3000))
 		})
 	}
 }

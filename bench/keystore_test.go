@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -111,39 +110,6 @@ func BenchmarkKeystoreMemoryFind(b *testing.B) {
 		}
 		_ = store.Close()
 	}
-}
-
-// BenchmarkKeystoreMemoryFlat measures how much more expensive a look-up by address is
-// among a million keys than among a thousand, and the same for a Go map keyed by 32
-// bytes. Both grow because of the processor's caches.
-func BenchmarkKeystoreMemoryFlat(b *testing.B) {
-	var ours, theirs [2]func(i int)
-	for i, size := range []int{1_000, manyKeys()} {
-		store := fillKeystore(b, size)
-		defer store.Close()
-		_, locators := someKeystoreLocators(b, store, size)
-		ours[i], theirs[i] = finding(b, store, locators), mapLookUp(size)
-	}
-	measure.Growth(b, measure.Sizes{Small: ours[0], Large: ours[1]}, measure.Sizes{Small: theirs[0], Large: theirs[1]})
-}
-
-// mapped is a value of the map in mapLookUp, about as large as a keystore's key.
-type mapped struct{ bytes [128]byte }
-
-// mapLookUp returns a function that looks up a value in a map and reads a byte of it.
-func mapLookUp(size int) func(i int) {
-	values := make(map[[32]byte]*mapped, size)
-	var keys [][32]byte
-	for i := range size {
-		key := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(i)))
-		values[key] = &mapped{}
-		if i%max(1, size/keystoreLocators) == 0 {
-			keys = append(keys, key)
-		}
-	}
-	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	sum := byte(0)
-	return func(i int) { sum += values[keys[i%len(keys)]].bytes[0] }
 }
 
 // keystoreHeap returns the live bytes of the Go heap.

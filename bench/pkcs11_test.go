@@ -154,9 +154,6 @@ func hsmDigest(number uint64) (digest [32]byte) {
 // cancelled, as the loop has; those that are "leaving" have cancellable ones.
 func BenchmarkPKCS11ECDSA(b *testing.B) { compareBareLoop(b, keystore.CurveSecp256k1) }
 
-// BenchmarkPKCS11Ed25519 is BenchmarkPKCS11ECDSA with Ed25519.
-func BenchmarkPKCS11Ed25519(b *testing.B) { compareBareLoop(b, keystore.CurveEd25519) }
-
 func compareBareLoop(b *testing.B, curve keystore.Curve) {
 	for _, sessions := range []int{1, 2, 4, 8, 16} {
 		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {

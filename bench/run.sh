@@ -18,11 +18,8 @@ trap 'rm -f "$output"' EXIT
 
 # Measured in pairs or in runs of a fixed length, whatever -benchtime is. Signing comes
 # first, in a process whose heap is still small.
-signing='^Benchmark(Ratio|RatioUncached|Gain|BatchRatio|InputsRatio|Registered)$'
-ratios='^Benchmark(Keystores|KeystoreMemoryFlat|PKCS11.*|HTTP|HTTPShipped|HTTPMany|HTTPClients|RPC|Log|LogRatio)$'
-
-# Each round takes milliseconds, with 64 clients: BENCHTIME would have too few.
-rounds='^BenchmarkApprovals$'
+signing='^Benchmark(Ratio|RatioUncached|Gain|InputsRatio)$'
+ratios='^Benchmark(PKCS11.*|HTTP|HTTPShipped|HTTPMany|RPC|LogRatio)$'
 
 # Fills a store with a million activities, which takes minutes: once, whatever COUNT is, since
 # its figures are medians of rounds.
@@ -59,14 +56,13 @@ facts | tee >(cat >&2)
 if [ "$bench" = . ]; then
 	step 'ratios of signing' bench -bench "$signing" -benchtime 1x
 	step 'other ratios and runs of fixed length' bench -bench "$ratios" -benchtime 1x
-	step 'rounds of votes' bench -bench "$rounds" -benchtime 640x
 	step 'stores with a million activities' bench -bench "$full" -benchtime 1x -count 1
 	step 'an open loop' bench -bench "$open" -benchtime 1x -count 1
 	step 'stamp schemes' stamp -bench '^BenchmarkSchemes$' -benchtime 1x
 	for ((sample = 1; sample <= count; sample++)); do # alternating
 		step "one core and two, $sample" bench -bench '^BenchmarkParallel$' -cpu 1,2 -benchtime "$benchtime" -count 1
 	done
-	step 'absolutes' bench -bench . -skip "$signing|$ratios|$rounds|$full|$open|^BenchmarkParallel\$" -benchtime "$benchtime"
+	step 'absolutes' bench -bench . -skip "$signing|$ratios|$full|$open|^BenchmarkParallel\$" -benchtime "$benchtime"
 else
 	step "$bench" bench -bench "$bench" -benchtime "$benchtime"
 fi

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -39,19 +38,6 @@ func fewSigner(b *testing.B, w *workload.Workload, large workload.Kind) func(i i
 	return sign
 }
 
-// BenchmarkInputs measures the cost of a Bitcoin input among many.
-func BenchmarkInputs(b *testing.B) {
-	for _, name := range workload.Spends {
-		w := workload.New(b, workload.Bitcoin(name, 1))
-		for _, inputs := range []int{1, 10, 100, 1000} {
-			b.Run(fmt.Sprintf("bitcoin/%s/inputs=%d", name, inputs), func(b *testing.B) {
-				measure.Loop(b, fewSigner(b, w, workload.Bitcoin(name, inputs)))
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(inputs), "ns/input")
-			})
-		}
-	}
-}
-
 // BenchmarkInputsRatio measures the cost of an input among 1,000 relative to one among
 // 10, for the same total number of inputs: at most 1.2 where the midstates are shared
 // (BIP-143, BIP-341). The sighash of P2PKH covers all inputs, so that its cost grows
@@ -66,18 +52,6 @@ func BenchmarkInputsRatio(b *testing.B) {
 					few(i)
 				}
 			}))
-		})
-	}
-}
-
-// BenchmarkCalldata measures the cost of calldata, from 100 bytes to the maximum that nodes
-// relay.
-func BenchmarkCalldata(b *testing.B) {
-	w := workload.New(b, workload.Find("ethereum/eip1559"))
-	for _, size := range []int{100, 1 << 10, 8 << 10, 32 << 10, 128<<10 - 512} {
-		b.Run(fmt.Sprintf("ethereum/eip1559/bytes=%d", size), func(b *testing.B) {
-			b.SetBytes(int64(size))
-			measure.Loop(b, fewSigner(b, w, workload.Calldata(size)))
 		})
 	}
 }

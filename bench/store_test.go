@@ -50,22 +50,6 @@ func BenchmarkStoreBolt(b *testing.B) {
 	b.ReportMetric(float64(stats.Completed)/float64(stats.Commits), "activities/fsync")
 }
 
-// BenchmarkStoreBoltAlone has one client, so that each activity has its own commit.
-func BenchmarkStoreBoltAlone(b *testing.B) {
-	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	data := make([]byte, recordSize)
-	var counter uint64
-	b.ReportAllocs()
-	for b.Loop() {
-		counter++
-		storeActivity(b, s, counter, data)
-	}
-}
-
 // BenchmarkStorePostgres has its database on the same machine.
 func BenchmarkStorePostgres(b *testing.B) {
 	s, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -153,10 +152,7 @@ func ownTime(b *testing.B) time.Duration {
 
 func bytesWritten(b *testing.B) (written int64) {
 	b.Helper()
-	content, err := os.ReadFile("/proc/self/io")
-	if err != nil {
-		b.Fatal(err)
-	}
+	content := testenv.Read(b, "/proc/self/io")
 	for line := range strings.Lines(string(content)) {
 		if n, _ := fmt.Sscanf(line, "write_bytes: %d", &written); n == 1 {
 			return written

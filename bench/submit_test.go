@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,11 +8,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -94,44 +91,4 @@ func newSubmitEngine(b *testing.B, key *enginetest.APIKey, backend store.Store) 
 		}
 	})
 	return engine
-}
-
-// BenchmarkSubmitParts measures each step of BenchmarkSubmit by itself, except the store.
-func BenchmarkSubmitParts(b *testing.B) {
-	key := enginetest.NewAPIKey(b)
-	sent := newLoad(b, key, 1000)
-	engine := newSubmitEngine(b, key, memory.New(0))
-	record, err := engine.Submit(b.Context(), sent.body(0))
-	if err != nil {
-		b.Fatal(err)
-	}
-	encoded := record.Encode()
-	credential := credentialOf(b, key)
-	intent := record.Request.Intent.(activity.SignTransactionIntent)
-	for _, step := range []part{
-		{"decode", func(i int) error { _, err := activity.Decode(sent.bodies[i]); return err }},
-		{"stamp-parse", func(i int) error { _, err := stamp.Parse(sent.header(i)); return err }},
-		{"stamp-verify", func(i int) error {
-			parsed, err := stamp.Parse(sent.header(i))
-			if err != nil {
-				return err
-			}
-			return credential.Verify(parsed, sent.bodies[i], record.CreatedAt)
-		}},
-		{"sign", func(int) error {
-			_, err := engine.SignTransaction(context.Background(), enginetest.Organization, intent)
-			return err
-		}},
-		{"encode", func(int) error { record.Encode(); return nil }},
-		{"answer", func(int) error { record.AppendAnswer(make([]byte, 0, 8<<10)); return nil }},
-		{"decode-recorded", func(int) error { _, err := activity.DecodeRecord(encoded); return err }},
-	} {
-		b.Run(step.name, func(b *testing.B) {
-			measure.Loop(b, func(i int) {
-				if err := step.run(i % len(sent.bodies)); err != nil {
-					b.Fatal(err)
-				}
-			})
-		})
-	}
 }

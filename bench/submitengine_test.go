@@ -103,17 +103,3 @@ func (l *load) header(i int) stamp.Header {
 func (l *load) body(i int) countersign.SignedBody {
 	return countersign.SignedBody{Body: l.bodies[i], Stamps: []stamp.Header{l.header(i)}}
 }
-
-// credentialOf returns the credential that verifies a key's stamps.
-func credentialOf(b *testing.B, key *enginetest.APIKey) *stamp.Credential {
-	b.Helper()
-	public, err := hex.DecodeString(key.PublicKey)
-	if err != nil {
-		b.Fatal(err)
-	}
-	credential, err := stamp.NewAPIKey(stamp.CurveP256, public)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return credential
-}

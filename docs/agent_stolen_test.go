@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
@@ -200,13 +201,9 @@ func TestAgentPays(t *testing.T) {
 		t.Fatalf("%s, %v", text, err)
 	}
 	typed := apitypes.TypedData{PrimaryType: "TransferWithAuthorization", Message: payment.Payload.Authorization}
-	if err := json.Unmarshal([]byte(authorizationTypes), &typed.Types); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(authorizationTypes), &typed.Types)
 	domain := fmt.Sprintf(`{"name": "USD Coin", "version": "2", "chainId": "8453", "verifyingContract": %q}`, baseUSDC)
-	if err := json.Unmarshal([]byte(domain), &typed.Domain); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(domain), &typed.Domain)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestAPI compares the tables of api.md with what is served.
@@ -56,9 +56,7 @@ func TestReasons(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(httpapi.OpenAPI, &api); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, httpapi.OpenAPI, &api)
 	statuses := map[activity.Code]int{
 		activity.CodeInvalidArgument: 400, activity.CodeUnauthenticated: 401, activity.CodePermissionDenied: 403, activity.CodeNotFound: 404,
 		activity.CodeResourceExhausted: 429, activity.CodeInternal: 500, activity.CodeUnavailable: 503,

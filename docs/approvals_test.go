@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/messages"
@@ -100,9 +100,7 @@ func TestApprovalsInGo(t *testing.T) {
 	dir := t.TempDir()
 	policyFile := filepath.Join(dir, "policy.yaml")
 	text := "schema: countersign.policy/2\nrules:\n  - {name: payouts, allow: [transfer, fee], who: {tag: agent}, approvals: [{count: 1, tag: finance}]}\n"
-	if err := os.WriteFile(policyFile, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, policyFile, []byte(text))
 	keys, err := file.OpenOrCreate(t.Context(), filepath.Join(dir, "keys"), []byte("passphrase"), file.Options{WorkFactor: 4})
 	if err != nil {
 		t.Fatal(err)

@@ -58,10 +58,7 @@ func TestAirGapTools(t *testing.T) {
 // session returns a document's commands, which must have at least atLeast blocks.
 func session(t *testing.T, document string, atLeast int) string {
 	t.Helper()
-	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, document)
 	var commands strings.Builder
 	commands.WriteString("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n")
 	blocks := shellBlock.FindAllStringSubmatch(string(text), -1)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -97,4 +98,67 @@ func documented(declared ast.Decl, docs map[*ast.CommentGroup]string) {
 		}
 	}
 	delete(docs, nil)
+}
+
+// mostSleeps is how many calls of time.Sleep tests have in real time: where time itself is tested, or
+// another process gives no sign.
+const mostSleeps = 8
+
+// TestSleeps counts the calls of time.Sleep in tests. In a bubble of synctest the time is virtual:
+// inside an argument of synctest.Test or of a function of the folder that calls it, or in a helper
+// whose line says so in a comment.
+func TestSleeps(t *testing.T) {
+	var sleeps []string
+	for _, path := range sources(t) {
+		if !strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text := read(t, path)
+		if !strings.Contains(text, "time.Sleep") {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, bubbles := strings.Split(text, "\n"), bubblesIn(t, filepath.Dir(path))
+		ast.Inspect(file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			switch {
+			case !ok:
+				return true
+			case bubbles[types.ExprString(call.Fun)]:
+				return false
+			case types.ExprString(call.Fun) == "time.Sleep":
+				at := fset.Position(call.Pos())
+				if !strings.Contains(lines[at.Line-1], "// virtual time") {
+					sleeps = append(sleeps, at.String())
+				}
+			}
+			return true
+		})
+	}
+	if len(sleeps) != mostSleeps {
+		t.Errorf("%d calls of time.Sleep in tests, want %d: wait for what is to happen, or use synctest\n%s",
+			len(sleeps), mostSleeps, strings.Join(sleeps, "\n"))
+	}
+}
+
+var bubble = regexp.MustCompile(`(?m)^func (\w+)\((?:[^\n]*\n\t)*?synctest\.Test\(`)
+
+// bubblesIn returns the functions of a folder's tests that run their argument in a bubble.
+func bubblesIn(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	bubbles := map[string]bool{"synctest.Test": true}
+	files, err := testFiles(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		for _, found := range bubble.FindAllStringSubmatch(read(t, file), -1) {
+			bubbles[found[1]] = true
+		}
+	}
+	return bubbles
 }

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -66,10 +66,7 @@ func TestDirectory(t *testing.T) {
 	if _, err := f.Submit(t, enginetest.Request{}); err == nil {
 		t.Error("an unknown key is taken")
 	}
-	public, err := hex.DecodeString(f.APIKey.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := testenv.Hex(t, f.APIKey.PublicKey)
 	id := string(stamp.APIKeyID(public))
 	row := APIKeyRow{CredentialID: id, Curve: string(stamp.CurveP256), UserID: "user-1", UserName: "ci", PublicKey: public}
 	rows[id] = row

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -71,51 +69,6 @@ func TestKindsInGoldenFiles(t *testing.T) {
 			t.Errorf("no golden file has an effect of kind %s", kind)
 		}
 	}
-}
-
-// TestRulesAreDated checks that each chain's package comment names the versions of the
-// network's programs that its rules were taken from, and the date.
-func TestRulesAreDated(t *testing.T) {
-	for _, chain := range all.Chains(all.Limits{}) {
-		comment, _, _ := strings.Cut(read(t, "../chains/"+chain.Name()+"/chain.go"), "\npackage ")
-		_, dated, ok := strings.Cut(comment, "// # How old the rules are\n")
-		if !ok || !regexp.MustCompile(`\b20[0-9]{2}\b`).MatchString(dated) || strings.Contains(dated, "// # ") {
-			t.Errorf("%s: the package comment does not end with how old the rules are", chain.Name())
-		}
-	}
-}
-
-// TestClientsInTable checks that a test covers each row of the table of clients in
-// effects.md.
-func TestClientsInTable(t *testing.T) {
-	_, table, _ := strings.Cut(read(t, "effects.md"), "| client | signed by default |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := strings.Split(table, "\n")[2:]
-	for _, row := range rows {
-		client := strings.TrimSpace(strings.Split(row, "|")[1])
-		if count := strings.Count(heldClients(t), "testenv.ClientRow(t, "+strconv.Quote(client)); count != 1 {
-			t.Errorf("%s: %d tests hold its row, want one", client, count)
-		}
-	}
-	if len(rows) < 8 {
-		t.Errorf("%d rows", len(rows))
-	}
-}
-
-// heldClients returns the tests that count the outcomes of clients' transactions.
-func heldClients(t *testing.T) string {
-	t.Helper()
-	var all strings.Builder
-	for _, pattern := range []string{"../interop/*_test.go", "../chains/*/*_test.go"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			all.WriteString(read(t, path))
-		}
-	}
-	return all.String()
 }
 
 func hazardNames() string {

@@ -18,10 +18,7 @@ var shBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 // TestHSMGuide runs hsm.md: from the token to the signature, and an imported key.
 func TestHSMGuide(t *testing.T) {
-	text, err := os.ReadFile("hsm.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "hsm.md")
 	var script strings.Builder
 	for _, block := range shBlock.FindAllStringSubmatch(string(text), -1) {
 		script.WriteString(block[1])

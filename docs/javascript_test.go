@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -68,8 +67,6 @@ func apiKeyFile(t *testing.T, key *enginetest.APIKey) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "api-key.json")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, content)
 	return path
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // documents are those whose code and links are checked.
@@ -27,10 +29,7 @@ func TestShownCode(t *testing.T) {
 	compiled := goFiles(t)
 	shown := 0
 	for _, document := range documents {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, document)
 		for _, block := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			shown++
 			if !strings.Contains(compiled, flush(block[1])) {
@@ -96,31 +95,6 @@ func anchors(text string) map[string]bool {
 	return names
 }
 
-// TestProgramLength checks what embedding.md promises of its programs: the server has 40 lines
-// with all imports, and no function of any of them is longer.
-func TestProgramLength(t *testing.T) {
-	_, code, _ := strings.Cut(read(t, "server/main.go"), "package main")
-	if lines := 1 + len(written(code)); lines > 40 {
-		t.Errorf("the server has %d lines", lines)
-	}
-	programs, err := filepath.Glob("*/main.go")
-	if err != nil || len(programs) < 3 {
-		t.Fatal(programs, err)
-	}
-	for _, program := range programs {
-		_, code, _ := strings.Cut(read(t, program), "\nfunc main() {")
-		body, _, _ := strings.Cut(code, "\n}\n")
-		if lines := len(written(body)); lines == 0 || lines > 40 {
-			t.Errorf("main of %s has %d lines", program, lines)
-		}
-	}
-}
-
-// written returns the lines of a text that are not blank.
-func written(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
-}
-
 // goFiles returns the Go files of this folder as one text.
 func goFiles(t *testing.T) string {
 	t.Helper()
@@ -131,10 +105,7 @@ func goFiles(t *testing.T) string {
 			t.Fatal(err)
 		}
 		for _, path := range paths {
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := testenv.Read(t, path)
 			all.WriteString(flush(string(source)))
 		}
 	}
@@ -148,32 +119,4 @@ func flush(code string) string {
 		out.WriteString(strings.TrimLeft(line, "\t"))
 	}
 	return out.String()
-}
-
-// TestQuestions checks the pages that are looked up rather than read: their opening leads to
-// each section or to a part of it, and no part is longer than 40 lines.
-func TestQuestions(t *testing.T) {
-	for _, document := range []string{"operations.md", "security.md"} {
-		opening, rest, _ := strings.Cut(read(t, document), "\n## ")
-		sections := strings.Split(rest, "\n## ")
-		if len(sections) < 10 {
-			t.Errorf("%s has %d sections: there are more", document, len(sections))
-		}
-		for _, section := range sections {
-			section = "## " + section
-			leads := false
-			for name := range anchors(section) {
-				leads = leads || strings.Contains(opening, "(#"+name+")")
-			}
-			title, _, _ := strings.Cut(section, "\n")
-			if !leads {
-				t.Errorf("%s: no question of the opening leads to %q", document, title)
-			}
-			for part := range strings.SplitSeq(section, "\n### ") {
-				if lines := strings.Count(strings.TrimSpace(part), "\n") + 1; lines > 40 {
-					t.Errorf("%s: %q has a part of %d lines", document, title, lines)
-				}
-			}
-		}
-	}
 }

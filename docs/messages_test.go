@@ -13,18 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// TestMessagesPage checks that the policy of messages.md is valid.
-func TestMessagesPage(t *testing.T) {
-	page := read(t, "messages.md")
-	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(page)
-	if block == nil {
-		t.Fatal("no policy")
-	}
-	if _, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}); err != nil {
-		t.Error(err)
-	}
-}
-
 // cowMembers are the members of an order of CoW Protocol that the sample of messages.md
 // allows, and what a thief would write in their place. buyAmount is 0.1 WETH.
 var cowMembers = []struct{ name, kind, value, robbed string }{

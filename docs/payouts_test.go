@@ -99,9 +99,7 @@ func newPayouts(t *testing.T, database string) *payoutService {
 
 func (s *payoutService) write(t *testing.T, name string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.folder, name), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.folder, name), content)
 }
 
 // run has a transfer and calls signed, and asks again after a restart.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
@@ -40,9 +40,7 @@ func TestPolicyFile(t *testing.T) {
 	for condition, allowed := range map[string]bool{"effect.amount <= ether('1')": true, "effect.amount < ether('1')": false} {
 		path := filepath.Join(t.TempDir(), "payouts.yaml")
 		text := fmt.Sprintf("schema: countersign.policy/2\nrules:\n  - {name: payouts, allow: transfer, when: %q}\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}\n", payee+condition)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 		f := enginetest.New(t)
 		engine, err := newUnder(path, f.Config.Keystore, memory.New(0), f.Config.Directory, f.Config.Now)
 		if err != nil {

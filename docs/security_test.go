@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // namedFiles are the tests, and the Go files with their folders, that a page names.
@@ -28,10 +30,7 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 	named := 0
 	for _, page := range append(pages, "../CONTRIBUTING.md", "../README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, page)
 		for _, match := range namedFiles.FindAllStringSubmatch(string(text), -1) {
 			named++
 			if _, err := os.Stat(filepath.Join("..", match[1])); err != nil && !exists[match[1]] {

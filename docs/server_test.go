@@ -2,13 +2,11 @@ package docs_test
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -76,17 +74,12 @@ func failWhereTaken(t *testing.T, folder string, apiKey *enginetest.APIKey) {
 // fillServerFolder creates the files that the server expects.
 func fillServerFolder(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, "passphrase"), []byte("correct horse\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(folder, "passphrase"), []byte("correct horse\n"))
 	keys, err := file.Create(filepath.Join(folder, "keys"), []byte("correct horse"), file.Options{WorkFactor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Hex(t, enginetest.Secret)
 	if _, err := keys.Add(t.Context(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // FuzzActivityDecode checks that an accepted body means the same to encoding/json, is
@@ -21,13 +21,8 @@ func FuzzActivityDecode(f *testing.F) {
 	}
 	for _, file := range files {
 		var vector struct{ Request struct{ Body string } }
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &vector); err != nil {
-			f.Fatal(err)
-		}
+		text := testenv.Read(f, file)
+		testenv.JSON(f, text, &vector)
 		f.Add([]byte(vector.Request.Body))
 	}
 	f.Add([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"1","organizationId":"\ud83d\ude00","parameters":{"otpId":"i","otpCode":"c","publicKey":null},"generateAppProofs":true}`))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -42,10 +42,7 @@ func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
 // bitcoinKey is the key of the vectors.
 func bitcoinKey(f *testing.F) keystore.Key {
 	f.Helper()
-	secret, err := hex.DecodeString("e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
-	if err != nil {
-		f.Fatal(err)
-	}
+	secret := testenv.Hex(f, "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 	store := memory.New()
 	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
 	if err != nil {

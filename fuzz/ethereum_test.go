@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"math/big"
 	"math/rand/v2"
@@ -19,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -59,10 +59,7 @@ func networkForms(seeds [][]byte) [][]byte {
 // ethereumKey returns a handle to the vectors' key, which checks what it signs.
 func ethereumKey(f *testing.F) keystore.Key {
 	f.Helper()
-	secret, err := hex.DecodeString(ethereumSecret)
-	if err != nil {
-		f.Fatal(err)
-	}
+	secret := testenv.Hex(f, ethereumSecret)
 	keys := memory.New()
 	f.Cleanup(func() { keys.Close() })
 	if _, err := keys.Add(f.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // targets returns the names of this package's fuzz targets, sorted.
@@ -51,10 +53,7 @@ func TestSeedsBelongToTargets(t *testing.T) {
 
 // TestTable checks that the package comment lists every target, and no other.
 func TestTable(t *testing.T) {
-	comment, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	comment := testenv.Read(t, "doc.go")
 	var listed []string
 	for line := range strings.Lines(string(comment)) {
 		if name, ok := strings.CutPrefix(line, "//\tFuzz"); ok {

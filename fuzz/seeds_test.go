@@ -1,11 +1,11 @@
 package fuzz
 
 import (
-	"encoding/hex"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // vector is a transaction in the testdata of a chain's package, which names its
@@ -27,10 +27,7 @@ func vectorsOf(f *testing.F, chain string) []vector {
 	}
 	var vectors []vector
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := testenv.Read(f, file)
 		var v vector
 		if err := json.Unmarshal(text, &v); err != nil {
 			f.Fatalf("%s: %v", file, err)
@@ -57,9 +54,6 @@ func transactionsOf(f *testing.F, chain string) [][]byte {
 
 func unhex(f *testing.F, digits string) []byte {
 	f.Helper()
-	raw, err := hex.DecodeString(digits)
-	if err != nil {
-		f.Fatal(err)
-	}
+	raw := testenv.Hex(f, digits)
 	return raw
 }

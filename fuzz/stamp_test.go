@@ -1,12 +1,11 @@
 package fuzz
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -20,14 +19,9 @@ func stampSeeds(f *testing.F) []stampVector {
 	}
 	var seeds []stampVector
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := testenv.Read(f, file)
 		var one stampVector
-		if err := json.Unmarshal(text, &one); err != nil {
-			f.Fatal(err)
-		}
+		testenv.JSON(f, text, &one)
 		seeds = append(seeds, one)
 	}
 	return seeds

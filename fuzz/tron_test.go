@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -233,13 +233,8 @@ func tronSeeds(f *testing.F) [][]byte {
 
 func readTronJSON(f *testing.F, name string, into any) {
 	f.Helper()
-	text, err := os.ReadFile(filepath.Join(tronTestdata, name))
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		f.Fatal(err)
-	}
+	text := testenv.Read(f, filepath.Join(tronTestdata, name))
+	testenv.JSON(f, text, into)
 }
 
 func tronKey(f *testing.F) keystore.Key {

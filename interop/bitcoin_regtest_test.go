@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -30,9 +29,7 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 	t.Helper()
 	binary, folder := testenv.GoProgram(t, "interop/btcd", "github.com/btcsuite/btcd"), t.TempDir()
 	config := filepath.Join(folder, "btcd.conf")
-	if err := os.WriteFile(config, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, config, nil)
 	rpc := testenv.FreeAddress(t)
 	command := exec.CommandContext(t.Context(), binary,
 		"--configfile", config, "--datadir", folder, "--logdir", folder, "--regtest", "--txindex", "--notls", "--nolisten",
@@ -85,9 +82,7 @@ func (n *regtest) mustCall(t *testing.T, into any, method string, params ...any)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(result, into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, result, into)
 }
 
 // coinbase returns the first transaction of a block.
@@ -97,10 +92,7 @@ func (n *regtest) coinbase(t *testing.T, block string) []byte {
 	n.mustCall(t, &header, "getblock", block)
 	var text string
 	n.mustCall(t, &text, "getrawtransaction", header.Tx[0])
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, text)
 	return raw
 }
 

@@ -20,16 +20,11 @@ import (
 // numbers and discriminators of variants: the codecs (1.2.0) ignore both.
 func codamaFolder(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "descriptors", "testdata", "codama.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join(testenv.Root(), "chains", "descriptors", "testdata", "codama.json"))
 	folder := t.TempDir()
 	text = bytes.ReplaceAll(text, []byte(`"endian": "be"`), []byte(`"endian": "le"`))
 	text = regexp.MustCompile(`"discriminator": \d+,`).ReplaceAll(text, nil)
-	if err := os.WriteFile(filepath.Join(folder, "codama.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(folder, "codama.json"), text)
 	return folder
 }
 

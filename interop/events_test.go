@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -79,9 +78,7 @@ func TestVeto(t *testing.T) {
 		t.Fatal(err)
 	}
 	keyFile := filepath.Join(t.TempDir(), "api-key.json")
-	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, keyFile, key)
 	var waiting []*activity.Record
 	for _, to := range []string{blocked, other} {
 		unsigned := "02f00107843b9aca008504a817c80082520894" + to + "880de0b6b3a764000080c0"

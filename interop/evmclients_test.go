@@ -2,7 +2,6 @@ package interop
 
 import (
 	"bytes"
-	"encoding/hex"
 	"slices"
 	"testing"
 
@@ -45,10 +44,7 @@ func TestEVMClients(t *testing.T) {
 		if c.Chain == "tempo" {
 			chain = tempo.Chain{}
 		}
-		raw, err := hex.DecodeString(c.Transaction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, c.Transaction)
 		tx, err := chain.Parse(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)

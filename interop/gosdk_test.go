@@ -88,8 +88,6 @@ func askGoClient(t *testing.T, fixture *enginetest.Fixture, voter string) (got g
 		}
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, out, &got)
 	return got
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // offchainMessage is a message in the form of @solana/offchain-messages.
@@ -78,10 +79,7 @@ func drawnAddress(r *rand.Rand) string {
 
 func solanaSigner(t *testing.T) ed25519.PrivateKey {
 	t.Helper()
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Hex(t, enginetest.Secret)
 	return ed25519.NewKeyFromSeed(secret)
 }
 
@@ -94,10 +92,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 		m := drawOffchain(rand.New(rand.NewPCG(seed, 74)), signer)
 		var theirs struct{ Bytes, Signature string }
 		p.ask(p.t, map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &theirs)
-		raw, err := hex.DecodeString(theirs.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, theirs.Bytes)
 		read, err := solanamsg.ParseOffchain(raw)
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
@@ -183,10 +178,7 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 		m := drawOffchain(r, signer)
 		var made struct{ Bytes string }
 		p.ask(p.t, map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &made)
-		raw, err := hex.DecodeString(made.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, made.Bytes)
 		raw = mutated(r, raw)
 		var theirs struct{ Message offchainMessage }
 		problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)

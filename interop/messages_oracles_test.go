@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,9 +114,7 @@ func randomTypedData(t *testing.T, p *messagePeer) {
 func apitypesDigest(t *testing.T, text string) string {
 	t.Helper()
 	var data apitypes.TypedData
-	if err := json.Unmarshal([]byte(text), &data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(text), &data)
 	digest, _, err := apitypes.TypedDataAndHash(data)
 	if err != nil {
 		t.Fatal(err)
@@ -140,13 +137,8 @@ type sigUtilVectors struct {
 
 func readSigUtilVectors(t *testing.T) (vectors sigUtilVectors) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "eth-sig-util.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join("testdata", "eth-sig-util.json"))
+	testenv.JSON(t, text, &vectors)
 	return vectors
 }
 
@@ -187,10 +179,7 @@ func sigUtilValues(t *testing.T, p *messagePeer) {
 		why := refusedHere[vector.Type+" "+string(vector.Value)]
 		switch {
 		case err == nil && why == "" && vector.Encoded != "":
-			encoded, err := hex.DecodeString(vector.Encoded)
-			if err != nil {
-				t.Fatal(err)
-			}
+			encoded := testenv.Hex(t, vector.Encoded)
 			separator, digest := data.DomainSeparator(), data.Digest()
 			if want := crypto.Keccak256([]byte{0x19, 0x01}, separator[:], crypto.Keccak256(encoded)); hex.EncodeToString(digest[:]) != hex.EncodeToString(want) {
 				t.Errorf("%s %s: %x, want %x", vector.Type, vector.Value, digest, want)

@@ -14,14 +14,12 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func messageLine(t *testing.T) map[string]any {
 	t.Helper()
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Hex(t, enginetest.Secret)
 	pub := ed25519.NewKeyFromSeed(secret).Public().(ed25519.PublicKey)
 	return map[string]any{"secret": "0x" + enginetest.Secret, "solanaAddress": base58.Encode(pub),
 		"blockhash": base58.Encode(bytes.Repeat([]byte{7}, 32)), "text": hex.EncodeToString([]byte("Log in to the interop tests"))}

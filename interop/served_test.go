@@ -23,10 +23,7 @@ func TestClientsAndCommand(t *testing.T) {
 	decode(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
 	runProgram(t, enginetest.Secret, program, "keys", "import", "--config", made.Config, "--curve", "CURVE_SECP256K1")
 	var key struct{ PrivateKey string }
-	content, err := os.ReadFile(made.APIPrivateKeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, made.APIPrivateKeyFile)
 	decode(t, content, &key)
 	line := map[string]any{
 		"baseUrl": startProgram(t, program, made.Config), "organizationId": made.OrganizationID,

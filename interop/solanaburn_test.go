@@ -3,7 +3,6 @@ package interop
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestSolanaBurns executes in litesvm what the table of unspendable accounts is about:
@@ -23,10 +23,7 @@ import (
 func TestSolanaBurns(t *testing.T) {
 	seed := sha256.Sum256([]byte("interop signer 0"))
 	key := sdk.PrivateKey(ed25519.NewKeyFromSeed(seed[:]))
-	table, err := os.ReadFile("../chains/solana/testdata/unspendable.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testenv.Read(t, "../chains/solana/testdata/unspendable.txt")
 	gone, refused := 0, map[string]int{}
 	run := func(name string, list ...sdk.Instruction) {
 		tx, err := sdk.NewTransaction(list, sdk.Hash(sha256.Sum256([]byte(name))), sdk.TransactionPayer(key.PublicKey()))

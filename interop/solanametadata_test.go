@@ -63,10 +63,7 @@ func TestSolanaMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, path)
 	if table.String() != string(want) {
 		t.Errorf("%s differs:\n%s", path, table.String())
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,10 +75,7 @@ func (x solanaExecuted) add(instructions []*sdk.GenericInstruction) {
 // solanaNotExecuted.
 func (x solanaExecuted) all(t *testing.T) {
 	t.Helper()
-	table, err := os.ReadFile(filepath.Join(testenv.Root(), "chains", "solana", "testdata", "kinds.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testenv.Read(t, filepath.Join(testenv.Root(), "chains", "solana", "testdata", "kinds.txt"))
 	reasons := map[string]string{}
 	for _, row := range solanaNotExecuted {
 		for name := range strings.FieldsSeq(row.instructions) {

@@ -125,10 +125,7 @@ func newSponsor(t *testing.T) *sponsor {
 		t.Fatal("the limit of the sample is not 50")
 	}
 	writeFile(t, filepath.Join(made, "policy.yaml"), []byte(rules))
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, config)
 	writeFile(t, config, bytes.Replace(text, []byte("    name: Example\n"), []byte("    name: Example\n    policy: policy.yaml\n"), 1))
 	s.startRelay(t, folder, startProgram(t, program, config))
 	s.peer = runPeer(t, testenv.Node(t, "sponsor.mjs", s.nodeURL, s.relayURL))
@@ -138,28 +135,20 @@ func newSponsor(t *testing.T) *sponsor {
 
 func writeFile(t *testing.T, name string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, name, content)
 }
 
 // clientOfPage returns the client of docs/sponsor.md.
 func clientOfPage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join(testenv.Root(), "docs", "sponsor.md"))
 	return regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(string(text))[1]
 }
 
 // startRelay runs docs/sponsor/relay.mjs, with other addresses and paths.
 func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	t.Helper()
-	relay, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor", "relay.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	relay := testenv.Read(t, filepath.Join(testenv.Root(), "docs", "sponsor", "relay.mjs"))
 	code := strings.NewReplacer(
 		"https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8080", server,
 		`"sponsor/key.json"`, strconv.Quote(filepath.Join(folder, "sponsor", "key.json")),

@@ -49,19 +49,14 @@ type tronBuilt struct {
 
 func readTronCases(t *testing.T) []tronCase {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "tron_cases.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join("testdata", "tron_cases.json"))
 	named := strings.NewReplacer(
 		"$owner58", "TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwn", "$owner", "4197cc56300c36f60c7fb7c50babc6c5cdf59d5c56",
 		"$other58", "TY1jfzP3s94oSzYECC89EFn17iA8S4imVZ", "$other", "41f1cd33c4802dec54475c555f95e9403a62fd3553",
 		"$contract58", "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf", "$contract", "41eca9bc828a3005b9a3b909f2cc5c2a54794de05f",
 	).Replace(string(text))
 	var cases []tronCase
-	if err := json.Unmarshal([]byte(named), &cases); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(named), &cases)
 	return cases
 }
 

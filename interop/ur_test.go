@@ -12,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -196,10 +197,7 @@ func TestKeystoneRequests(t *testing.T) {
 
 // TestKeystoneSignatures has Keystone's SDK read our answers.
 func TestKeystoneSignatures(t *testing.T) {
-	id, err := hex.DecodeString(strings.ReplaceAll(requestUUID, "-", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := testenv.Hex(t, strings.ReplaceAll(requestUUID, "-", ""))
 	signature := randomBytes(2, 67)
 	for _, message := range []ur.Message{
 		ur.EthSignature{ID: id, Signature: signature}.Message(),

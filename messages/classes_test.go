@@ -3,8 +3,6 @@ package messages_test
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -66,14 +65,9 @@ func (r *reported) intent(t *testing.T) activity.Intent {
 // its hazards that depend on no key are shown without one; and that a policy that allows
 // everything but hazards decides as it is signed with nothing allowed.
 func TestReportedClasses(t *testing.T) {
-	text, err := os.ReadFile("testdata/classes.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "testdata/classes.json")
 	var records []reported
-	if err := json.Unmarshal(text, &records); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &records)
 	strict, lenient, ruled := enginetest.New(t), enginetest.New(t, engines.WithHazards(countersign.AllHazards)), ruledEngine(t)
 	for _, r := range records {
 		t.Run(r.Name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -33,10 +34,7 @@ type messageKind struct {
 // messageKinds returns one message of each kind that the engine signs.
 func messageKinds(t *testing.T) map[string]messageKind {
 	t.Helper()
-	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := testenv.Hex(t, enginetest.Secret)
 	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	of := func(signWith, text string, encoding activity.Encoding, hash activity.HashFunction, secrets ...string) messageKind {
 		return messageKind{activity.SignMessageIntent{SignWith: signWith, Payload: text, Encoding: encoding, HashFunction: hash},

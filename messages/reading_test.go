@@ -3,7 +3,6 @@ package messages_test
 import (
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -54,17 +54,12 @@ func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) 
 // applicationTexts returns the real messages from the tests of package structures.
 func applicationTexts(t *testing.T) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile("../internal/messages/structures/testdata/applications.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "../internal/messages/structures/testdata/applications.json")
 	var all []struct {
 		Name    string
 		Message json.RawMessage
 	}
-	if err := json.Unmarshal(content, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &all)
 	texts := map[string]string{"of an unknown type": mysteryText}
 	for _, one := range all {
 		texts[one.Name] = string(one.Message)

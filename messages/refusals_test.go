@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -89,10 +89,7 @@ func refusedPayloads() []refusedPayload {
 // is refused for every key, although every hazard is allowed.
 func TestRefusals(t *testing.T) {
 	strict, lax := enginetest.New(t), enginetest.New(t, engines.WithHazards(countersign.AllHazards))
-	page, err := os.ReadFile("testdata/refusals.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testenv.Read(t, "testdata/refusals.md")
 	var table strings.Builder
 	for _, one := range refusedPayloads() {
 		intent := engines.Payload(one.text, one.encoding, one.hash)

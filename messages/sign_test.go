@@ -3,7 +3,6 @@ package messages_test
 import (
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -28,9 +28,7 @@ const ()
 func TestSignMessage(t *testing.T) {
 	f := enginetest.New(t, engines.WithHazards("ethereum/delegation"))
 	var typed apitypes.TypedData
-	if err := json.Unmarshal([]byte(engines.PermitText), &typed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(engines.PermitText), &typed)
 	typedDigest, _, err := apitypes.TypedDataAndHash(typed)
 	if err != nil {
 		t.Fatal(err)
@@ -130,10 +128,7 @@ func TestMessageHazards(t *testing.T) {
 // transaction.
 func TestSolanaMessageAsTransaction(t *testing.T) {
 	f := enginetest.New(t)
-	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := testenv.Hex(t, enginetest.Secret)
 	private := ed25519.NewKeyFromSeed(seed)
 	public := private.Public().(ed25519.PublicKey)
 	message := transferMessage(public)

@@ -3,10 +3,8 @@ package messages_test
 import (
 	"crypto/ed25519"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +30,7 @@ import (
 // bitcoinAddress returns the P2WPKH address of key-1.
 func bitcoinAddress(t *testing.T) string {
 	t.Helper()
-	secret, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Hex(t, enginetest.Secret)
 	for _, address := range (bitcoin.Chain{}).Addresses(chaintest.Key(t, keystore.CurveSecp256k1, secret).PublicKey()) {
 		if strings.HasPrefix(address.Address, "bc1q") {
 			return address.Address
@@ -99,10 +94,7 @@ func onSolana(payload string) activity.SignMessageIntent {
 
 func solanaKey(t *testing.T) ed25519.PublicKey {
 	t.Helper()
-	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := testenv.Hex(t, enginetest.Secret)
 	return ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 }
 
@@ -142,13 +134,8 @@ type knownText struct {
 // rule for messages; unknown texts are so but in a memo, where they are references.
 func TestReportedTexts(t *testing.T) {
 	var records []knownText
-	file, err := os.ReadFile("testdata/texts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(file, &records); err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Read(t, "testdata/texts.json")
+	testenv.JSON(t, file, &records)
 	strict, lenient := enginetest.New(t), enginetest.New(t, engines.WithHazards(countersign.AllHazards))
 	for _, r := range records {
 		text := strings.ReplaceAll(r.Text, "SOLANA", base58.Encode(solanaKey(t)))

@@ -176,17 +176,15 @@ func (s *server) half(body string) (refused bool) {
 		defer close(answered)
 		_, _ = connection.Read(make([]byte, 1))
 	}()
-	for {
+	testenv.Await(s.t, "an answer, or a buffer for the body", func() bool {
 		select {
 		case <-answered:
-			return true
+			refused = true
 		default:
-			if s.handler.Buffered() >= before+len(body)/4 {
-				return false
-			}
-			time.Sleep(time.Millisecond)
 		}
-	}
+		return refused || s.handler.Buffered() >= before+len(body)/4
+	})
+	return refused
 }
 
 // TestSocketBounds checks what one process can take of a socket: connections, and the length of

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -43,10 +42,7 @@ func TestRooms(t *testing.T) {
 	if rooms < 15 {
 		t.Errorf("%d rooms", rooms)
 	}
-	program, err := os.ReadFile(filepath.Join(testenv.Root(), "cmd", "countersign", "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testenv.Read(t, filepath.Join(testenv.Root(), "cmd", "countersign", "main.go"))
 	if lines := bytes.Count(program, []byte("\n")); lines > 150 {
 		t.Errorf("main.go has %d lines", lines)
 	}

@@ -39,7 +39,7 @@ func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(r.takes)
+	time.Sleep(r.takes) // virtual time
 	id := request.Header.Get("webhook-id")
 	status, want := http.StatusOK, cmp.Or(r.status, http.StatusOK)
 	if r.before != nil {
@@ -248,7 +248,7 @@ func TestRefusedEvent(t *testing.T) {
 var poisons = map[string]func() (int, error){
 	"refused":      func() (int, error) { return http.StatusInternalServerError, nil },
 	"cut off":      func() (int, error) { return 0, errors.New("connection reset") },
-	"not answered": func() (int, error) { time.Sleep(timeout); return 0, context.DeadlineExceeded },
+	"not answered": func() (int, error) { time.Sleep(timeout); return 0, context.DeadlineExceeded }, // virtual time
 }
 
 // TestPoison: however many events of some organizations the endpoint does not take, those of
@@ -278,12 +278,12 @@ func poisonedBy(t *testing.T, poison func() (int, error), organizations, each in
 	}
 	sender, stop := sending(t, s, to)
 	for n := range 20 {
-		time.Sleep(31 * time.Second)
+		time.Sleep(31 * time.Second) // virtual time
 		id := fmt.Sprint("good ", n)
 		added := time.Now()
 		add(t, s, "good", id, false, id)
 		for late[id] == 0 {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // virtual time
 			to.mu.Lock()
 			if slices.Contains(to.taken, id) || time.Since(added) > time.Hour {
 				late[id] = time.Since(added)

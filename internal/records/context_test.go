@@ -23,7 +23,7 @@ type lateCase struct {
 // lateCases returns all ways in which a context ends, or does not.
 func lateCases(parent context.Context, cancelParent context.CancelFunc) []lateCase {
 	at := time.Now().Add(time.Second)
-	later := func() { time.Sleep(2 * time.Second) }
+	later := func() { time.Sleep(2 * time.Second) } // virtual time
 	detached, free := context.WithDeadline(context.WithoutCancel(parent), at)
 	bounded, freeBounded := context.WithDeadline(parent, at)
 	_ = context.AfterFunc(parent, func() { free(); freeBounded() })

@@ -3,7 +3,6 @@ package request_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -29,9 +29,7 @@ func lastLine(t *testing.T, log *bytes.Buffer) logLine {
 	t.Helper()
 	lines := bytes.Split(bytes.TrimSpace(log.Bytes()), []byte("\n"))
 	var line logLine
-	if err := json.Unmarshal(lines[len(lines)-1], &line); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, lines[len(lines)-1], &line)
 	return line
 }
 
@@ -99,9 +97,7 @@ func TestLogSigned(t *testing.T) {
 		User, UserName, Credential, Activity, Chain, Request, Remote string
 		Keys, Addresses, Effects, Rules                              []string
 	}
-	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, log.Bytes(), &line)
 	if line.User != record.Submitter().UserID || line.UserName != "ci" || line.Credential != "api-key:"+f.APIKey.PublicKey || line.Activity != record.ID {
 		t.Errorf("who: %s", log.String())
 	}

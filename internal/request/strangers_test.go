@@ -2,13 +2,14 @@ package request
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestQuietStrangers has strangers send 1,000 requests a second, and users 50: each line about a
@@ -34,9 +35,7 @@ func TestQuietStrangers(t *testing.T) {
 				Msg   string
 				Count int
 			}
-			if err := json.Unmarshal([]byte(line), &read); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(line), &read)
 			if read.Msg == "user" {
 				users++
 				continue

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
@@ -48,9 +49,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		answers <- record.Result
 	}
 	go submit(f.Engine)
-	for keys.Signed() == 0 {
-		time.Sleep(time.Millisecond) // until the service has been asked
-	}
+	testenv.Await(t, "the service has been asked", func() bool { return keys.Signed() > 0 })
 	go submit(second)
 	if first, other := <-answers, <-answers; first == nil || first != other {
 		t.Errorf("answers %v and %v", first, other)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -26,10 +26,7 @@ type contactForms struct {
 
 func contactVectors(t *testing.T) []contactForms {
 	t.Helper()
-	content, err := os.ReadFile("testdata/contacts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "testdata/contacts.json")
 	var file struct{ Contacts []contactForms }
 	if err := json.Unmarshal(content, &file); err != nil || len(file.Contacts) == 0 {
 		t.Fatal(err)

@@ -9,23 +9,17 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // Measures are those of one package.
@@ -39,118 +33,81 @@ type Measures struct {
 	Over120, Over140 int    // columns, a tab counted as four
 }
 
-type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles, CgoFiles       []string
-	ImportMap               map[string]string
-	Module                  *struct{ Main bool }
-}
-
 // Measure measures the packages of the module in a directory.
-func Measure(dir string) ([]Measures, error) {
-	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,ImportMap,Module", "./...")
-	command.Dir, command.Stderr = dir, os.Stderr
-	out, err := command.Output()
+func Measure(dir string) (all []Measures, err error) {
+	found, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir}, "./...")
 	if err != nil {
 		return nil, err
 	}
-	exports := map[string]string{}
-	var own []listed
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
+	for _, p := range found {
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("%s: %w", p.PkgPath, p.Errors[0])
 		}
-		exports[p.ImportPath] = p.Export
-		if p.Module != nil && p.Module.Main && len(p.GoFiles) > 0 {
-			own = append(own, p)
-		}
-	}
-	var all []Measures
-	for _, p := range own {
-		m, err := measure(p, exports)
+		m, err := measure(p)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
+			return nil, err // names the file
 		}
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-func measure(p listed, exports map[string]string) (Measures, error) {
-	m := Measures{Path: p.ImportPath}
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
-		source, err := os.ReadFile(filepath.Join(p.Dir, name))
+func measure(p *packages.Package) (Measures, error) {
+	m := Measures{Path: p.PkgPath}
+	for _, path := range p.GoFiles {
+		source, err := os.ReadFile(path)
 		if err != nil {
 			return m, err
 		}
 		m.widths(string(source))
-		file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return m, err
-		}
-		files = append(files, file)
 	}
-	m.functions(fset, files)
-	lookup := func(path string) (io.ReadCloser, error) { return os.Open(exports[cmp.Or(p.ImportMap[path], path)]) }
-	config := types.Config{Importer: importer.ForCompiler(fset, "gc", lookup), FakeImportC: true, Error: func(error) {}}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
-	pkg, _ := config.Check(p.ImportPath, fset, files, info) // cgo's names are not resolved, and do not matter
+	m.functions(p)
 	edges := map[[2]string]bool{}
-	for ident, object := range info.Uses {
-		if object.Pkg() != pkg || !declaredOutside(object, pkg) {
+	for ident, object := range p.TypesInfo.Uses {
+		if object.Pkg() != p.Types || !declaredOutside(object, p.Types) {
 			continue
 		}
-		from, to := fset.Position(ident.Pos()).Filename, fset.Position(object.Pos()).Filename
-		if from != to && to != "" {
+		from, to := p.Fset.Position(ident.Pos()).Filename, p.Fset.Position(object.Pos()).Filename
+		if from != to && slices.Contains(p.GoFiles, from) && slices.Contains(p.GoFiles, to) {
 			edges[[2]string{from, to}] = true
 		}
 	}
-	m.Files, m.Arrows = len(files), len(edges)
-	m.Up = fewestUp(slices.Concat(p.GoFiles, p.CgoFiles), edges)
+	m.Files, m.Arrows = len(p.GoFiles), len(edges)
+	m.Up = fewestUp(slices.Clone(p.GoFiles), edges)
 	return m, nil
 }
 
 // declaredOutside reports whether an object is declared outside functions: of the package, a
 // method or a field.
 func declaredOutside(object types.Object, pkg *types.Package) bool {
-	if object.Parent() == pkg.Scope() {
-		return true
-	}
-	variable, ok := object.(*types.Var)
 	_, isFunc := object.(*types.Func)
-	return isFunc || ok && variable.IsField()
+	variable, isVar := object.(*types.Var)
+	return isFunc || object.Parent() == pkg.Scope() || isVar && variable.IsField()
 }
 
 func (m *Measures) widths(source string) {
-	lines := 0
-	for line := range strings.Lines(source) {
-		lines++
-		columns := len([]rune(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")))
-		if columns > 120 {
-			m.Over120++
-		}
-		if columns > 140 {
-			m.Over140++
-		}
+	lines := strings.Split(strings.TrimSuffix(source, "\n"), "\n")
+	for _, line := range lines {
+		columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
+		m.Over120 += min(1, max(0, columns-120))
+		m.Over140 += min(1, max(0, columns-140))
 	}
-	m.Lines += lines
-	m.File = max(m.File, lines)
+	m.Lines += len(lines)
+	m.File = max(m.File, len(lines))
 }
 
-func (m *Measures) functions(fset *token.FileSet, files []*ast.File) {
+func (m *Measures) functions(p *packages.Package) {
 	methods := map[string]int{}
-	for _, file := range files {
+	for _, file := range p.Syntax {
+		if !slices.Contains(p.GoFiles, p.Fset.Position(file.Name.Pos()).Filename) {
+			continue // made by cgo
+		}
 		for _, decl := range file.Decls {
 			function, ok := decl.(*ast.FuncDecl)
 			if !ok {
 				continue
 			}
-			m.Function = max(m.Function, fset.Position(function.End()).Line-fset.Position(function.Pos()).Line+1)
+			m.Function = max(m.Function, p.Fset.Position(function.End()).Line-p.Fset.Position(function.Pos()).Line+1)
 			if function.Recv == nil {
 				continue
 			}
@@ -166,16 +123,12 @@ func (m *Measures) functions(fset *token.FileSet, files []*ast.File) {
 // fewestUp returns how many edges point to a later file in the best order that is found.
 func fewestUp(files []string, edges map[[2]string]bool) int {
 	slices.Sort(files)
-	index := map[string]int{}
-	for i, name := range files {
-		index[name] = i
-	}
 	uses := make([][]bool, len(files)) // [from][to]
 	for i := range uses {
 		uses[i] = make([]bool, len(files))
 	}
 	for edge := range edges {
-		uses[index[edge[0]]][index[edge[1]]] = true
+		uses[slices.Index(files, edge[0])][slices.Index(files, edge[1])] = true
 	}
 	best := len(edges)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -237,7 +190,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "structure:", err)
 		os.Exit(1)
 	}
-	slices.SortStableFunc(all, func(a, b Measures) int { return cmp.Compare(b.Up, a.Up) })
+	slices.SortStableFunc(all, func(a, b Measures) int { return b.Up - a.Up })
 	fmt.Println("up arrows files lines methods function file >120 >140 package")
 	for _, m := range all[:min(*most, len(all))] {
 		fmt.Println(m.Up, m.Arrows, m.Files, m.Lines, m.Methods, m.Type, m.Function, m.File, m.Over120, m.Over140, m.Path)

@@ -25,11 +25,6 @@ func ethereumKind(name string, make func(number int) types.TxData) Kind {
 	}}
 }
 
-// Calldata returns the kind of EIP-1559 transactions with calldata of a size in bytes.
-func Calldata(size int) Kind {
-	return ethereumKind("calldata", func(number int) types.TxData { return dynamicFee(number, size) })
-}
-
 // DynamicFeeTransfer returns the EIP-1559 token transfer with a number.
 func DynamicFeeTransfer(number int) types.TxData { return dynamicFee(number, tokenCalldata) }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/backup"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestRestoreRewritesPaths: in the restored configuration, all paths name the restored
@@ -21,9 +22,7 @@ func TestRestoreRewritesPaths(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(content))
 		return path
 	}
 	files := []string{
@@ -60,10 +59,7 @@ name: %[1]s/keys-of-nobody
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	want := fmt.Sprintf(`store: bolt:%[1]s/state.db # absolute, inside
 log: {keyFile: log.pem}
 proofKey: file:%[1]s/outside/1-proof.pem

@@ -1,22 +1,19 @@
 package config_test
 
 import (
-	"os"
 	"regexp"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestDocumented checks that the example in configuration.md is valid, and that the document
 // names every member.
 func TestDocumented(t *testing.T) {
-	content, err := os.ReadFile("../../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "../../../docs/configuration.md")
 	document := string(content)
 	shown := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(document)
 	if shown == nil {

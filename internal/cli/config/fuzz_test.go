@@ -1,10 +1,11 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // FuzzRead checks that no text makes Read panic or hang, and that a returned configuration is
@@ -15,9 +16,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("store: postgres://u:p@h/d\n---\nx: 1\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "countersign.yaml")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, text)
 		config, err := Read(path)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), path) {

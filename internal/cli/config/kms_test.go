@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const (
@@ -113,10 +114,7 @@ func TestDisableKMS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Read(t, path)
 	if err := config.DisableKMS(path, 1, true); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // fileMembers returns the names of the members of a configuration that name a file, in all
@@ -40,20 +40,14 @@ func fileMembers(of reflect.Type, seen map[reflect.Type]bool) (names []string) {
 // and one in a text hide its first line; no editor shows it.
 func TestFilesOfTheConfigurationAreUTF8(t *testing.T) {
 	example := clitest.Documented(t)
-	text, err := os.ReadFile(example.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, example.Config())
 	named := regexp.MustCompile(`\b(\w*File|proofKey|policy|pins|tokens): (?:file:|\[)?([\w./-]+)`).FindAllStringSubmatch(string(text), -1)
 	var members []string
 	for _, one := range named {
 		members = append(members, one[1])
 		s := mutation{}.apply(t, example)
 		path := filepath.Join(s.Dir, one[2])
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, path)
 		for encoding, other := range clitest.OtherEncodings(content) {
 			clitest.WritePrivate(t, path, other)
 			err := within(t, serve.NewCommand(), io.Discard, "--check", "--config", s.Config())

@@ -19,6 +19,7 @@ import (
 	policycommand "github.com/countersign-dev/countersign/internal/cli/policy"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // mutation is one change of the example. want is part of the error; empty: it is valid.
@@ -130,10 +131,7 @@ func (m mutation) apply(t *testing.T, from *clitest.Served) *clitest.Served {
 	if strings.Contains(m.name, ".") {
 		path = filepath.Join(s.Dir, m.name)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	if !strings.Contains(string(content), m.old) {
 		t.Fatalf("%s: the example has no %q", m.name, m.old)
 	}

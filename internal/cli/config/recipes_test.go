@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,10 +19,7 @@ import (
 // yamlBlocks are the blocks of YAML of a page.
 func yamlBlocks(t *testing.T, page string) (blocks []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join(testenv.Root(), "docs", page))
 	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		blocks = append(blocks, block[1])
 	}

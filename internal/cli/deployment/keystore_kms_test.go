@@ -1,11 +1,11 @@
 package deployment
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestFollowing: a change of the configuration is seen once, also one between the program's own
@@ -17,9 +17,7 @@ func TestFollowing(t *testing.T) {
 		text := "listen: 127.0.0.1:8080\nstore: memory\norganizations:\n  - id: org\n    users:\n      - id: ci\n        name: ci\n        apiKeys:\n" +
 			"          - {curve: API_KEY_CURVE_P256, publicKey: 036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296}\n" +
 			"kms:\n  - {uri: 'awskms:alias/hot', publicKey: '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798', name: " + name + "}\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 	}
 	write("first")
 	if _, err := config.Read(path); err != nil {

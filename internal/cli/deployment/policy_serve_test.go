@@ -1,13 +1,13 @@
 package deployment
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
@@ -19,9 +19,7 @@ func TestReloadKeepsPolicy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	const first = "schema: countersign.policy/2\nrules:\n  - {name: gas, allow: fee, when: \"effect.amount <= ether('1')\"}\n"
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 	}
 	write(first)
 	configured := &config.Config{Organizations: []access.OrganizationConfig{{ID: "org", Policy: path}, {ID: "free"}}}
@@ -79,9 +77,7 @@ func TestDoubles(t *testing.T) {
 	}
 	for name, want := range map[string]string{"hot": "2 keys or wallets are called hot: use an id", "cold": ""} {
 		text := "schema: countersign.policy/2\nrules:\n  - {name: gas, allow: fee, key: " + name + ", when: \"effect.amount <= ether('1')\"}\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 		_, err := readPolicies(t.Context(), configured, keys, nil)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

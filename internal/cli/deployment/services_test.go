@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -159,14 +160,9 @@ func TestServicesOnly(t *testing.T) {
 	d := newToyDeployment(t)
 	d.keys.Generate("hot", remote.Secp256k1)
 	d.must("keys", "add", "--config", d.config, "--uri", "toy:hot", "--public-key", d.keys.Public("hot").Signing.String())
-	text, err := os.ReadFile(d.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, d.config)
 	only := strings.Replace(strings.Replace(string(text), "keystore: file:keys\n", "", 1), "passphraseFile: passphrase\n", "", 1)
-	if err := os.WriteFile(d.config, []byte(only), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, d.config, []byte(only))
 	id := remote.IDOf(d.keys.Public("hot").Signing)
 	if listed := d.must("keys", "list", "--config", d.config); strings.Count(listed, "\n") != 1 || !strings.Contains(listed, id) {
 		t.Errorf("listed:\n%s", listed)
@@ -183,10 +179,7 @@ func TestServicesRefuse(t *testing.T) {
 	d := newToyDeployment(t)
 	d.keys.Generate("hot", remote.Secp256k1)
 	d.keys.Generate("proof", remote.P256)
-	before, err := os.ReadFile(d.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Read(t, d.config)
 	d.refused("--uri is missing", console.ExitUsage, "keys", "add", "--config", d.config)
 	d.refused("--config is missing", console.ExitUsage, "keys", "add", "--uri", "toy:hot")
 	d.refused("this program has toy", console.ExitUsage, "keys", "add", "--config", d.config, "--uri", "awskms:alias/hot")

@@ -42,6 +42,7 @@ func TestExportAsks(t *testing.T) {
 // TestExportPassword: the password for an encrypted file is asked for twice.
 func TestExportPassword(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	for second, status := range map[string]int{"new secret": console.ExitSuccess, "new secrets": console.ExitFailure} {
 		s := clitest.NewSession(t)
 		command := s.Command("keys", "export", "--format", "v3", "--yes", clitest.KeyID)
@@ -64,6 +65,7 @@ func TestExportPassword(t *testing.T) {
 
 // TestImportPassword: the password of a secret is asked for without echo.
 func TestImportPassword(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewSession(t)
 	command := s.Command("keys", "import", "--format", "v3")
 	var stdout bytes.Buffer
@@ -100,9 +102,7 @@ func TestDirectoryProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range files {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i))
 	}
 	command := s.Command("keys", "import", "--dir", "geth")
 	clitest.Redirect(t, command, "2>&3")

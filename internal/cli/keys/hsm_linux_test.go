@@ -4,7 +4,6 @@ package keys_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,9 +18,7 @@ import (
 func TestImportIntoHSMAsks(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	pin := filepath.Join(t.TempDir(), "pin")
-	if err := os.WriteFile(pin, []byte(token.PIN+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, pin, []byte(token.PIN+"\n"))
 	for _, answer := range []string{"n", "y"} {
 		command := exec.CommandContext(t.Context(), "countersign", "keys", "import",
 			"--keystore", token.URI(""), "--pin-file", pin, "--curve", "CURVE_SECP256K1")

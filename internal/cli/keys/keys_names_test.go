@@ -2,13 +2,13 @@ package keys_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // namesHot is a policy with a rule that names a key.
@@ -88,8 +88,6 @@ func TestKeyNames(t *testing.T) {
 func idIn(t *testing.T, printed []byte) string {
 	t.Helper()
 	var line struct{ PrivateKeyID, WalletID string }
-	if err := json.Unmarshal(printed, &line); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, printed, &line)
 	return cmp.Or(line.PrivateKeyID, line.WalletID)
 }

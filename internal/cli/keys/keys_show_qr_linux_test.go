@@ -2,13 +2,12 @@ package keys_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -16,19 +15,12 @@ import (
 // vector's descriptors of the four supported scripts.
 func TestShowAccountDescriptor(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("../../ur/testdata/account-descriptor.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "../../ur/testdata/account-descriptor.json")
 	var vector struct{ Mnemonic, UR string }
-	if err := json.Unmarshal(content, &vector); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &vector)
 	s := clitest.NewSession(t)
 	var wallet struct{ WalletID string }
-	if err := json.Unmarshal(s.Must([]byte(vector.Mnemonic), "keys", "import", "--format", "mnemonic"), &wallet); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, s.Must([]byte(vector.Mnemonic), "keys", "import", "--format", "mnemonic"), &wallet)
 	s.Must(nil, "keys", "show", "--xpub", "--qr-type", ur.TypeAccount, "--qr-png", "codes",
 		"--account", "m/44'/0'/0'", "--account", "m/49'/0'/0'", "--account", "m/84'/0'/0'", "--account", "m/86'/0'/0'", wallet.WalletID)
 	collector := ur.NewCollector(ur.TypeAccount)

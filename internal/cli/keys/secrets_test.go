@@ -22,6 +22,7 @@ import (
 // calls that fail, and everything that it leaves on disk, for secrets.
 func TestNoSecretPrinted(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	s := clitest.NewSession(t)
 	seed := clitest.NthSecret(1)
 	s.Must([]byte(clitest.NthSecret(0)), "keys", "import", "--curve", "CURVE_SECP256K1")
@@ -59,13 +60,9 @@ func TestNoSecretPrinted(t *testing.T) {
 			mustFail(s, []byte(in), args...)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"\n"+clitest.Passphrase), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"\n"+clitest.Passphrase))
 	mustFail(s, nil, "keys", "list")
-	if err := os.WriteFile(filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"?"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "pass"), []byte(clitest.Passphrase+"?"))
 	mustFail(s, nil, "keys", "list")
 
 	searchDisk(s)

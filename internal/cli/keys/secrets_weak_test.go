@@ -19,6 +19,7 @@ import (
 // warning. Of 100,000 random secrets, none would be warned about.
 func TestGuessableSecretWarning(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	s := clitest.NewSession(t)
 	for name, secret := range map[string]string{
 		"two":           strings.Repeat("0", 63) + "2",
@@ -51,6 +52,7 @@ func TestGuessableSecretWarning(t *testing.T) {
 // TestExportFileMode: only the owner can read an exported secret, in a new file and in one
 // that the shell created with a permissive umask.
 func TestExportFileMode(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewSession(t)
 	mode := func(path string) os.FileMode {
 		info, err := os.Stat(path)

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/lines"
 )
@@ -55,7 +55,9 @@ func TestInOrder(t *testing.T) {
 	}
 	slow := func(line lines.Line) lines.Answer {
 		if line.Number%100 == 0 {
-			time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+			for range rand.IntN(1000) {
+				runtime.Gosched()
+			}
 		}
 		return echo(line)
 	}

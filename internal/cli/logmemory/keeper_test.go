@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/translog"
@@ -109,14 +110,9 @@ func copied(t *testing.T, s *bolt.Store, path string) string {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	to := filepath.Join(t.TempDir(), "state.db")
-	if err := os.WriteFile(to, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, to, content)
 	return to
 }
 
@@ -451,9 +447,7 @@ func TestEditedMemory(t *testing.T) {
 		"other's tree": {logmemory.Memory{"two": {Tree: head.Tree()}}, []string{"two"}},
 	} {
 		n := newNode(t)
-		if err := os.WriteFile(n.path, test.edited.Encode(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, n.path, test.edited.Encode())
 		n.opens(s)
 		n.has(name, test.conflicts...)
 		for _, organization := range test.conflicts { // for the next case
@@ -506,9 +500,7 @@ func TestLinkedMemory(t *testing.T) {
 	if err := n.Write(); err == nil || n.Failures() != 1 {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
-	if err := os.WriteFile(volume, logmemory.Memory{}.Encode(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, volume, logmemory.Memory{}.Encode())
 	if err := n.Write(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package logmemory_test
 import (
 	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -111,9 +111,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	whole := memories()[3].Encode()
 	for _, content := range [][]byte{{}, whole[:len(whole)-1], append(whole, '\n')} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, content)
 		if _, err := logmemory.Read(path); err == nil || !strings.Contains(err.Error(), path+" is damaged") || !strings.Contains(err.Error(), "move it away") {
 			t.Errorf("%d bytes: %v", len(content), err)
 		}

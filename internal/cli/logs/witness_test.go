@@ -178,10 +178,7 @@ func stateFile(t *testing.T, state, suffix string) string {
 
 func readState(t *testing.T, state, suffix string) string {
 	t.Helper()
-	content, err := os.ReadFile(stateFile(t, state, suffix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, stateFile(t, state, suffix))
 	return string(content)
 }
 
@@ -194,7 +191,5 @@ func writeState(t *testing.T, state, suffix, content string) {
 	if content == "" {
 		return
 	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte(content))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // dynamicFee returns an unsigned EIP-1559 transaction in hex.
@@ -44,15 +45,10 @@ func callOf(selector string, address []byte, amount *big.Int) []byte {
 func keyOf(t *testing.T, line []byte) (show.KeyLine, []byte) {
 	t.Helper()
 	var key show.KeyLine
-	if err := json.Unmarshal(line, &key); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, line, &key)
 	for _, one := range key.Addresses {
 		if raw, ok := strings.CutPrefix(one.Address, "0x"); ok {
-			decoded, err := hex.DecodeString(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			decoded := testenv.Hex(t, raw)
 			return key, decoded
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/requests"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -80,10 +80,7 @@ func TestSavedBody(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, first)
 	}
-	kept, err := os.ReadFile(saved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testenv.Read(t, saved)
 	if again, err := submit(kept); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("%v: %s, want %s", err, again, first)
 	}

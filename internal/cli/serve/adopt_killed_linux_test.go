@@ -149,6 +149,7 @@ func (a *adoption) finished(t *testing.T) {
 // one leaf.
 func TestKilledWhileAdopting(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	t.Run("bolt", func(t *testing.T) { adoptsInBolt(t, clitest.NewServed(t)) })
 	t.Run("postgres", func(t *testing.T) { adoptsInPostgres(t, clitest.NewServed(t)) })
 }
@@ -157,10 +158,7 @@ func TestKilledWhileAdopting(t *testing.T) {
 func adoptsInBolt(t *testing.T, s *clitest.Served) {
 	file := filepath.Join(s.Dir, "state.db")
 	a := newAdoption(t, s, "bolt:"+file)
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testenv.Read(t, file)
 	for what, holds := range map[string]func(pid int) bool{
 		"open": func(pid int) bool { return hasOpen(pid, file) },
 		"written": func(int) bool {

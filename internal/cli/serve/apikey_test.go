@@ -14,6 +14,7 @@ import (
 
 // TestAPIKeys: the engine verifies the stamps of keys of each curve.
 func TestAPIKeys(t *testing.T) {
+	t.Parallel()
 	body := []byte(`{"organizationId":"o"}`)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
 		by, err := api.ParseKeyWith([]byte(clitest.APIKeyFile(curve)), stamp.NewSigner)
@@ -68,6 +69,7 @@ func TestAPIKeyRefused(t *testing.T) {
 // TestSecondKeyOfOneUser: for a user in the configuration, apikey new prints the line of
 // the key only. A second entry of the same name is refused, with the cure.
 func TestSecondKeyOfOneUser(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewServed(t)
 	addUser(t, s, "ci", "old.json")
 	l := clitest.NewLive(t, s)

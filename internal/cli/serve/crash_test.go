@@ -98,6 +98,7 @@ func mustHave(t *testing.T, n *clitest.Node, one recorded) {
 // TestNodes checks that two servers on one PostgreSQL carry out a request once, whichever
 // receives it, and that one continues when the other is killed.
 func TestNodes(t *testing.T) {
+	t.Parallel()
 	server := testenv.Postgres(t)
 	s := clitest.NewServed(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")

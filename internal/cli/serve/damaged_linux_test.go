@@ -20,6 +20,7 @@ import (
 // request that reads them on, requests are refused, /readyz and the health command say why,
 // and the process goes on. It does not start with the file again, and prints no trace.
 func TestServesDamagedStore(t *testing.T) {
+	t.Parallel()
 	const says = "is damaged: restore a backup (docs/operations.md#restore)"
 	s := clitest.NewServed(t)
 	admin := testenv.FreeAddress(t)

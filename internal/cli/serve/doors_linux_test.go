@@ -96,10 +96,7 @@ func cutOff(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	return content
 }
 
@@ -118,18 +115,14 @@ func closed(t *testing.T, s *clitest.Served, what string, doors map[string][]str
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
 	request, policy := filepath.Join(s.Dir, "stamped"), filepath.Join(s.Dir, "tried.yaml")
-	if err := os.WriteFile(policy, []byte("version: 1\nrules: []\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, policy, []byte("version: 1\nrules: []\n"))
 	stamped := exec.CommandContext(t.Context(), "countersign", "stamp", "--api-key", filepath.Join(s.Dir, setup.APIKeyName))
 	stamped.Stdin = bytes.NewReader(clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.Unsigned, time.Now()))
 	out, err := stamped.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(request, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, request, out)
 	before := contents(t, filepath.Dir(s.Dir))
 	for door, args := range doors {
 		line := strings.Join(args, "\n")
@@ -159,14 +152,10 @@ func TestDoorsBolt(t *testing.T) {
 	}
 	closedDoors(t, s, "absent", append(isNone, file+" does not exist")...)
 	for what, content := range map[string][]byte{"empty": {}, "cut off": cutOff(t)} {
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, file, content)
 		closedDoors(t, s, what, append(isNone, file+" is empty")...)
 	}
-	if err := os.WriteFile(file, cutOff(t)[:5000], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, cutOff(t)[:5000])
 	closedDoors(t, s, "shorter than its pages", file+" is damaged: restore a backup (docs/operations.md#restore)")
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
@@ -240,14 +229,12 @@ func TestDoorsPostgres(t *testing.T) {
 // TestRestoreWithoutStore: a backup from which no store comes back is refused, and nothing
 // of it stays.
 func TestRestoreWithoutStore(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewServed(t)
 	saved := filepath.Join(t.TempDir(), "saved")
 	s.Run(t, "backup", "--config", s.Config(), saved)
 	manifest := filepath.Join(saved, "backup.json")
-	content, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, manifest)
 	without := bytes.Replace(content, []byte(`"name": "`+setup.StoreName+`"`), []byte(`"name": "another.db"`), 1)
 	if bytes.Equal(without, content) {
 		t.Fatalf("the manifest has no store: %s", content)

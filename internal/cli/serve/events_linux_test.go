@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,6 +66,7 @@ func (e *endpoint) ids() (ids []string, tried int) {
 // answered is told once the endpoint is up, with both stores. Requests do not wait for it. In
 // the database, which nodes share, the lease of the dead node ends first.
 func TestServeEvents(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"bolt", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			s, e := clitest.NewServed(t), newEndpoint(t)
@@ -118,9 +118,7 @@ func endLease(t *testing.T, dsn string) {
 // tellTo configures an endpoint of events.
 func tellTo(t *testing.T, s *clitest.Served, e *endpoint) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.Dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "events-secret"), []byte("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"))
 	s.Edit(t, "store:", "events: {webhook: {url: "+e.URL+", secretFile: events-secret}}\nstore:")
 }
 

@@ -5,9 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
-	"encoding/json"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -55,6 +53,7 @@ const firstLarge = "02f00107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5
 // without a single failed request. Then the backup is restored elsewhere: its log is a
 // prefix of the server's, and the earlier answer is there, for the SDK too, and verifies.
 func TestFirstDay(t *testing.T) {
+	t.Parallel()
 	testenv.Node(t, "clients.mjs") // skips before the set-up
 	s := clitest.NewServed(t)
 	path := func(name string) string { return filepath.Join(s.Dir, name) }
@@ -113,10 +112,7 @@ func TestFirstDay(t *testing.T) {
 	// On another machine.
 	restored := &clitest.Served{Dir: filepath.Join(t.TempDir(), "restored"), By: s.By, Signer: s.Signer}
 	s.Run(t, "restore", backedUp, restored.Dir)
-	secret, err := os.ReadFile(path(setup.PassphraseName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := testenv.Read(t, path(setup.PassphraseName))
 	clitest.WritePrivate(t, filepath.Join(restored.Dir, setup.PassphraseName), string(secret))
 	logsAgree(t, s, restored)
 	second := restored.Start(t, "--admin", "none")
@@ -138,9 +134,7 @@ func TestFirstDay(t *testing.T) {
 	}
 	clitest.WritePrivate(t, path("proof-public.pem"), string(key))
 	var log struct{ LogKey string }
-	if err := json.Unmarshal(s.Run(t, "log", "key", "--config", s.Config()), &log); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, s.Run(t, "log", "key", "--config", s.Config()), &log)
 	if out := s.Run(t, "verify", "--proof-key", path("proof-public.pem"), "--log-key", log.LogKey, "--body", path("body.json"), path("answer.json")); !strings.Contains(string(out), `"log"],"skipped":[]`) {
 		t.Errorf("%s", out)
 	}
@@ -221,10 +215,7 @@ func editKey(t *testing.T, s *clitest.Served, file string, change func(line stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, s.Config())
 	lines := strings.SplitAfter(string(content), "\n")
 	for i, line := range lines {
 		if strings.Contains(line, hex.EncodeToString(key.PublicKey())) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -49,6 +48,7 @@ func TestConnectionLimit(t *testing.T) {
 // TestMemoryLimits checks that the configured limits reach the handler, and that limits too
 // small for one request are refused.
 func TestMemoryLimits(t *testing.T) {
+	t.Parallel()
 	const base = "keystore: file:keys\norganizations: [{id: a, name: A}]\nlimits: "
 	path := filepath.Join(t.TempDir(), "countersign.yaml")
 	clitest.WritePrivate(t, path, base+"{requestBytes: 9000000, answerBytes: 10000000}\n")
@@ -70,6 +70,7 @@ func TestMemoryLimits(t *testing.T) {
 // TestServerLogLevels checks that failures to accept connections are warnings, and that
 // errors caused by strangers are logged at level debug.
 func TestServerLogLevels(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	written := serve.ServerLog{Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for line, level := range map[string]string{
@@ -89,6 +90,7 @@ func TestServerLogLevels(t *testing.T) {
 // TestPlantedKeyFile checks that a file which appears in the keystore of a running server and
 // is no key of its passphrase is logged as JSON and counted.
 func TestPlantedKeyFile(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.Start(t, "--admin", admin)
@@ -100,9 +102,7 @@ func TestPlantedKeyFile(t *testing.T) {
 		t.Error("before: not 0 skipped keys")
 	}
 	planted := uuid.NewString()
-	if err := os.WriteFile(filepath.Join(s.Dir, setup.KeysName, "keys", planted+".age"), []byte("garbage"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, setup.KeysName, "keys", planted+".age"), []byte("garbage"))
 	testenv.Await(t, "the planted file", func() bool {
 		// A request for an unknown key makes the server rescan.
 		body := clitest.SignBody(s.By.OrganizationID, planted, clitest.Unsigned, time.Now())

@@ -124,9 +124,7 @@ func (d *drill) ahead(n *clitest.Node) recorded {
 			return false
 		}
 		var got clitest.Answer
-		if err := json.Unmarshal(answer, &got); err != nil {
-			d.t.Fatal(err)
-		}
+		testenv.JSON(d.t, answer, &got)
 		done = recorded{body, got.Activity.ID, answer}
 		return true
 	})
@@ -137,9 +135,7 @@ func (d *drill) ahead(n *clitest.Node) recorded {
 func (d *drill) accepts(config string) logs.ConflictLine {
 	d.t.Helper()
 	var shown, accepted logs.ConflictLine
-	if err := json.Unmarshal(d.Run(d.t, "log", "accept", "--config", config), &shown); err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.JSON(d.t, d.Run(d.t, "log", "accept", "--config", config), &shown)
 	out := d.Run(d.t, "log", "accept", "--config", config, "--confirm", shown.Confirm)
 	if err := json.Unmarshal(out, &accepted); err != nil || !accepted.Accepted || accepted.Confirm != shown.Confirm {
 		d.t.Errorf("%s, %v", out, err)
@@ -229,6 +225,7 @@ func executes(t *testing.T, administrator *pgx.Conn) func(statements ...string) 
 
 // TestLogDrillRestored puts an older store under a deployment that lives on.
 func TestLogDrillRestored(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		n := d.Start(t, "--admin", "none")
 		d.kept = d.load(n, 1+rand.IntN(4))
@@ -270,16 +267,14 @@ func TestLogDrillRestored(t *testing.T) {
 
 func contentOf(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	return content
 }
 
 // TestLogDrillEmptiedVolume removes the store: serve refuses to start without one and to
 // make a new one, until the loss was confirmed.
 func TestLogDrillEmptiedVolume(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		n := d.Start(t, "--admin", "none")
 		d.lost = d.load(n, 1+rand.IntN(4))
@@ -307,6 +302,7 @@ func TestLogDrillEmptiedVolume(t *testing.T) {
 // TestLogDrillKilled kills a node between a commit and its memory: the memory is behind, and
 // that is no conflict.
 func TestLogDrillKilled(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, _ storePlace) {
 		for range 4 {
 			n := d.Start(t, "--admin", "none")
@@ -332,6 +328,7 @@ func TestLogDrillKilled(t *testing.T) {
 // TestLogDrillOrganizations removes an organization and adds it again, and puts back a store
 // in which only one of two organizations has lost something: the other goes on.
 func TestLogDrillOrganizations(t *testing.T) {
+	t.Parallel()
 	onBothStores(t, func(t *testing.T, d *drill, at storePlace) {
 		second := d.secondOrganization(t)
 		admin := testenv.FreeAddress(t)
@@ -376,9 +373,7 @@ func TestLogDrillOrganizations(t *testing.T) {
 
 func writes(t *testing.T, s *clitest.Served, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, content)
 }
 
 // as returns the node for the requests of another organization.
@@ -398,9 +393,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 	writes(t, d.Served, d.Config(), append(bytes.Clone(whole), organization...))
 	var key show.KeyLine
 	line := d.Run(t, "keys", "generate", "--config", d.Config(), "--org", second.By.OrganizationID, "--curve", "CURVE_SECP256K1")
-	if err := json.Unmarshal(line, &key); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, line, &key)
 	second.Signer = key.PrivateKeyID
 	return second
 }
@@ -408,6 +401,7 @@ func (d *drill) secondOrganization(t *testing.T) *drill {
 // TestLogDrillReplica promotes a copy of the database that lacks the last commits, under two
 // nodes of which one has seen them: from the moment that this one has checked, both refuse.
 func TestLogDrillReplica(t *testing.T) {
+	t.Parallel()
 	server := testenv.Postgres(t)
 	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
 	for round := range testenv.Draws(t, 1) {

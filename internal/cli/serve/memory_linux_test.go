@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -29,10 +28,7 @@ var residentLine = regexp.MustCompile(`(?m)^RssAnon:\s+(\d+) kB$`)
 // resident returns how many bytes of anonymous memory the process has.
 func resident(t *testing.T, n *clitest.Node) int {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.Command.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := testenv.Read(t, fmt.Sprintf("/proc/%d/status", n.Command.Process.Pid))
 	found := residentLine.FindSubmatch(status)
 	if found == nil {
 		t.Skipf("this kernel does not say RssAnon:\n%s", status)
@@ -87,10 +83,7 @@ func manyKeys(t *testing.T, s *clitest.Served, count int) (keys []*api.Key) {
 	for i := range count {
 		file := filepath.Join(s.Dir, fmt.Sprintf("user-%d.json", i))
 		s.Edit(t, "    users:\n", "    users:\n"+string(s.Run(t, "apikey", "new", "--name", fmt.Sprint("user-", i), "--org", s.By.OrganizationID, "--out", file, "--expires", "90d")))
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, file)
 		key, err := api.ParseKey(bytes.TrimSpace(content))
 		if err != nil {
 			t.Fatal(err)

@@ -2,8 +2,6 @@ package serve_test
 
 import (
 	"context"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"net"
@@ -252,20 +250,12 @@ func TestReloadOfPipe(t *testing.T) {
 // credentialIn returns the id of the API key in a file.
 func credentialIn(t *testing.T, path string) stamp.ID {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	var key struct {
 		PublicKey string `json:"publicKey"`
 	}
-	if err := json.Unmarshal(content, &key); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := hex.DecodeString(key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &key)
+	raw := testenv.Hex(t, key.PublicKey)
 	return stamp.APIKeyID(raw)
 }
 

@@ -24,13 +24,8 @@ const rpcToken = "0123456789abcdef0123456789abcdef"
 // appendConfig adds a section to the configuration.
 func appendConfig(t *testing.T, s *clitest.Served, section string) {
 	t.Helper()
-	content, err := os.ReadFile(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Config(), append(content, section...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, s.Config())
+	testenv.Write(t, s.Config(), append(content, section...))
 }
 
 // overHTTP makes a call with a token, and returns the status and the answer.

@@ -110,10 +110,7 @@ func TestRPCReload(t *testing.T) {
 		}
 		return answer.Result == "0xa"
 	}
-	config, err := os.ReadFile(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testenv.Read(t, s.Config())
 	all := string(config)
 	section := all[strings.Index(all, "rpc:\n"):]
 	for _, step := range []struct {

@@ -21,6 +21,7 @@ import (
 // nowhere else: not in the debug log, a metric, an answer or an error, and not in the
 // server's files.
 func TestUnusedCodeLeaksNowhere(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewServed(t)
 	admin := testenv.FreeAddress(t)
 	n := s.Start(t, "--admin", admin, "--log-level", "debug")

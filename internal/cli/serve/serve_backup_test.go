@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
@@ -29,9 +30,7 @@ func TestBackupSocketPermissions(t *testing.T) {
 			}
 		},
 		func() { // left by a version that bound the socket next to the store
-			if err := os.WriteFile(dir, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Write(t, dir, nil)
 		},
 	} {
 		left()

@@ -9,6 +9,7 @@ import (
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // errKilled is the panic that simulates a killed process.
@@ -70,10 +71,7 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(made.APIPrivateKeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, made.APIPrivateKeyFile)
 	by, err := api.ParseKey(content)
 	if err != nil || by.OrganizationID != made.OrganizationID || configured.Organizations[0].ID != made.OrganizationID {
 		t.Errorf("%v: organization %s of the key, %s of the answer", err, by.OrganizationID, made.OrganizationID)
@@ -106,9 +104,7 @@ func TestInitKilledWhileCreating(t *testing.T) {
 		})
 	}()
 	other := filepath.Join(dir, "other")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, other, nil)
 	if _, err := initialize(dir); err == nil {
 		t.Error("a directory with a file of another program was taken")
 	}

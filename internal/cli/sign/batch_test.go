@@ -212,6 +212,7 @@ func TestBrokenPipe(t *testing.T) {
 // acknowledged key must be there, and the same import must continue.
 func TestKilledImport(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	const rounds, perRound = 15, 300
 	s := clitest.NewSession(t)
 	acknowledged := map[string]string{} // public key to id

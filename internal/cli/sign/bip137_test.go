@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestBIP137: the signature is for the address that --sign-with or --address names, and an
@@ -16,9 +17,7 @@ func TestBIP137(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSession(t)
 	var made show.KeyLine
-	if err := json.Unmarshal(s.Must([]byte(strings.Repeat("22", 32)), "keys", "import", "--curve", "CURVE_SECP256K1", "--yes"), &made); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, s.Must([]byte(strings.Repeat("22", 32)), "keys", "import", "--curve", "CURVE_SECP256K1", "--yes"), &made)
 	addresses := map[string]string{}
 	for _, address := range made.Addresses {
 		addresses[strings.TrimPrefix(address.Format, show.BitcoinFormat+"MAINNET_")] = address.Address

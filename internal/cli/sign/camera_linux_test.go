@@ -12,10 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"encoding/hex"
-	"encoding/json"
 
 	"github.com/btcsuite/btcd/psbt/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -42,6 +40,7 @@ type cameraCase struct {
 // person at the other terminal confirms. The answer is drawn, read and verified likewise.
 func TestCamera(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	zbar := testenv.Tool(t, "zbarimg")
 	cases := map[string]cameraCase{"PSBT of 100 outputs": {bitcoinSample, manyOutputs}}
 	for _, chain := range chainSamples {
@@ -49,16 +48,12 @@ func TestCamera(t *testing.T) {
 	}
 	s := &clitest.Session{T: t, Dir: t.TempDir()}
 	client := s.Must(nil, "init", "--online", "online")
-	if err := os.WriteFile(filepath.Join(s.Dir, "client.json"), client, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(s.Dir, "client.json"), client)
 	s.Must(nil, "init", "--offline", "--client", "client.json", "offline")
 	keys := map[keystore.Curve]show.KeyLine{}
 	for curve, name := range map[keystore.Curve]string{keystore.CurveSecp256k1: "CURVE_SECP256K1", keystore.CurveEd25519: "CURVE_ED25519"} {
 		var key show.KeyLine
-		if err := json.Unmarshal(s.Must(nil, "keys", "generate", "--config", "offline/countersign.yaml", "--curve", name), &key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, s.Must(nil, "keys", "generate", "--config", "offline/countersign.yaml", "--curve", name), &key)
 		keys[curve] = key
 	}
 	readers := []pictureReader{func(dir string) []byte { return gozxing(s, dir) }, func(dir string) []byte { return zbarRead(s, zbar, dir) }, clitest.StartWallets(t).JsQR}
@@ -124,10 +119,7 @@ func loop(t *testing.T, s *clitest.Session, c cameraCase, key show.KeyLine, body
 	if want := `{"checked":["body","status","proof","result","summary"],"skipped":[]}`; strings.TrimSpace(string(stdout)) != want {
 		t.Errorf("verified %s", stdout)
 	}
-	content, err := os.ReadFile(filepath.Join(s.Dir, signed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, filepath.Join(s.Dir, signed))
 	if c.chain.Name == bitcoinSample.Name && len(unsigned) > 2000 {
 		return // the demo's check knows its own payment only
 	}
@@ -201,10 +193,12 @@ const lineOfCode = "\x1b[38;5;231;48;5;16m"
 // them.
 func frames(p *clitest.Person) [][][]bool {
 	p.T.Helper()
-	for deadline := time.Now().Add(testenv.Patience); ; time.Sleep(20 * time.Millisecond) {
+	var drawn [][][]bool
+	testenv.Await(p.T, "codes are drawn", func() bool {
 		screen := p.Shown()
 		if whole, single := singleCode(screen); single {
-			return [][][]bool{whole}
+			drawn = [][][]bool{whole}
+			return true
 		}
 		chunks := strings.Split(screen, console.CursorHome)
 		var parts int
@@ -214,16 +208,13 @@ func frames(p *clitest.Person) [][][]bool {
 		}
 		if parts > 0 && len(chunks) > 6*parts+12 {
 			p.Types("\n")
-			var frames [][][]bool
 			for _, chunk := range chunks[1 : len(chunks)-1] {
-				frames = append(frames, modulesOf(chunk))
+				drawn = append(drawn, modulesOf(chunk))
 			}
-			return frames
 		}
-		if time.Now().After(deadline) {
-			p.T.Fatalf("no codes were drawn; the screen:\n%.2000s", screen)
-		}
-	}
+		return len(drawn) > 0
+	})
+	return drawn
 }
 
 // singleCode returns the code on a screen that has exactly one, completely drawn.

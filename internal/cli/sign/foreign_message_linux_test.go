@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/sign"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -32,9 +32,7 @@ const typedText = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"n
 func typedDigest(t *testing.T, text string) []byte {
 	t.Helper()
 	var typed apitypes.TypedData
-	if err := json.Unmarshal([]byte(text), &typed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(text), &typed)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +95,7 @@ func TestEthMessageRequest(t *testing.T) {
 
 // TestTronRequest signs a transaction and a message of a tron-sign-request.
 func TestTronRequest(t *testing.T) {
+	t.Parallel()
 	secret, err := crypto.HexToECDSA(clitest.Secret)
 	if err != nil {
 		t.Fatal(err)

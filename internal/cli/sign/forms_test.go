@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,10 +123,7 @@ func TestSolanaOfflineLoop(t *testing.T) {
 	if err := tx.VerifySignatures(); err != nil {
 		t.Errorf("%s: %v", answer, err)
 	}
-	document, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "airgap.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := testenv.Read(t, filepath.Join(testenv.Root(), "docs", "airgap.md"))
 	for _, flag := range []string{"--sign-only", "--dump-transaction-message", "--signer"} {
 		if !strings.Contains(string(document), flag) {
 			t.Errorf("docs/airgap.md does not say %s", flag)

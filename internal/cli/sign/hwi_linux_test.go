@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
@@ -43,9 +43,7 @@ func TestHWI(t *testing.T) {
 	}
 	keys := strings.Fields(clitest.KeystoreFlags)
 	var signers []struct{ Fingerprint, Model, Error string }
-	if err := json.Unmarshal(s.Must(nil, append([]string{"hwi", "--wallet", "seed"}, append(keys, "enumerate")...)...), &signers); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, s.Must(nil, append([]string{"hwi", "--wallet", "seed"}, append(keys, "enumerate")...)...), &signers)
 	if len(signers) != 1 || signers[0].Fingerprint != "73c5da0a" || signers[0].Model == "" {
 		t.Fatalf("enumerate: %+v", signers)
 	}
@@ -92,9 +90,7 @@ func TestHWI(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, talk.String())
 	}
 	var answer hwiAnswer
-	if err := json.Unmarshal([]byte(out.String()), &answer); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(out.String()), &answer)
 	signed, err := base64.StdEncoding.DecodeString(answer.PSBT)
 	if err != nil || answer.Error != "" {
 		t.Fatalf("%+v, %v", answer, err)
@@ -116,14 +112,9 @@ func TestHWIPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(s.Dir, "made", "countersign.yaml")
-	configured, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	configured := testenv.Read(t, path)
 	configured = bytes.Replace(configured, []byte("    name: Example"), []byte("    name: Example\n    policy: policy.yaml"), 1)
-	if err := os.WriteFile(path, configured, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, configured)
 	rules := "schema: countersign.policy/2\nrules:\n  - {name: small, allow: [transfer, fee], on: bitcoin, when: \"effect.amount <= btc('0.0004')\"}\n"
 	core := []string{"--config", "made/countersign.yaml", "--as", "admin", "--stdin", "--fingerprint", "73c5da0a", "--chain", "main"}
 	for name, c := range map[string]struct {
@@ -131,9 +122,7 @@ func TestHWIPolicy(t *testing.T) {
 		index uint32 // a transaction of its own: one that was signed is answered again
 		ok    bool
 	}{"allowed": {rules, 3, true}, "denied": {strings.Replace(rules, "0.0004", "0.0002", 1), 4, false}} {
-		if err := os.WriteFile(filepath.Join(s.Dir, "made", "policy.yaml"), []byte(c.rules), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, filepath.Join(s.Dir, "made", "policy.yaml"), []byte(c.rules))
 		got := hwi(s, `signtx "`+base64.StdEncoding.EncodeToString(clitest.CorePSBT(t, root, c.index))+`"`, core...)
 		if (got.PSBT != "") != c.ok || (got.Error == "") != c.ok {
 			t.Errorf("%s: %+v", name, got)

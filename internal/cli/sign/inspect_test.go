@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,9 +25,7 @@ func TestSummaryDigest(t *testing.T) {
 		SummaryDigest string
 	}
 	out := s.Must([]byte(clitest.Unsigned), "inspect", "--type", "TRANSACTION_TYPE_ETHEREUM", "--json")
-	if err := json.Unmarshal(out, &printed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, out, &printed)
 	if digest := sha256.Sum256(printed.Summary); hex.EncodeToString(digest[:]) != printed.SummaryDigest {
 		t.Errorf("the digest %s is not that of %s", printed.SummaryDigest, printed.Summary)
 	}
@@ -50,10 +47,7 @@ func signedVectors(t *testing.T) (vectors []signedVector) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, file)
 		vector := signedVector{name: filepath.Base(filepath.Dir(filepath.Dir(file))) + "/" + filepath.Base(file)}
 		if json.Unmarshal(content, &vector) == nil && vector.Unsigned != "" && vector.Signed != "" {
 			vectors = append(vectors, vector)
@@ -125,10 +119,7 @@ func TestAlteredSignedTransaction(t *testing.T) {
 		if vector.Type != activity.TransactionTypeEthereum {
 			continue
 		}
-		raw, err := hex.DecodeString(strings.TrimPrefix(vector.Signed, "0x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, strings.TrimPrefix(vector.Signed, "0x"))
 		for i := range raw {
 			raw[i] ^= 1
 			seen, err := show.InspectEither(vector.Type, hex.EncodeToString(raw), all.Limits{})

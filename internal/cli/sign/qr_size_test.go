@@ -24,6 +24,7 @@ import (
 // the window, or the refusal says to enlarge the window or to use --qr-png.
 func TestCodesFitTheWindow(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	drawn, refused := 0, 0
 	for _, length := range []int{40, 300, 843, 5447, 60_000, ur.MaxMessage} {
 		for _, kind := range []string{ur.TypeRequest, ur.TypePSBT} {

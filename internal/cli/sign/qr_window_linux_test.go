@@ -16,6 +16,7 @@ import (
 // them. A window that is too small is refused, with the cure.
 func TestWindows(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	s := clitest.NewSession(t)
 	s.Must(nil, "init", "online")
 	for i, window := range []struct{ columns, rows uint16 }{{80, 24}, {80, 25}, {100, 30}, {132, 43}, {60, 31}, {40, 12}} {

@@ -78,9 +78,7 @@ func newRecordBook(t *testing.T) *recordBook {
 		b.Must([]byte(strings.Repeat("test ", 11)+"junk"), "keys", "import", "--config", config, "--format", "mnemonic", "--yes")
 		var key struct{ PrivateKeyID string }
 		line := b.Must([]byte(strings.Repeat("22", 32)), "keys", "import", "--config", config, "--curve", "CURVE_SECP256K1", "--yes")
-		if err := json.Unmarshal(line, &key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, line, &key)
 		b.bitcoinKey[config] = key.PrivateKeyID
 	}
 	b.Write(ruledConfig, bytes.Replace(b.Read(ruledConfig), []byte("    allowHazards"), []byte("    policy: policy.yaml\n    allowHazards"), 1))
@@ -251,10 +249,7 @@ func (b *recordBook) checkRuled(t *testing.T, r *record) {
 // TestRecords checks that every finding of the audit answers as wanted, or as records.json says
 // with a reason, through inspect, sign and a policy.
 func TestRecords(t *testing.T) {
-	text, err := os.ReadFile("testdata/records.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "testdata/records.json")
 	var file struct {
 		About   string
 		Records []record

@@ -36,10 +36,7 @@ func TestCameraPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	content, err := os.ReadFile(cameraPicture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, cameraPicture)
 	got, want := svgTexts(content), svgTexts(drawn)
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/internal/cli/demo"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // Sizes of a picture of a terminal: pixels, and svgColumns in characters.
@@ -124,10 +125,7 @@ func TestDemoPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	got, want := strings.Split(string(content), "\n"), strings.Split(string(drawn), "\n")
 	for i := range 4 + 20 { // 4 lines of head
 		if i >= len(got) || svgVaries.ReplaceAllString(got[i], "…") != svgVaries.ReplaceAllString(want[i], "…") {

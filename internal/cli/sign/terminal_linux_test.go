@@ -63,6 +63,7 @@ func TestConfirm(t *testing.T) {
 // TestConfirmShows: the terminal shows the transaction before the question even if standard
 // error goes elsewhere, and both show the same.
 func TestConfirmShows(t *testing.T) {
+	t.Parallel()
 	p, _, stderr := signAtTerminal(t)
 	p.Sees(clitest.Question)
 	p.Types("n\n")
@@ -166,6 +167,7 @@ func TestInterruptedAtPassphrase(t *testing.T) {
 
 // TestNewPassphrase: a new keystore's passphrase is asked for twice.
 func TestNewPassphrase(t *testing.T) {
+	t.Parallel()
 	for second, status := range map[string]int{"new secret": console.ExitSuccess, "new secrets": console.ExitFailure, "": console.ExitFailure} {
 		s := clitest.NewSession(t)
 		command, stdout := passphraseCommand(t, s, "keys", "generate", "--keystore", "file:new", "--curve", "CURVE_ED25519")
@@ -185,6 +187,7 @@ func TestNewPassphrase(t *testing.T) {
 // TestPassphraseChange: the old passphrase of a keystore is asked for once, the new one
 // twice.
 func TestPassphraseChange(t *testing.T) {
+	t.Parallel()
 	s := clitest.NewSession(t)
 	for _, args := range [][]string{
 		{"keys", "generate", "--keystore", "file:k", "--curve", "CURVE_ED25519"},

@@ -23,6 +23,7 @@ var byConfig = []string{"--config", "made/countersign.yaml", "--out", "signed.js
 // second code is lost, and three programs take turns reading the others.
 func TestCameraVotes(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	zbar := testenv.Tool(t, "zbarimg")
 	q := newQuorum(t)
 	readers := map[string]pictureReader{"ann": func(dir string) []byte { return zbarRead(q.Session, zbar, dir) }, "ben": clitest.StartWallets(t).JsQR}

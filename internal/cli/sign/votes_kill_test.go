@@ -90,6 +90,7 @@ func (s *dyingStore) Change(ctx context.Context, organizationID string, change s
 // once, with both votes, and the limit, which has room for one, is charged once.
 func TestSignWithVotesKilled(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	q := newQuorum(t)
 	// The request takes 2 write transactions, each vote 2, and the last vote 2 more.
 	q.killedThroughout(8, 3, q.asks("request.json", time.Now()))
@@ -98,6 +99,7 @@ func TestSignWithVotesKilled(t *testing.T) {
 // TestSignRequestKilled does the same for a request that needs no votes.
 func TestSignRequestKilled(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	q := newQuorum(t)
 	q.Write("made/policy.yaml", []byte(quorumWithoutVotes()))
 	q.asks("request.json", time.Now())

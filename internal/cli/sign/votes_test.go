@@ -1,7 +1,6 @@
 package sign_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/approvals"
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // quorum is an offline machine, in made/, that signs transactions approved by two users.
@@ -40,9 +40,7 @@ func newQuorum(t *testing.T) *quorum {
 	t.Helper()
 	q := &quorum{Session: &clitest.Session{T: t, Dir: t.TempDir()}}
 	var made struct{ OrganizationID string }
-	if err := json.Unmarshal(q.Must(nil, "init", "made"), &made); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, q.Must(nil, "init", "made"), &made)
 	q.organizationID = made.OrganizationID
 	const configuration = "made/countersign.yaml"
 	q.Must([]byte(clitest.Secret+"\n"), "keys", "import", "--config", configuration, "--curve", "CURVE_SECP256K1")
@@ -78,9 +76,7 @@ func (q *quorum) recorded() (lines []approvals.ActivityLine, shown string) {
 	q.T.Helper()
 	for line := range strings.Lines(string(q.Must(nil, "activities", "list", "--config", "made/countersign.yaml"))) {
 		var one approvals.ActivityLine
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			q.T.Fatal(err)
-		}
+		testenv.JSON(q.T, []byte(line), &one)
 		lines = append(lines, one)
 	}
 	if len(lines) == 0 {

@@ -21,6 +21,7 @@ import (
 // of a fountain code. The SDK reads the answer, whose signature matches the transaction.
 func TestKeystoneSDK(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	w := clitest.StartWallets(t)
 	for name, run := range map[string]func(*testing.T, *clitest.Wallets){
 		"ethereum": keystoneEthereum, "solana": keystoneSolana, "bitcoin": keystoneBitcoin, "tron": keystoneTron,

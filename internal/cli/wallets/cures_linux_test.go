@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -145,9 +146,7 @@ func TestLinesInBase64(t *testing.T) {
 	var answers [2]struct{ SignedTransaction string }
 	for i, text := range []string{hex.EncodeToString(raw), base64.StdEncoding.EncodeToString(raw)} {
 		line := `{"signWith":"seed","unsignedTransaction":"` + text + `","type":"TRANSACTION_TYPE_BITCOIN"}` + "\n"
-		if err := json.Unmarshal(s.Must([]byte(line), "sign", "--jsonl"), &answers[i]); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, s.Must([]byte(line), "sign", "--jsonl"), &answers[i])
 	}
 	signed, err := base64.StdEncoding.DecodeString(answers[1].SignedTransaction)
 	if err != nil || hex.EncodeToString(signed) != answers[0].SignedTransaction {
@@ -169,9 +168,7 @@ func TestBIP322Forms(t *testing.T) {
 			"1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA":                             "ful",
 		} {
 			var answer struct{ Signature, Older string }
-			if err := json.Unmarshal(s.Must([]byte(message), "sign", "--message", "bip322", "--sign-with", address, "--allow", "all", "--yes"), &answer); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, s.Must([]byte(message), "sign", "--message", "bip322", "--sign-with", address, "--allow", "all", "--yes"), &answer)
 			older, err := base64.StdEncoding.DecodeString(answer.Older)
 			if err != nil || !strings.HasPrefix(answer.Signature, prefix) || len(older) == 0 || (prefix == "smp" || address[0] == '3') != (older[0] > 0 && older[0] <= 2) {
 				t.Errorf("%q of %s: %+v", message, address, answer)

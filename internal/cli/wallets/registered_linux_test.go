@@ -71,9 +71,7 @@ func newMultisig(t *testing.T) *multisig {
 		m.nodes[i] = clitest.NewSession(t)
 		m.nodes[i].Must([]byte(clitest.CosignerWords[i]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
 		var shown struct{ Accounts []struct{ Key string } }
-		if err := json.Unmarshal(m.nodes[i].Must(nil, "keys", "show", "--xpub", "--account", "m/48'/0'/0'/2'", "seed"), &shown); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, m.nodes[i].Must(nil, "keys", "show", "--xpub", "--account", "m/48'/0'/0'/2'", "seed"), &shown)
 		if key, err := m.roots[i].XPub(multisigAccount); err != nil || shown.Accounts[0].Key != key {
 			t.Fatalf("keys show --xpub: %s, want %s, %v", shown.Accounts[0].Key, key, err)
 		}
@@ -268,6 +266,7 @@ func (m *multisig) finalized(signed []byte) {
 // of Keystone's SDK and jsQR for its camera. It signs after a keystore, and before one.
 func TestRegisteredWalletByCameraElsewhere(t *testing.T) {
 	testenv.Slow(t)
+	t.Parallel()
 	m, others := newMultisig(t), clitest.StartWallets(t)
 	codes := func(raw []byte) string {
 		return strings.ToUpper(strings.Join(others.Ask(map[string]any{
@@ -335,15 +334,10 @@ func TestWalletsCommand(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}
-	content, err := os.ReadFile(filepath.Join(planted, entries[0].Name()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, filepath.Join(planted, entries[0].Name()))
 	target := filepath.Join(m.nodes[0].Dir, "keys", "wallets", entries[0].Name())
 	content = bytes.Replace(content, []byte("sortedmulti(2"), []byte("sortedmulti(1"), 1)
-	if err := os.WriteFile(target, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, target, content)
 	if _, stderr, status := m.nodes[0].Run(nil, append([]string{"wallets", "list"}, strings.Fields(clitest.KeystoreFlags)...)...); status == console.ExitSuccess || !strings.Contains(string(stderr), fmt.Sprintf("%s: not authentic", filepath.Join("keys", "wallets", entries[0].Name()))) {
 		t.Errorf("planted: exit status %d, %s", status, stderr)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -131,9 +132,7 @@ func TestWalletLeaves(t *testing.T) {
 	}
 	_, record := logged(s)
 	var listed struct{ ID string }
-	if err := json.Unmarshal(s.Must(nil, "activities", "list", "--config", madeConfig), &listed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, s.Must(nil, "activities", "list", "--config", madeConfig), &listed)
 	_, shown, _ := s.Run(nil, "activities", "show", "--config", madeConfig, listed.ID)
 	walletsCommand(s, "", "remove", "--digest", m.digest(), "treasury")
 	leaves, _ := logged(s)

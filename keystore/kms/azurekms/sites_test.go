@@ -10,6 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
@@ -63,9 +64,7 @@ func TestOneVaultHangs(t *testing.T) {
 			}
 		})
 	}
-	for hangs.Waiting() < places && !t.Failed() {
-		time.Sleep(time.Millisecond) // until all places of the vault are taken
-	}
+	testenv.Await(t, "all places of the vault are taken", func() bool { return hangs.Waiting() >= places || t.Failed() })
 	for range 2 * places {
 		if _, err := keys[1].SignECDSA(t.Context(), [32]byte{1}); err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -110,10 +111,10 @@ func TestKeepOutlivesAnswers(t *testing.T) {
 		for what, answer := range loopback.Useless() {
 			v.SetAnswer("/"+about, answer)
 			v.Seen()
-			until(t, about+": "+what, func() bool { return asked(v, about) })
+			testenv.Await(t, about+": "+what, func() bool { return asked(v, about) })
 		}
 		v.ClearAnswer()
-		until(t, "a renewal after it", func() bool { return v.Renewed() > renewed })
+		testenv.Await(t, "a renewal after it", func() bool { return v.Renewed() > renewed })
 		cancel()
 		<-ended
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
@@ -26,15 +27,6 @@ func newVault(t *testing.T) *loopback.Vault {
 // newService returns a service that tries again at once.
 func newService() *Service { return &Service{retry: time.Millisecond} }
 
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 // asked reports whether the server was asked about the token by a path since it was last called.
 func asked(v *loopback.Vault, path string) bool {
 	return strings.Contains(strings.Join(v.Seen(), "\n"), "/v1/auth/token/"+path)
@@ -50,7 +42,7 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the third renewal", func() bool { return v.Renewed() >= 3 })
+	testenv.Await(t, "the third renewal", func() bool { return v.Renewed() >= 3 })
 	if err := store.Close(); err != nil { // it waits for Keep: package remote tests that
 		t.Error(err)
 	}
@@ -67,14 +59,14 @@ func TestKeepRetries(t *testing.T) {
 		newService().Keep(ctx)
 		close(ended)
 	}()
-	until(t, "a look-up", func() bool { return asked(v, "lookup-self") })
+	testenv.Await(t, "a look-up", func() bool { return asked(v, "lookup-self") })
 	v.RefuseToken(0)
-	until(t, "a renewal", func() bool { return v.Renewed() >= 1 })
+	testenv.Await(t, "a renewal", func() bool { return v.Renewed() >= 1 })
 	v.RefuseToken(http.StatusServiceUnavailable)
-	until(t, "a renewal that fails", func() bool { return asked(v, "renew-self") })
+	testenv.Await(t, "a renewal that fails", func() bool { return asked(v, "renew-self") })
 	renewed := v.Renewed()
 	v.RefuseToken(0)
-	until(t, "a renewal after it", func() bool { return v.Renewed() > renewed })
+	testenv.Await(t, "a renewal after it", func() bool { return v.Renewed() > renewed })
 	cancel()
 	<-ended
 }

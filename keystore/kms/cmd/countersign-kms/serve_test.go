@@ -25,6 +25,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -269,11 +270,7 @@ func TestServe(t *testing.T) {
 // logs waits until the log has a text: it is copied from the server's standard error.
 func (s *served) logs(want string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.log.String(), want); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("the log has no %q:\n%s", want, s.log)
-		}
-	}
+	testenv.Await(s.t, "the log has "+want, func() bool { return strings.Contains(s.log.String(), want) })
 }
 
 func (s *served) checkMetrics() {
