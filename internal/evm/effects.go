@@ -19,8 +19,8 @@ func (c *Call) Effects() []chains.Effect {
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
 	e := &c.emitter // which escapes: allocated with the call
 	*e = emitter{effects: effects}
-	e.call(c)
-	e.left()
+	e.emitCall(c)
+	e.emitLeftovers()
 	effects = e.effects
 	*e = emitter{}
 	return effects
@@ -31,9 +31,9 @@ func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
 func AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
 	e := &emitter{effects: effects}
 	for c := range calls {
-		e.call(c)
+		e.emitCall(c)
 	}
-	e.left()
+	e.emitLeftovers()
 	return e.effects
 }
 
@@ -53,7 +53,7 @@ func (e *emitter) add(c *Call, effect chains.Effect) { e.addMoving(c, effect, ef
 
 // addMoving is add for an effect whose amount says less than is known of what it moves.
 func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantity) {
-	settle(c, &effect)
+	reclassify(c, &effect)
 	if effect.By == "" {
 		effect.By, effect.OtherSigner = c.authority()
 	}
@@ -68,7 +68,7 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	}
 	effect.Passage = effect.Kind.Hands() && c.network.IsShared(effect.To)
 	e.effects = append(e.effects, effect)
-	e.post(c, effect, amount)
+	e.updateHoldings(c, effect, amount)
 }
 
 // authority returns the authorization of a call, and whose it is if it is another's.
@@ -79,12 +79,12 @@ func (c *Call) authority() (chains.By, chains.Party) {
 	return chains.BySigner, chains.Party{}
 }
 
-// settle says what an effect is by who gains from it. What the caller's value becomes is
+// reclassify says what an effect is by who gains from it. What the caller's value becomes is
 // unstaked or minted for the caller; if another party gets it, it is transferred,
 // whatever the function is called. What a contract pays to the caller, the caller receives:
 // what it gave for that is an effect before. Not so if another signature authorizes the call, or
 // if the caller is a contract that acts for everyone: what they get is no one else's price.
-func settle(c *Call, effect *chains.Effect) {
+func reclassify(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
 	switch effect.Kind {
@@ -107,37 +107,37 @@ func settle(c *Call, effect *chains.Effect) {
 	unlimit(effect)
 }
 
-// undecoded adds that it is not known what the code of a call does.
-func (e *emitter) undecoded(c *Call) {
+// addUndecoded adds that it is not known what the code of a call does.
+func (e *emitter) addUndecoded(c *Call) {
 	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.codeParty(), Undecoded: true}
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
-	e.held.forget(c)
+	e.held.clearTaken(c)
 	e.add(c, effect)
 }
 
-// full reports whether there are more effects than a transaction may have: it cuts off the
+// isFull reports whether there are more effects than a transaction may have: it cuts off the
 // rest (see Cut), so that more need not be added. One too many is needed for that.
-func (e *emitter) full() bool { return len(e.effects) > chains.MaxEffects }
+func (e *emitter) isFull() bool { return len(e.effects) > chains.MaxEffects }
 
-// call adds the effects of a call. If it may fail while the rest stands, shared contracts
+// emitCall adds the effects of a call. If it may fail while the rest stands, shared contracts
 // hold what they would hold with it or without it.
-func (e *emitter) call(c *Call) {
+func (e *emitter) emitCall(c *Call) {
 	switch {
-	case e.full():
+	case e.isFull():
 	case c.fallible:
 		before, first := slices.Clone(e.held), len(e.effects)
-		e.made(c)
-		e.held.or(before)
-		unsure(e.effects[min(first, len(e.effects)):])
+		e.emitExecuted(c)
+		e.held.widen(before)
+		unboundReceipts(e.effects[min(first, len(e.effects)):])
 	default:
-		e.made(c)
+		e.emitExecuted(c)
 	}
 }
 
-// unsure makes nothing the least that is received, as it is if a call fails.
-func unsure(effects []chains.Effect) {
+// unboundReceipts makes nothing the least that is received, as it is if a call fails.
+func unboundReceipts(effects []chains.Effect) {
 	for i := range effects {
 		if received := &effects[i]; received.Kind == chains.KindReceive {
 			received.Amount = chains.AtLeast(new(big.Int))
@@ -145,27 +145,27 @@ func unsure(effects []chains.Effect) {
 	}
 }
 
-// made adds the effects of a call that is made: the native value that goes with it, what
+// emitExecuted adds the effects of a call that is made: the native value that goes with it, what
 // its function does, and the calls in its arguments.
-func (e *emitter) made(c *Call) {
+func (e *emitter) emitExecuted(c *Call) {
 	f := c.function
 	if !c.delegate && !c.holds() {
-		e.value(c)
+		e.emitValue(c)
 	}
 	switch {
 	case c.note:
 	case f == nil && len(c.data) == 0 && c.problem == "":
-		e.received(c)
+		e.emitReceived(c)
 	case f == nil && c.problem == "":
-		e.raw(c)
+		e.emitRaw(c)
 	case f == nil:
-		e.undecoded(c)
+		e.addUndecoded(c)
 	case c.foreign():
-		e.undecoded(c) // the code of another contract, over the caller's own storage
+		e.addUndecoded(c) // the code of another contract, over the caller's own storage
 	default:
-		e.function(c)
+		e.emitFunction(c)
 	}
-	e.inside(c.args)
+	e.emitNested(c.args)
 	if f != nil && f.act.after != nil && !c.foreign() {
 		f.act.after(e, c)
 	}
@@ -178,7 +178,7 @@ func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSen
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
-		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.creates()
+		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.createsContract()
 	}
 	return c.function.act.holds
 }
@@ -190,31 +190,31 @@ func (c *Call) ofOwn() bool {
 	return n.Signer != nil && c.self == *n.Signer || n.Own != nil && n.Own(c.party(c.self))
 }
 
-// function adds what a decoded function does.
-func (e *emitter) function(c *Call) {
+// emitFunction adds what a decoded function does.
+func (e *emitter) emitFunction(c *Call) {
 	if c.function.at == atAny && !c.typed && c.ofOwn() {
-		e.undecoded(c)
+		e.addUndecoded(c)
 		return
 	}
 	if f := c.function; f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
-		e.undecoded(c)
+		e.addUndecoded(c)
 	}
 	c.function.act.effects(e, c)
 }
 
-// inside adds the effects of the calls in arguments.
-func (e *emitter) inside(values []value) {
+// emitNested adds the effects of the calls in arguments.
+func (e *emitter) emitNested(values []value) {
 	for i := range values {
 		for _, call := range values[i].calls {
-			e.call(call)
+			e.emitCall(call)
 		}
-		e.inside(values[i].list)
+		e.emitNested(values[i].list)
 	}
 }
 
-// value adds the native value that goes with a call. A transaction still names its
+// emitValue adds the native value that goes with a call. A transaction still names its
 // recipient if it does nothing else.
-func (e *emitter) value(c *Call) {
+func (e *emitter) emitValue(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
@@ -226,11 +226,11 @@ func (e *emitter) value(c *Call) {
 	e.add(c, effect)
 }
 
-// received adds what known contracts do that get value without a call.
-func (e *emitter) received(c *Call) {
+// emitReceived adds what known contracts do that get value without a call.
+func (e *emitter) emitReceived(c *Call) {
 	switch {
 	case c.delegate:
-		e.undecoded(c)
+		e.addUndecoded(c)
 	case c.network.isKnown(c.code, atWETH):
 		wrap(e, c)
 	case c.network.isKnown(c.code, atEntryPoint):

@@ -8,26 +8,26 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// control adds that a party controls an account, or has a say in it.
-func (e *emitter) control(c *Call, over Address, to chains.Party) {
+// addControl adds that a party controls an account, or has a say in it.
+func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
 	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: to, Account: c.party(over)})
 }
 
 // controlTo is for functions that give control of the called contract to the account in
 // an argument.
 func controlTo(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.control(c, c.self, c.addressOf(name)) }
+	return func(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf(name)) }
 }
 
 // controlOf is for functions that give control of the proxy in an argument to the
 // account in another.
 func controlOf(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.control(c, c.arg("proxy").address(), c.addressOf(name)) }
+	return func(e *emitter, c *Call) { e.addControl(c, c.arg("proxy").address(), c.addressOf(name)) }
 }
 
-func acceptOwnership(e *emitter, c *Call) { e.control(c, c.self, c.callerParty()) }
+func acceptOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.callerParty()) }
 
-func renounceOwnership(e *emitter, c *Call) { e.control(c, c.self, c.party(Address{})) }
+func renounceOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.party(Address{})) }
 
 // loses is for functions that take control of the called contract from the account in
 // an argument.
@@ -39,22 +39,22 @@ func loses(name string) func(*emitter, *Call) {
 
 func swapOwner(e *emitter, c *Call) {
 	loses("old owner")(e, c)
-	e.control(c, c.self, c.addressOf("new owner"))
+	e.addControl(c, c.self, c.addressOf("new owner"))
 }
 
-func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("module")) }
+func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("module")) }
 
 // handleOps adds what an EntryPoint does before the calls of its operations, authorized
 // by the signatures in them: it deploys accounts, and charges the account or its paymaster.
 func handleOps(e *emitter, c *Call) {
 	operations := c.arg("operations").list
 	for i := range operations {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
 		o := c.operation(operations[i].list)
 		signer := c.party(o.Sender)
-		add := e.by(c, &signer)
+		add := e.adderFor(c, &signer)
 		o.initialize(add, c, o.calldataInit())
 		o.charge(add, c, false)
 	}
@@ -137,11 +137,11 @@ var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.
 
 var gwei = big.NewInt(1e9)
 
-// raw adds what contracts do whose input has no selector.
-func (e *emitter) raw(c *Call) {
+// emitRaw adds what contracts do whose input has no selector.
+func (e *emitter) emitRaw(c *Call) {
 	switch n, data := c.network, c.data; {
 	case c.delegate:
-		e.undecoded(c)
+		e.addUndecoded(c)
 	case n.isKnown(c.code, atWithdrawals) && len(data) == 56:
 		amount := chains.All()
 		if !zeros(data[48:]) {
@@ -150,21 +150,21 @@ func (e *emitter) raw(c *Call) {
 		e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: validator(data[:48]),
 			Asset: c.native(), Amount: amount})
 	case n.isKnown(c.code, atConsolidations) && len(data) == 96:
-		e.consolidation(c, data[:48], data[48:])
-	case c.creates():
-		e.created(c)
+		e.addConsolidation(c, data[:48], data[48:])
+	case c.createsContract():
+		e.addCreation(c)
 	default:
-		e.undecoded(c)
+		e.addUndecoded(c)
 	}
 }
 
-// creates reports whether the call has the CREATE2 factory create a contract.
-func (c *Call) creates() bool {
+// createsContract reports whether the call has the CREATE2 factory create a contract.
+func (c *Call) createsContract() bool {
 	return c.problem == "" && len(c.data) >= word && c.network.isKnown(c.code, atCreate2Factory)
 }
 
-// created adds that a contract comes into being, which gets the value of the call.
-func (e *emitter) created(c *Call) {
+// addCreation adds that a contract comes into being, which gets the value of the call.
+func (e *emitter) addCreation(c *Call) {
 	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(Create2(c.code, c.data[:word], c.data[word:]))}
 	if c.value.Sign() > 0 {
 		effect.Asset, effect.Amount = c.native(), chains.Exactly(c.value)
@@ -172,9 +172,9 @@ func (e *emitter) created(c *Call) {
 	e.add(c, effect)
 }
 
-// consolidation adds that the balance of a validator goes to another, whose withdrawal
+// addConsolidation adds that the balance of a validator goes to another, whose withdrawal
 // credentials the bytes do not say, or that a validator compounds.
-func (e *emitter) consolidation(c *Call, source, target []byte) {
+func (e *emitter) addConsolidation(c *Call, source, target []byte) {
 	if bytes.Equal(source, target) {
 		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})
 		return

@@ -9,7 +9,7 @@ import (
 
 // permit2Approve gives an allowance through Permit2, which expires.
 func permit2Approve(e *emitter, c *Call) {
-	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
+	e.addPermit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
 }
 
 // permitted returns the token that members name. Permit2 calls transferFrom of it, which of an NFT
@@ -28,9 +28,9 @@ func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chain
 	return chains.KindApprove, chains.Exactly(amount.big())
 }
 
-// permit2 adds an allowance of Permit2 from its details: token, amount and
+// addPermit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
-func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
+func (e *emitter) addPermit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender), Path: path,
 		Asset: c.permitted(details)}
 	effect.Kind, effect.Amount = c.permission(effect.Asset, member(details, "amount"))
@@ -43,51 +43,51 @@ func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Addr
 		effect.Until = TimeOf(expiration)
 	}
 	if by == chains.ByOther {
-		effect.By, effect.OtherSigner = e.signature(c, from)
+		effect.By, effect.OtherSigner = e.requireSignature(c, from)
 	}
 	e.add(c, effect)
 	if expiration.Sign() > 0 {
-		e.ends(c, effect.Until)
+		e.setEnd(c, effect.Until)
 	}
 }
 
 // permit2Permit gives allowances that their owner has signed.
 func permit2Permit(e *emitter, c *Call) {
-	e.permit2Details(c, c.signatory("owner"), chains.ByOther)
+	e.addPermit2Details(c, c.signatory("owner"), chains.ByOther)
 }
 
-// permit2Details adds the allowances of a permit: one, or those of a batch.
-func (e *emitter) permit2Details(c *Call, owner chains.Party, by chains.By) {
+// addPermit2Details adds the allowances of a permit: one, or those of a batch.
+func (e *emitter) addPermit2Details(c *Call, owner chains.Party, by chains.By) {
 	permit := c.inner("permit")
 	details, spender := member(permit, "details"), member(permit, "spender").address()
 	if details.kind == kindTuple {
-		e.permit2(c, owner, by, spender, details.list, c.under("details"))
+		e.addPermit2(c, owner, by, spender, details.list, c.under("details"))
 	} else {
 		for i := range details.list {
-			if e.full() {
+			if e.isFull() {
 				return
 			}
-			e.permit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
+			e.addPermit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
 		}
 	}
-	e.endsWhole(c, TimeOf(member(permit, "signature deadline").big()))
+	e.setEndOfAll(c, TimeOf(member(permit, "signature deadline").big()))
 }
 
-func permit2Transfer(e *emitter, c *Call) { e.permit2Moved(c, c.args, chains.ByStanding) }
+func permit2Transfer(e *emitter, c *Call) { e.addPermit2Transfer(c, c.args, chains.ByStanding) }
 
 func permit2TransferBatch(e *emitter, c *Call) {
 	transfers := c.arg("transfers").list
 	for i := range transfers {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
-		e.permit2Moved(c, transfers[i].list, chains.ByStanding)
+		e.addPermit2Transfer(c, transfers[i].list, chains.ByStanding)
 	}
 }
 
-// permit2Moved adds a transfer over an allowance of Permit2.
-func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
-	e.moved(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
+// addPermit2Transfer adds a transfer over an allowance of Permit2.
+func (e *emitter) addPermit2Transfer(c *Call, details []value, by chains.By) {
+	e.addTransfer(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
 		c.permitted(details), chains.Exactly(member(details, "amount").big()))
 }
 
@@ -97,25 +97,25 @@ func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
 func permit2Signed(e *emitter, c *Call) {
 	permitted := member(c.arg("permit").list, "permitted")
 	if permitted.kind == kindTuple {
-		e.permit2Requested(c, permitted.list, c.arg("transfer").list)
+		e.addPermit2Request(c, permitted.list, c.arg("transfer").list)
 		return
 	}
 	transfers := c.arg("transfers").list
 	for i := range min(len(permitted.list), len(transfers)) {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
-		e.permit2Requested(c, permitted.list[i].list, transfers[i].list)
+		e.addPermit2Request(c, permitted.list[i].list, transfers[i].list)
 	}
 }
 
-func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
+func (e *emitter) addPermit2Request(c *Call, permitted, requested []value) {
 	amount := member(requested, "requested amount").big()
 	_, fungible := chains.Listed(c.permitted(permitted))
 	if several := find(c.args, "transfers") != nil; amount.Sign() == 0 && (several || fungible) {
 		return // Permit2 skips it among several, and alone it is nothing unless the token is an NFT
 	}
-	e.moved(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
+	e.addTransfer(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
 		c.permitted(permitted), chains.Exactly(amount))
 }
 
@@ -124,25 +124,25 @@ func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
 func permit2Transferable(e *emitter, c *Call) {
 	permitted := c.arg("permitted")
 	if permitted.kind == kindTuple {
-		e.permit2Allowed(c, permitted.list, c.under("permitted"))
+		e.addPermit2Allowance(c, permitted.list, c.under("permitted"))
 		return
 	}
 	for i := range permitted.list {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
-		e.permit2Allowed(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
+		e.addPermit2Allowance(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
 	}
 }
 
-func (e *emitter) permit2Allowed(c *Call, permitted []value, path string) {
+func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
 		Asset: c.permitted(permitted)}
 	if effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount")); effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())
 	}
 	e.add(c, effect)
-	e.ends(c, effect.Until)
+	e.setEnd(c, effect.Until)
 }
 
 // witnessed returns the type of a transfer without the witness that it has: one more member,
@@ -176,11 +176,11 @@ func permit2Invalidate(e *emitter, c *Call) {
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
 	for i := range approvals {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
 		pair := approvals[i].list
-		e.approved(c, c.callerParty(), c.party(member(pair, "spender").address()),
+		e.addApproval(c, c.callerParty(), c.party(member(pair, "spender").address()),
 			c.tokenAt(member(pair, "token").address(), erc20), chains.Quantity{}, false)
 	}
 }

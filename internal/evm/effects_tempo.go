@@ -18,7 +18,7 @@ func controlOwn(name string) func(*emitter, *Call) {
 
 // controlToUnknown is for functions that give control of the called contract to parties
 // that the bytes do not name.
-func controlToUnknown(e *emitter, c *Call) { e.control(c, c.self, chains.UnknownParty()) }
+func controlToUnknown(e *emitter, c *Call) { e.addControl(c, c.self, chains.UnknownParty()) }
 
 // revokeFrom is for functions that take back permissions of the account in an argument.
 func revokeFrom(name string) func(*emitter, *Call) {
@@ -27,18 +27,18 @@ func revokeFrom(name string) func(*emitter, *Call) {
 	}
 }
 
-// amountTo adds that a token goes from one party to another. What a contract sends to
+// addTIP20Transfer adds that a token goes from one party to another. What a contract sends to
 // anyone but the caller is by the caller, who says where it goes.
-func (e *emitter) amountTo(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+func (e *emitter) addTIP20Transfer(c *Call, from, to chains.Party, asset chains.Asset, amount chains.Quantity) {
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount})
 }
 
 func approveTIP20(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), false)
 }
 
 func permitTIP20(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), true)
+	e.addApproval(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), true)
 }
 
 func mintTIP20(e *emitter, c *Call) {
@@ -59,7 +59,7 @@ func freezeToken(e *emitter, c *Call) {
 }
 
 func distributeReward(e *emitter, c *Call) {
-	e.amountTo(c, c.callerParty(), c.party(c.self), c.token(tip20), chains.Exactly(c.arg("amount").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.token(tip20), chains.Exactly(c.arg("amount").big()))
 }
 
 // setRewardRecipient lets another account take the rewards of the caller's holdings
@@ -73,7 +73,7 @@ func setRewardRecipient(e *emitter, c *Call) {
 	if zeros(c.arg("recipient").word) {
 		amount = chains.Quantity{} // ends it
 	}
-	e.approved(c, c.callerParty(), c.addressOf("recipient"), c.token(tip20), amount, false)
+	e.addApproval(c, c.callerParty(), c.addressOf("recipient"), c.token(tip20), amount, false)
 }
 
 func claimRewards(e *emitter, c *Call) {
@@ -89,7 +89,7 @@ func createToken(e *emitter, c *Call) {
 func setReceivePolicy(e *emitter, c *Call) {
 	settings(e, c)
 	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
-		e.approved(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.network.ID), chains.UnknownQuantity(), false)
+		e.addApproval(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.network.ID), chains.UnknownQuantity(), false)
 	}
 }
 
@@ -108,8 +108,8 @@ func removeLiquidity(e *emitter, c *Call) {
 // rebalanceSwap pays 0.9985 of what it gets, plus one unit for rounding.
 func rebalanceSwap(e *emitter, c *Call) {
 	out := c.arg("amount out").big()
-	e.amountTo(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("validator token").address(), tip20), chains.AtMost(new(big.Int).Add(out, one)))
-	e.amountTo(c, c.party(c.self), c.addressOf("to"), c.tokenAt(c.arg("user token").address(), tip20), chains.Exactly(out))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("validator token").address(), tip20), chains.AtMost(new(big.Int).Add(out, one)))
+	e.addTIP20Transfer(c, c.party(c.self), c.addressOf("to"), c.tokenAt(c.arg("user token").address(), tip20), chains.Exactly(out))
 }
 
 // placeOrder hands over the assets of an order: to sell a token, its amount; to buy
@@ -119,7 +119,7 @@ func placeOrder(e *emitter, c *Call) {
 	if c.arg("is bid").yes() {
 		asset, amount = chains.UnknownAsset(c.network.ID), chains.UnknownQuantity()
 	}
-	e.amountTo(c, c.callerParty(), c.party(c.self), asset, amount)
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), asset, amount)
 }
 
 func releaseUnknown(e *emitter, c *Call) {
@@ -128,16 +128,16 @@ func releaseUnknown(e *emitter, c *Call) {
 }
 
 func swapExactIn(e *emitter, c *Call) {
-	e.trade(c, chains.Exactly(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big()))
+	e.addTrade(c, chains.Exactly(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big()))
 }
 
 func swapExactOut(e *emitter, c *Call) {
-	e.trade(c, chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big()))
+	e.addTrade(c, chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big()))
 }
 
-func (e *emitter) trade(c *Call, in, out chains.Quantity) {
-	e.amountTo(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("token in").address(), tip20), in)
-	e.amountTo(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token out").address(), tip20), out)
+func (e *emitter) addTrade(c *Call, in, out chains.Quantity) {
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("token in").address(), tip20), in)
+	e.addTIP20Transfer(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token out").address(), tip20), out)
 }
 
 // withdrawBalance takes back what the caller has at the exchange: it is no price of what
@@ -150,12 +150,12 @@ func withdrawBalance(e *emitter, c *Call) {
 // openChannel deposits what the payee can draw with the signatures of the payer, or of
 // a key that the payer names.
 func openChannel(e *emitter, c *Call) {
-	e.amountTo(c, c.callerParty(), c.addressOf("payee"), c.tokenAt(c.arg("token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.addressOf("payee"), c.tokenAt(c.arg("token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
 }
 
 func topUpChannel(e *emitter, c *Call) {
 	to := c.arg("channel").list
-	e.amountTo(c, c.callerParty(), c.party(member(to, "payee").address()), c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(member(to, "payee").address()), c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
 }
 
 // settleChannel draws from a channel with the payer's signature in the bytes.

@@ -27,14 +27,14 @@ const (
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another.
-func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	e.add(c, c.movement(from, by, to, asset, amount))
+// addTransfer adds that a token goes from one party to another.
+func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+	e.add(c, c.transfer(from, by, to, asset, amount))
 }
 
-// movement returns the effect of moved. A token that goes where it is lost is burned: not so
+// transfer returns the effect that addTransfer adds. A token that goes where it is lost is burned: not so
 // what a function hands to the contract that is called, which has a use for it.
-func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
 	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
 		effect.By = ""
@@ -55,14 +55,14 @@ func needsNone(asset chains.Asset) bool {
 	return !fungible && asset.Standard != erc20
 }
 
-// approved adds a permission over an asset, or its revocation if there is no amount.
-func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
+// addApproval adds a permission over an asset, or its revocation if there is no amount.
+func (e *emitter) addApproval(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
 	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: spender, Asset: asset, Amount: amount}
 	if amount.IsNone() {
 		effect.Kind = chains.KindRevoke
 	}
 	if signed {
-		effect.By, effect.OtherSigner = e.signature(c, from)
+		effect.By, effect.OtherSigner = e.requireSignature(c, from)
 	}
 	e.add(c, effect)
 }
@@ -85,8 +85,8 @@ func operator(approved bool) chains.Quantity {
 	return chains.Quantity{}
 }
 
-// handsData adds that the recipient gets bytes that are not read.
-func (e *emitter) handsData(c *Call, recipient string) {
+// addDataCall adds that the recipient gets bytes that are not read.
+func (e *emitter) addDataCall(c *Call, recipient string) {
 	for i := range c.args {
 		if v := &c.args[i]; v.kind == kindBytes && len(v.bytes) > 0 {
 			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient), Undecoded: true})
@@ -99,8 +99,8 @@ func (e *emitter) handsData(c *Call, recipient string) {
 // for the recipient.
 func sends(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -108,8 +108,8 @@ func sends(standard string) func(*emitter, *Call) {
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -120,7 +120,7 @@ func transferFrom(e *emitter, c *Call) {
 	if number.name == "amount or token id" {
 		standard = erc20Or721
 	}
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(number.big()))
+	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(number.big()))
 }
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
@@ -132,12 +132,12 @@ func approve(e *emitter, c *Call) {
 	if kind == chains.KindRevoke || zeros(c.arg("spender").word) {
 		amount = chains.Quantity{}
 	}
-	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
+	e.addApproval(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
 }
 
 func raiseAllowance(e *emitter, c *Call) {
 	if amount := allowance(c.arg("added amount"), chains.BoundAdded); !amount.IsNone() {
-		e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), amount, false)
+		e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), amount, false)
 	}
 }
 
@@ -147,45 +147,45 @@ func lowerAllowance(e *emitter, c *Call) {
 }
 
 func permit(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
-	e.ends(c, TimeOf(c.arg("deadline").big()))
+	e.addApproval(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
+	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 // permitDai gives an allowance that is all or nothing. An expiry of 0 means none.
 func permitDai(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
+	e.addApproval(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
 	expiry := c.arg("expiry").big()
 	if expiry.Sign() == 0 {
-		e.ends(c, chains.Until{})
+		e.setEnd(c, chains.Until{})
 		return
 	}
-	e.ends(c, TimeOf(expiry))
+	e.setEnd(c, TimeOf(expiry))
 }
 
 // permitNFT allows one token, whose owner the arguments do not name.
 func permitNFT(e *emitter, c *Call) {
-	e.approved(c, c.signatory("owner"), c.addressOf("spender"), numbered(c.token(erc721), c.arg("token id").big()), chains.Exactly(one), true)
-	e.ends(c, TimeOf(c.arg("deadline").big()))
+	e.addApproval(c, c.signatory("owner"), c.addressOf("spender"), numbered(c.token(erc721), c.arg("token id").big()), chains.Exactly(one), true)
+	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 func permitForAll(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
+	e.addApproval(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
 }
 
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
 // it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	effect := c.movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect := c.transfer(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	effect.Until = TimeOf(c.arg("valid before").big())
 	e.add(c, effect)
-	e.ends(c, effect.Until)
+	e.setEnd(c, effect.Until)
 }
 
 // cancelAuthorization uses up the nonce of an authorization.
 func cancelAuthorization(e *emitter, c *Call) {
 	effect := chains.Effect{Kind: chains.KindSettings, From: c.addressOf("authorizer"), Account: c.party(c.self)}
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	e.add(c, effect)
 }
 
@@ -195,22 +195,22 @@ func burn777(e *emitter, c *Call) {
 }
 
 func approveAndCall(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), false)
-	e.handsData(c, "spender")
+	e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addDataCall(c, "spender")
 }
 
 func transferNFT(e *emitter, c *Call) {
 	asset := numbered(c.token(erc721), c.arg("token id").big())
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
-	e.handsData(c, "to")
+	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
+	e.addDataCall(c, "to")
 }
 
 // takesNumbered is takes for a contract of several tokens.
 func takesNumbered(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		asset := numbered(c.token(standard), c.arg("token id").big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -219,37 +219,37 @@ func takesNumbered(standard string) func(*emitter, *Call) {
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
 	for i := range min(len(ids), len(amounts)) {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
 		asset := numbered(c.token(erc1155), ids[i].big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
 	}
-	e.handsData(c, "to")
+	e.addDataCall(c, "to")
 }
 
 func transfer6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.moved(c, c.callerParty(), "", c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
+	e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
 }
 
 func approve6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
 }
 
 // approvesAll is for functions that let an operator take all of the caller's tokens, or
 // that end this. The bool in an argument says which.
 func approvesAll(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(standard), operator(c.arg("approved").yes()), false)
+		e.addApproval(c, c.callerParty(), c.addressOf("operator"), c.token(standard), operator(c.arg("approved").yes()), false)
 	}
 }
 
 // sets777 is for functions of ERC-777 that authorize an operator or revoke one.
 func sets777(approved bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
+		e.addApproval(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
 	}
 }
 
@@ -264,7 +264,7 @@ func delegatesVotesOf(e *emitter, c *Call) {
 	if !c.typed {
 		effect.From = chains.UnknownParty()
 	}
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	e.add(c, effect)
 }
 

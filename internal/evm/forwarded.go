@@ -46,7 +46,7 @@ func forwards(e *emitter, c *Call) {
 	}
 	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), len(e.effects)})
 	if deadline := find(c.args, "deadline"); deadline != nil {
-		e.endsWhole(c, TimeOf(deadline.big()))
+		e.setEndOfAll(c, TimeOf(deadline.big()))
 	}
 }
 
@@ -61,10 +61,10 @@ func gasFreeTransfer(e *emitter, c *Call) {
 		if paid.to == "serviceProvider" && paid.amount.Value.Sign() == 0 {
 			continue
 		}
-		effect := c.movement(user, "", c.addressOf(paid.to), token, paid.amount)
-		effect.By, effect.OtherSigner = e.signature(c, user)
+		effect := c.transfer(user, "", c.addressOf(paid.to), token, paid.amount)
+		effect.By, effect.OtherSigner = e.requireSignature(c, user)
 		effect.Until = until
 		e.add(c, effect)
-		e.ends(c, until)
+		e.setEnd(c, until)
 	}
 }

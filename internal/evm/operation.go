@@ -87,7 +87,7 @@ func packedOperation(e *emitter, c *Call) {
 	}
 	o := c.operation(c.args)
 	e.signed.Member, e.signed.Problem = o.CheckHashed()
-	e.operated(c, o)
+	e.addOperation(c, o)
 }
 
 // safeOperation is an operation of a Safe, for EntryPoint 0.6 or 0.7: typed data of its module.
@@ -96,18 +96,18 @@ func safeOperation(e *emitter, c *Call) {
 		c.problem = "of an EntryPoint that hashes operations in another way"
 		return
 	}
-	e.operated(c, c.operation(c.args))
+	e.addOperation(c, c.operation(c.args))
 	until := c.arg("valid until").big()
 	if until.Sign() == 0 {
-		e.endsWhole(c, chains.Until{})
+		e.setEndOfAll(c, chains.Until{})
 		return
 	}
-	e.endsWhole(c, TimeOf(until))
+	e.setEndOfAll(c, TimeOf(until))
 }
 
-// operated adds what an operation of typed data does besides its call. Without calldata the
+// addOperation adds what an operation of typed data does besides its call. Without calldata the
 // EntryPoint makes none: the nonce is used, as by a transaction of 0 to oneself.
-func (e *emitter) operated(c *Call, o *Operation) {
+func (e *emitter) addOperation(c *Call, o *Operation) {
 	sender := c.party(o.Sender)
 	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) {
 		ClaimFees(effects, own)
@@ -123,13 +123,13 @@ func (e *emitter) operated(c *Call, o *Operation) {
 // chargeOperation adds what an EntryPoint does around the call of an operation of typed data.
 func chargeOperation(e *emitter, c *Call) {
 	o := c.operation(c.args)
-	o.initialize(e.by(c, nil), c, c.network.typedInit(o))
-	o.charge(e.by(c, nil), c, true)
+	o.initialize(e.adderFor(c, nil), c, c.network.typedInit(o))
+	o.charge(e.adderFor(c, nil), c, true)
 }
 
-// by returns a function that adds effects of a call by the signature of an account, or by
+// adderFor returns a function that adds effects of a call by the signature of an account, or by
 // the one that is requested if signer is nil.
-func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
+func (e *emitter) adderFor(c *Call, signer *chains.Party) func(chains.Effect) {
 	return func(effect chains.Effect) {
 		if signer != nil {
 			effect.By, effect.OtherSigner = chains.ByOther, *signer

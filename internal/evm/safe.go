@@ -40,15 +40,15 @@ func (r *SafeRefund) most(n *Network) chains.Quantity {
 // refundPath ends the path of effects that are refunds.
 const refundPath = "/refund"
 
-// refund adds the refund of a transaction of the Safe c.self.
-func (e *emitter) refund(c *Call, r SafeRefund) {
+// addRefund adds the refund of a transaction of the Safe c.self.
+func (e *emitter) addRefund(c *Call, r SafeRefund) {
 	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
-		e.pay(c, r.Token, r.Receiver, r.most(c.network))
+		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.network))
 	}
 }
 
-// pay adds a payment of a Safe for gas or for its creation.
-func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) {
+// addSafePayment adds a payment of a Safe for gas or for its creation.
+func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
 		Path: c.path + refundPath}
 	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
@@ -79,20 +79,20 @@ func executes(_ *emitter, c *Call) {
 
 // execTransaction adds the refund of a Safe's transaction.
 func execTransaction(e *emitter, c *Call) {
-	e.refund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(), GasPrice: c.arg("gas price").big(),
+	e.addRefund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(), GasPrice: c.arg("gas price").big(),
 		Token: c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(), DataSize: len(c.arg("call").bytes)})
 }
 
 // setupSafe adds who owns a new Safe, and what it pays for its creation.
 func setupSafe(e *emitter, c *Call) {
 	if payment := c.arg("payment").big(); payment.Sign() > 0 {
-		e.pay(c, c.arg("payment token").address(), c.arg("payment receiver").address(), chains.AtMost(payment))
+		e.addSafePayment(c, c.arg("payment token").address(), c.arg("payment receiver").address(), chains.AtMost(payment))
 	}
 	owners := c.arg("owners").list
 	for i := range owners {
-		if e.full() {
+		if e.isFull() {
 			return
 		}
-		e.control(c, c.self, c.party(owners[i].address()))
+		e.addControl(c, c.self, c.party(owners[i].address()))
 	}
 }

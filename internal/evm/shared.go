@@ -46,8 +46,8 @@ type holding struct {
 // keeps its place.
 type holdings []holding
 
-// of returns what a contract holds of an asset, nil if it holds nothing.
-func (h holdings) of(contract chains.Party, asset chains.Asset) *holding {
+// find returns what a contract holds of an asset, nil if it holds nothing.
+func (h holdings) find(contract chains.Party, asset chains.Asset) *holding {
 	for i := range h {
 		if h[i].inflow.To.Equal(contract) && h[i].inflow.Asset.Equal(asset) {
 			return &h[i]
@@ -58,16 +58,16 @@ func (h holdings) of(contract chains.Party, asset chains.Asset) *holding {
 
 // least returns the least that a contract holds of an asset.
 func (h holdings) least(contract chains.Party, asset chains.Asset) *big.Int {
-	if held := h.of(contract, asset); held != nil {
+	if held := h.find(contract, asset); held != nil {
 		return held.least
 	}
 	return new(big.Int)
 }
 
-// took records that an amount has left a contract. A transfer of more than is surely there
+// take records that an amount has left a contract. A transfer of more than is surely there
 // may not happen: tokens exist that answer false instead of failing.
-func (h holdings) took(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
-	held := h.of(contract, asset)
+func (h holdings) take(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
+	held := h.find(contract, asset)
 	switch {
 	case held == nil || amount.IsNone():
 	case amount.Bound == chains.BoundAll:
@@ -90,10 +90,10 @@ func less(a, b *big.Int) *big.Int {
 	return new(big.Int).Sub(a, b)
 }
 
-// paysPortion records that a contract sends on a share of what it has, in hundredths of
+// takePortion records that a contract sends on a share of what it has, in hundredths of
 // a percent, rounded down.
-func (h holdings) paysPortion(contract chains.Party, asset chains.Asset, share *big.Int) {
-	held := h.of(contract, asset)
+func (h holdings) takePortion(contract chains.Party, asset chains.Asset, share *big.Int) {
+	held := h.find(contract, asset)
 	if held == nil {
 		return
 	}
@@ -111,8 +111,8 @@ func (h holdings) paysPortion(contract chains.Party, asset chains.Asset, share *
 
 var whole = big.NewInt(10_000)
 
-// got records that an effect has brought an amount to its recipient.
-func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
+// put records that an effect has brought an amount to its recipient.
+func (h *holdings) put(effect chains.Effect, amount chains.Quantity) {
 	least, most := new(big.Int), amount.Value
 	if most != nil && (amount.Bound == chains.BoundExact || amount.Bound == chains.BoundLeast) {
 		least = most
@@ -120,7 +120,7 @@ func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
 	if amount.Bound != chains.BoundExact && amount.Bound != chains.BoundMost {
 		most = nil
 	}
-	held := h.of(effect.To, effect.Asset)
+	held := h.find(effect.To, effect.Asset)
 	switch {
 	case held == nil:
 		*h = append(*h, holding{&effect, least, most})
@@ -150,8 +150,8 @@ func (h *holding) alsoBy(effect *chains.Effect) {
 	}
 }
 
-// or makes the holdings those after some calls, or those before in case the calls failed.
-func (h holdings) or(before holdings) {
+// widen makes the holdings those after some calls, or those before in case the calls failed.
+func (h holdings) widen(before holdings) {
 	for i := range h {
 		held := &h[i]
 		if i >= len(before) {
@@ -171,10 +171,10 @@ func (h holdings) or(before holdings) {
 	}
 }
 
-// forget empties what a call that is not decoded may have taken: all that the contract
+// clearTaken empties what a call that is not decoded may have taken: all that the contract
 // has whose code runs, and the tokens of the contract that makes the call. The native
 // value that goes with a call is known.
-func (h holdings) forget(c *Call) {
+func (h holdings) clearTaken(c *Call) {
 	for i := range h {
 		held := &h[i]
 		if at := held.inflow.To; at.Equal(c.party(c.self)) || at.Equal(c.callerParty()) && !held.inflow.Asset.IsNative() {
@@ -183,20 +183,20 @@ func (h holdings) forget(c *Call) {
 	}
 }
 
-// post records in the holdings what an effect moves. The amount may say more than the
+// updateHoldings records in the holdings what an effect moves. The amount may say more than the
 // effect's: a sweep takes all, and its effect has the least.
-func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
+func (e *emitter) updateHoldings(c *Call, effect chains.Effect, amount chains.Quantity) {
 	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
 		return
 	}
 	switch {
 	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
-		e.held.took(effect.From, effect.Asset, chains.UnknownQuantity())
+		e.held.take(effect.From, effect.Asset, chains.UnknownQuantity())
 	case spends(effect.Kind):
-		e.held.took(effect.From, effect.Asset, amount)
+		e.held.take(effect.From, effect.Asset, amount)
 	}
 	if effect.Passage {
-		e.held.got(effect, amount)
+		e.held.put(effect, amount)
 	}
 }
 
@@ -209,9 +209,9 @@ func spends(kind chains.Kind) bool {
 	return false
 }
 
-// left adds what is left in shared contracts at the end. Each effect names the call that
+// emitLeftovers adds what is left in shared contracts at the end. Each effect names the call that
 // brought it, and the authorization of that call.
-func (e *emitter) left() {
+func (e *emitter) emitLeftovers() {
 	for _, held := range e.held {
 		if held.isEmpty() {
 			continue

@@ -159,7 +159,7 @@ var tempoStandards = []struct {
 
 	{atChannels, "open(address payee,address operator,address token,uint96 deposit,bytes32 salt,address authorized signer)", openChannel},
 	{atChannels, "topUp(" + channel + ",uint96 deposit)", topUpChannel},
-	{atChannels, "settle(" + channel + ",uint96 cumulative amount,bytes signature)", settleChannel("cumulative amount")},
+	{atChannels, "reclassify(" + channel + ",uint96 cumulative amount,bytes signature)", settleChannel("cumulative amount")},
 	{atChannels, "close(" + channel + ",uint96 cumulative amount,uint96 captured amount,bytes signature)", settleChannel("captured amount")},
 	{atChannels, "requestClose(" + channel + ")", settings},
 	{atChannels, "withdraw(" + channel + ")", withdrawChannel},

@@ -132,7 +132,7 @@ func SpendsTIP20(selector []byte) bool {
 	return false
 }
 
-func (e *emitter) grant(c *Call, g *KeyGrant) {
+func (e *emitter) addGrant(c *Call, g *KeyGrant) {
 	for _, effect := range g.Effects(c.network, c.callerParty()) {
 		effect.By = "" // as the call's
 		effect.Function = c.function.signature
@@ -154,13 +154,13 @@ func authorizeKey(e *emitter, c *Call) {
 			g.Scopes = append(g.Scopes, read)
 		}
 	}
-	e.grant(c, g)
+	e.addGrant(c, g)
 }
 
 func authorizeKeyLegacy(e *emitter, c *Call) {
 	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")), Limited: c.arg("enforce limits").yes()}
 	g.readLimits(c.arg("limits").list)
-	e.grant(c, g)
+	e.addGrant(c, g)
 }
 
 // readLimits reads limits, which are ignored if they are not enforced.

@@ -225,14 +225,14 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	if c.problem != "" {
 		return nil, false
 	}
-	e.inside(c.args)
+	e.emitNested(c.args)
 	calls := len(e.effects)
 	if c.function.act.after != nil {
 		c.function.act.after(e, c)
 	}
 	last := append([]chains.Effect(nil), e.effects[calls:]...)
 	e.effects = e.effects[:calls]
-	e.left()
+	e.emitLeftovers()
 	signed.Effects = ending(e.effects, last)
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
@@ -318,9 +318,9 @@ func (c *Call) under(path string) string {
 	return c.path
 }
 
-// signature returns the authorization of the next effect, which an account signs. In calldata
+// requireSignature returns the authorization of the next effect, which an account signs. In calldata
 // the signature is among the arguments; over typed data it is the one that is requested.
-func (e *emitter) signature(c *Call, owner chains.Party) (chains.By, chains.Party) {
+func (e *emitter) requireSignature(c *Call, owner chains.Party) (chains.By, chains.Party) {
 	if !c.typed {
 		return chains.ByOther, owner
 	}
@@ -330,15 +330,15 @@ func (e *emitter) signature(c *Call, owner chains.Party) (chains.By, chains.Part
 	return chains.BySigner, chains.Party{}
 }
 
-// ends says until when the last effect can happen. What takes a permission back may.
-func (e *emitter) ends(c *Call, until chains.Until) {
+// setEnd says until when the last effect can happen. What takes a permission back may.
+func (e *emitter) setEnd(c *Call, until chains.Until) {
 	if last := len(e.effects) - 1; c.typed && last >= 0 && e.effects[last].Kind != chains.KindRevoke {
 		e.signed.Ends = append(e.signed.Ends, End{last, until})
 	}
 }
 
-// endsWhole says until when the message can be used.
-func (e *emitter) endsWhole(c *Call, until chains.Until) {
+// setEndOfAll says until when the message can be used.
+func (e *emitter) setEndOfAll(c *Call, until chains.Until) {
 	if c.typed {
 		e.signed.Ends = append(e.signed.Ends, End{-1, until})
 	}

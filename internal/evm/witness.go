@@ -27,10 +27,10 @@ func paysWitness(enforcer Address, bound chains.Bound) func(*emitter, *Call) {
 			return
 		}
 		permitted, until := c.arg("permitted").list, TimeOf(c.arg("deadline").big())
-		effect := c.movement(chains.SignerParty(), "", c.party(member(c.arg("witness").list, "to").address()), c.permitted(permitted),
+		effect := c.transfer(chains.SignerParty(), "", c.party(member(c.arg("witness").list, "to").address()), c.permitted(permitted),
 			chains.Quantity{Bound: bound, Value: member(permitted, "amount").big()})
 		effect.Until, effect.Path = until, c.under("witness")
 		e.add(c, effect)
-		e.ends(c, until)
+		e.setEnd(c, until)
 	}
 }

@@ -49,12 +49,12 @@ func zkSyncBefore(e *emitter, c *Call) {
 	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), 0})
 	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) { ClaimFees(effects, own) }
 	if c.arg("paymaster").big().Sign() > 0 {
-		e.paysPaymaster(c, c.arg("paymasterInput").bytes)
+		e.addPaymasterApproval(c, c.arg("paymasterInput").bytes)
 	}
 }
 
-// paysPaymaster adds what the input for a paymaster has the account do.
-func (e *emitter) paysPaymaster(c *Call, input []byte) {
+// addPaymasterApproval adds what the input for a paymaster has the account do.
+func (e *emitter) addPaymasterApproval(c *Call, input []byte) {
 	from, paymaster := c.addressOf("from"), c.addressOf("paymaster")
 	switch approves := bytes.HasPrefix(input, zkSyncApproval); {
 	case approves && len(input) >= 4+2*word && zeros(input[4:4+12]):
