@@ -46,11 +46,11 @@ func (tx *transaction) chainField() chains.Field {
 	if tx.chainID == 0 {
 		return chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
 	}
-	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(tx.network().Name)
+	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(evm.NamedNetwork(tx.chainID, tx.network.ID).Name)
 }
 
 func (tx *transaction) callFields() []chains.Field {
-	value := chains.Amount("value", tx.value.Big(tx.raw), 18, tx.network().Symbol)
+	value := chains.Amount("value", tx.value.Big(tx.raw), 18, tx.network.Symbol)
 	data := tx.data.Of(tx.raw)
 	if tx.creation {
 		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
@@ -58,14 +58,13 @@ func (tx *transaction) callFields() []chains.Field {
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
 		value = value.WithNote("no account holds a native coin here: the network refuses it")
 	}
-	contracts := tx.Contracts()
-	to := chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to))
-	return append([]chains.Field{to, value}, tx.call(contracts).Fields()...)
+	to := chains.AddressField("to", tx.to.String()).WithNote(tx.network.KnownName(tx.to))
+	return append([]chains.Field{to, value}, tx.call(tx.network.Pass()).Fields()...)
 }
 
 func (tx *transaction) feeFields() []chains.Field {
 	fee, _ := tx.maximumFee()
-	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol).As("max_fee")
+	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network.Symbol).As("max_fee")
 	if !evm.WholeFee(tx.chainID) {
 		maximum = maximum.WithNote("and perhaps an L1 fee, which is not in the transaction")
 	}

@@ -57,6 +57,8 @@ type transaction struct {
 	blobs      uint64   // how many
 
 	authorizations authorizations
+
+	network evm.Network // where the call runs
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -72,8 +74,11 @@ func (tx *transaction) parse() error {
 	if tx.kind == typeBlob && isTempo(tx.chainID) {
 		return unsupported(fmt.Sprintf("chain %d is Tempo, which does not accept transactions of type 3", tx.chainID))
 	}
+	tx.network = *evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID))
 	return nil
 }
+
+func isTempo(chainID uint64) bool { return evm.TempoName(chainID) != "" }
 
 func (tx *transaction) parseByType() error {
 	switch first := tx.raw[0]; {

@@ -99,7 +99,7 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
 	} else {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
-		fields = append(fields, tx.readCall(tx.Contracts(), number, c).Fields()...)
+		fields = append(fields, tx.readCall(tx.network.Pass(), number, c).Fields()...)
 	}
 	if c.value.Len() > 0 {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).

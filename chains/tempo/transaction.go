@@ -54,6 +54,8 @@ type transaction struct {
 	authorizations       []authorization
 	key                  *keyAuthorization // nil if there is none
 	sender               *sender           // nil if the sender has not signed yet
+
+	network evm.Network // where the calls run
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -73,6 +75,7 @@ func (tx *transaction) parse() error {
 	if err := tx.readItems(f); err != nil {
 		return cmp.Or(wrongCount(f), err)
 	}
+	tx.network = evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
 	return tx.checkSigned()
 }
 

@@ -35,7 +35,7 @@ const (
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards() }
 
 func (tx *transaction) hazards() evm.HazardList {
-	effects := tx.effects(brief)
+	effects := tx.effects((*evm.Network).Briefly)
 	h := evm.HazardList(evm.Hazards(Name, effects, tx.ownerParty))
 	tx.timeHazard(&h)
 	tx.feeHazard(&h, len(effects)-1)

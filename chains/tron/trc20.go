@@ -24,16 +24,13 @@ var network = &evm.Network{
 	},
 }
 
-// brief is network for effects from which only hazards are derived.
-var brief = network.Briefly()
-
 // call decodes the call of a TriggerSmartContract.
-func (tx *transaction) call(network *evm.Network) *evm.Call {
-	return network.ReadFrom(evm.Address(tx.owner), evm.Transaction{
-		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
-		Value: big.NewInt(tx.values[triggerValue].number),
-		Data:  tx.bytes(tx.values[triggerData]),
-	}, false)
+func (tx *transaction) call(pass *evm.Pass) *evm.Call {
+	call := evm.Transaction{To: evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))), Data: tx.bytes(tx.values[triggerData])}
+	if value := tx.values[triggerValue].number; value != 0 {
+		call.Value = big.NewInt(value)
+	}
+	return pass.ReadFrom(evm.Address(tx.owner), call, false)
 }
 
 // callSummary shows the call of a TriggerSmartContract.
@@ -41,7 +38,7 @@ func (tx *transaction) callSummary() []chains.Field {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call(network).Fields()
+	return tx.call(network.Pass()).Fields()
 }
 
 var _ chains.Caller = (*transaction)(nil)
@@ -51,5 +48,5 @@ func (tx *transaction) Calls() []chains.Call {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call(network).Calls()
+	return tx.call(network.Pass()).Calls()
 }

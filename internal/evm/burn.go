@@ -45,9 +45,6 @@ var unspendables = []unspendable{
 	{ids: tempoNetworks, one: hexAddress("0xCCCCCCCC00000000000000000000000000000000"), beside: 1},
 }
 
-// tronNetwork is the id of Tron's networks, which the bytes do not tell apart.
-const tronNetwork = "tron"
-
 var tempoNetworks = []string{NetworkID(TempoMainnet), NetworkID(TempoTestnet)}
 
 // has reports whether an address is in the set.
@@ -106,13 +103,4 @@ func (n *Network) Settled(effect chains.Effect) chains.Effect {
 		effect.Kind = chains.KindBurn
 	}
 	return effect
-}
-
-// addressOf returns the 20 bytes of a party's address; ok is false if it has none.
-func addressOf(p chains.Party) (parsed Address, ok bool) {
-	address := p.Address()
-	if len(address) < len(parsed) {
-		return parsed, false
-	}
-	return Address(address[len(address)-len(parsed):]), true
 }

@@ -57,7 +57,7 @@ func carriers(t *testing.T) map[string]func(to Address, data []byte) (Address, [
 
 // readings returns the effects of a call by each of the signatures that can authorize it.
 func readings(t testing.TB, to Address, data []byte) map[string][]chains.Effect {
-	all := map[string][]chains.Effect{"a transaction": mainnet.Read(Transaction{To: to, Data: data}).Effects()}
+	all := map[string][]chains.Effect{"a transaction": mainnet.Pass().Read(Transaction{To: to, Data: data}).Effects()}
 	all["a Safe's message"] = signedSafe(t, mainnet, Address{0xa1}, to, data, SafeRefund{})
 	from := Address{0xa2}
 	all["a request to a forwarder"] = typedOf(t, mainnet, forwardRequest+"bytes", Address{0xf0}, map[string]any{"from": from, "to": to, "call": data}).Effects

@@ -44,61 +44,6 @@ func swapOwner(e *emitter, c *Call) {
 
 func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("module")) }
 
-// handleOps adds what an EntryPoint does before the calls of its operations, authorized
-// by the signatures in them: it deploys accounts, and charges the account or its paymaster.
-func handleOps(e *emitter, c *Call) {
-	operations := c.arg("operations").list
-	for i := range operations {
-		if e.isFull() {
-			return
-		}
-		o := c.operation(operations[i].list)
-		signer := c.party(o.Sender)
-		add := e.adderFor(c, &signer)
-		o.initialize(add, c, o.calldataInit())
-		o.charge(add, c, false)
-	}
-}
-
-// payBeneficiary adds that the EntryPoint pays all fees to the beneficiary, after the calls.
-func payBeneficiary(e *emitter, c *Call) {
-	total := new(big.Int)
-	operations := c.arg("operations").list
-	for i := range operations {
-		total.Add(total, c.operation(operations[i].list).prefund())
-	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
-		Asset: c.native(), Amount: chains.AtMost(total)})
-}
-
-// operation returns an operation in the calldata of an EntryPoint, packed or not.
-func (c *Call) operation(members []value) *Operation {
-	o := &Operation{EntryPoint: c.code}
-	for i := range members {
-		switch v := &members[i]; v.name {
-		case "sender":
-			o.Sender = v.address()
-		case "init code":
-			o.InitCode = v.bytes
-		case "paymaster and data":
-			o.Paymaster = v.bytes
-		case "call gas limit":
-			o.CallGas = v.big()
-		case "verification gas limit":
-			o.VerificationGas = v.big()
-		case "pre-verification gas":
-			o.PreVerificationGas = v.big()
-		case "max fee per gas":
-			o.MaxFeePerGas = v.big()
-		case "account gas limits":
-			o.SetGasLimits(v.word)
-		case "gas fees":
-			o.SetGasFees(v.word)
-		}
-	}
-	return o
-}
-
 // depositFor adds that the value of the call is held for an account.
 func depositFor(e *emitter, c *Call, account chains.Party) {
 	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: account, Account: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
@@ -139,7 +84,7 @@ var gwei = big.NewInt(1e9)
 
 // emitRaw adds what contracts do whose input has no selector.
 func (e *emitter) emitRaw(c *Call) {
-	switch n, data := c.network, c.data; {
+	switch n, data := c.pass, c.data; {
 	case c.delegate:
 		e.addUndecoded(c)
 	case n.isKnown(c.code, atWithdrawals) && len(data) == 56:
@@ -160,7 +105,7 @@ func (e *emitter) emitRaw(c *Call) {
 
 // createsContract reports whether the call has the CREATE2 factory create a contract.
 func (c *Call) createsContract() bool {
-	return c.problem == "" && len(c.data) >= word && c.network.isKnown(c.code, atCreate2Factory)
+	return c.problem == "" && len(c.data) >= word && c.pass.isKnown(c.code, atCreate2Factory)
 }
 
 // addCreation adds that a contract comes into being, which gets the value of the call.

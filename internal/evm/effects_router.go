@@ -85,11 +85,11 @@ func payPortion(e *emitter, c *Call) {
 // known.
 func (c *Call) wrapped() (chains.Asset, chains.Party) {
 	for address := range contracts {
-		if c.network.isKnown(address, atWETH) {
+		if c.pass.isKnown(address, atWETH) {
 			return c.tokenAt(address, erc20), c.party(address)
 		}
 	}
-	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()
+	return chains.UnknownAsset(c.pass.ID), chains.UnknownParty()
 }
 
 func routerWrap(e *emitter, c *Call) {

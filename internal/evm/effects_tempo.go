@@ -89,7 +89,7 @@ func createToken(e *emitter, c *Call) {
 func setReceivePolicy(e *emitter, c *Call) {
 	settings(e, c)
 	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
-		e.addApproval(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.network.ID), chains.UnknownQuantity(), false)
+		e.addApproval(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity(), false)
 	}
 }
 
@@ -117,14 +117,14 @@ func rebalanceSwap(e *emitter, c *Call) {
 func placeOrder(e *emitter, c *Call) {
 	asset, amount := c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big())
 	if c.arg("is bid").yes() {
-		asset, amount = chains.UnknownAsset(c.network.ID), chains.UnknownQuantity()
+		asset, amount = chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity()
 	}
 	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), asset, amount)
 }
 
 func releaseUnknown(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
-		Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+		Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }
 
 func swapExactIn(e *emitter, c *Call) {
@@ -176,9 +176,9 @@ func withdrawChannel(e *emitter, c *Call) {
 // claimBlocked takes what a receive policy held back. Only the receipt, which is not
 // read, says what that is.
 func claimBlocked(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.addressOf("to"), Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.addressOf("to"), Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }
 
 func burnBlocked(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: chains.UnknownParty(), By: chains.ByStanding, Asset: chains.UnknownAsset(c.network.ID), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: chains.UnknownParty(), By: chains.ByStanding, Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }

@@ -39,7 +39,7 @@ func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset 
 	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
 		effect.By = ""
 	}
-	if c.network.Lost(asset, to) {
+	if c.pass.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {

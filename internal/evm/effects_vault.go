@@ -11,7 +11,7 @@ import "github.com/countersign-dev/countersign/chains"
 // acts for everyone, where anyone could take what the vault gives.
 func vault(effects func(*emitter, *Call), accounts ...string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		if !c.isCaller(accounts) || c.network.IsShared(c.callerParty()) {
+		if !c.isCaller(accounts) || c.pass.IsShared(c.callerParty()) {
 			e.addUndecoded(c)
 			return
 		}
@@ -38,7 +38,7 @@ func mintShares(e *emitter, c *Call) { e.addVaultDeposit(c, chains.UnknownQuanti
 
 // addVaultDeposit adds that an amount of an asset that the bytes do not name goes to the vault.
 func (e *emitter) addVaultDeposit(c *Call, amount chains.Quantity) {
-	e.addTransfer(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.network.ID), amount)
+	e.addTransfer(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.pass.ID), amount)
 }
 
 // redeem adds that the caller gives back shares for what they are worth.

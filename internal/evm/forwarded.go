@@ -1,9 +1,6 @@
 package evm
 
 import (
-	"math/big"
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -20,22 +17,6 @@ import (
 
 // forwardRequest begins the types of requests to a forwarder.
 const forwardRequest = "ForwardRequest(address from,address:target to,uint256 value,uint256 gas,uint256 nonce,"
-
-// forwarded decodes the call of a request.
-func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
-	to := c.self
-	if target := sibling(values, roleTarget); target != nil {
-		to = target.address()
-	}
-	from := find(values, "from").address()
-	call := c.child(at(from), to, new(big.Int), data)
-	if len(data) < 4 || c.network.rawInput(to) {
-		call.data = slices.Concat(data, from[:])
-		call.problem = "the account's address behind it makes it another call: not decoded"
-		return call
-	}
-	return r.read(call)
-}
 
 // forwards adds the effects of a forward request. The account that submits the request pays its
 // value: the forwarder passes on what it receives.

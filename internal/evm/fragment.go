@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Bounds of a function that an untrusted text describes.

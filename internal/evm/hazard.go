@@ -76,11 +76,6 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 	return hazards
 }
 
-// Dangers returns the hazards of the effects of a message: those of Hazards and FeeHazards.
-func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee float64) []chains.Hazard {
-	return append(Hazards(chain, effects, signer), FeeHazards(chain, effects, signer, maxFee)...)
-}
-
 // danger returns the hazard of an effect, empty if it has none.
 func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	switch {
@@ -177,4 +172,10 @@ func ending(effects, last []chains.Effect) []chains.Effect {
 	effects = Cut(effects, chains.MaxEffects-len(last))
 	rest := effects[len(effects)-1]
 	return append(append(effects[:len(effects)-1], last...), rest)
+}
+
+// opens reports whether an approval is one for anyone: its spender makes any call for any
+// caller.
+func opens(approval *chains.Effect) bool {
+	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
 }

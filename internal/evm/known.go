@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // The contracts whose functions are decoded at known addresses only.
@@ -242,4 +244,41 @@ func (n *Network) KnownName(address Address) string {
 		return c.name
 	}
 	return ""
+}
+
+// A contractSet says at which contracts a function is known to do what its standard says.
+type contractSet string
+
+const (
+	// atAny: at every contract. Whatever the contract is, such a function can do no
+	// more than the standard allows to the asset that is called.
+	atAny contractSet = ""
+
+	// asClaimed: the contract may do anything else as well. The function is decoded and
+	// shown, but its call is not accounted for.
+	asClaimed contractSet = "claimed"
+)
+
+// tronNetwork is the id of Tron's networks, which the bytes do not tell apart.
+const tronNetwork = "tron"
+
+// sharedPlaces are the contracts that act for every caller alike: what one transaction
+// leaves there, the next one can take. openPlaces are those among them that make whatever
+// call anyone wants.
+var (
+	sharedPlaces = append([]contractSet{atUniversalRouter, atSweeper}, openPlaces...)
+	openPlaces   = []contractSet{atMulticall3, atCallOnly, atOpen}
+)
+
+// IsShared reports whether a party is a contract where anyone can take what is left.
+func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
+
+// isOneOf reports whether a party is a known contract of one of some kinds.
+func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
+	address, ok := addressOf(p)
+	if !ok {
+		return false
+	}
+	c := n.known(address)
+	return c != nil && c.isOneOf(kinds)
 }

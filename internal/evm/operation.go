@@ -123,7 +123,7 @@ func (e *emitter) addOperation(c *Call, o *Operation) {
 // chargeOperation adds what an EntryPoint does around the call of an operation of typed data.
 func chargeOperation(e *emitter, c *Call) {
 	o := c.operation(c.args)
-	o.initialize(e.adderFor(c, nil), c, c.network.typedInit(o))
+	o.initialize(e.adderFor(c, nil), c, c.pass.typedInit(o))
 	o.charge(e.adderFor(c, nil), c, true)
 }
 
@@ -257,4 +257,59 @@ func hasPaymasterSignature(data []byte) bool {
 	}
 	length := int(rest[len(rest)-2])<<8 | int(rest[len(rest)-1])
 	return length > 0 && length <= len(rest)-2-paymasterHead
+}
+
+// handleOps adds what an EntryPoint does before the calls of its operations, authorized
+// by the signatures in them: it deploys accounts, and charges the account or its paymaster.
+func handleOps(e *emitter, c *Call) {
+	operations := c.arg("operations").list
+	for i := range operations {
+		if e.isFull() {
+			return
+		}
+		o := c.operation(operations[i].list)
+		signer := c.party(o.Sender)
+		add := e.adderFor(c, &signer)
+		o.initialize(add, c, o.calldataInit())
+		o.charge(add, c, false)
+	}
+}
+
+// payBeneficiary adds that the EntryPoint pays all fees to the beneficiary, after the calls.
+func payBeneficiary(e *emitter, c *Call) {
+	total := new(big.Int)
+	operations := c.arg("operations").list
+	for i := range operations {
+		total.Add(total, c.operation(operations[i].list).prefund())
+	}
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
+		Asset: c.native(), Amount: chains.AtMost(total)})
+}
+
+// operation returns an operation in the calldata of an EntryPoint, packed or not.
+func (c *Call) operation(members []value) *Operation {
+	o := &Operation{EntryPoint: c.code}
+	for i := range members {
+		switch v := &members[i]; v.name {
+		case "sender":
+			o.Sender = v.address()
+		case "init code":
+			o.InitCode = v.bytes
+		case "paymaster and data":
+			o.Paymaster = v.bytes
+		case "call gas limit":
+			o.CallGas = v.big()
+		case "verification gas limit":
+			o.VerificationGas = v.big()
+		case "pre-verification gas":
+			o.PreVerificationGas = v.big()
+		case "max fee per gas":
+			o.MaxFeePerGas = v.big()
+		case "account gas limits":
+			o.SetGasLimits(v.word)
+		case "gas fees":
+			o.SetGasFees(v.word)
+		}
+	}
+	return o
 }

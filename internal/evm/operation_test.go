@@ -144,7 +144,7 @@ func TestBothCarriers(t *testing.T) {
 			hashed.InitCode, o.InitCode = simpleFactory[:], opDelegated[:] // the delegate
 		}
 		typed := signedOperation(t, mainnet, &hashed)
-		handled := mainnet.Read(Transaction{To: o.EntryPoint, Data: handleOpsOf(t, version, &o)}).Effects()
+		handled := mainnet.Pass().Read(Transaction{To: o.EntryPoint, Data: handleOpsOf(t, version, &o)}).Effects()
 		if got, want := comparable(handled), comparable(typed); !slices.Equal(got, want) {
 			t.Fatalf("EntryPoint 0.%d, %+v:\n%s\nin typed data\n%s", version, o, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}

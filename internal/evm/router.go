@@ -1,10 +1,5 @@
 package evm
 
-import (
-	"fmt"
-	"math/big"
-)
-
 // The parts of a command's byte.
 const (
 	commandMask = 0x7f
@@ -36,23 +31,4 @@ func command(text string, effects func(*emitter, *Call)) *function {
 	f := parseFunction("Universal Router command", text)
 	f.at, f.act = atUniversalRouter, nonpayable(effects)
 	return f
-}
-
-// commands decodes the commands of a Universal Router, each with its input.
-func (r *reader) commands(c *Call, commands []byte, inputs []value) []*Call {
-	if len(commands) != len(inputs) {
-		return nil // the router refuses them
-	}
-	calls := make([]*Call, len(commands))
-	for i, command := range commands {
-		call := c.child(c.caller, c.self, new(big.Int), inputs[i].bytes)
-		if f := routerCommands[command&commandMask]; f != nil {
-			r.decodeAs(call, f, call.data)
-		} else {
-			call.problem = fmt.Sprintf("command 0x%02x is not decoded", command)
-		}
-		call.fallible = command&mayFailFlag != 0
-		calls[i] = call
-	}
-	return calls
 }

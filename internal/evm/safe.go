@@ -37,13 +37,10 @@ func (r *SafeRefund) most(n *Network) chains.Quantity {
 	return chains.AtMost(most)
 }
 
-// refundPath ends the path of effects that are refunds.
-const refundPath = "/refund"
-
 // addRefund adds the refund of a transaction of the Safe c.self.
 func (e *emitter) addRefund(c *Call, r SafeRefund) {
 	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
-		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.network))
+		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.pass.Network))
 	}
 }
 
@@ -59,15 +56,6 @@ func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains
 		effect.Kind = chains.KindBurn
 	}
 	e.add(c, effect)
-}
-
-// origin returns the account that sends the Ethereum transaction: the signer of one. Who
-// submits a message is not known.
-func (c *Call) origin() chains.Party {
-	if c.message {
-		return chains.SubmitterParty()
-	}
-	return chains.SignerParty()
 }
 
 // executes is for the transaction of a Safe, which makes a call, or a delegatecall.

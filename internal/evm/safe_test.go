@@ -23,7 +23,7 @@ func refundedFor(t *testing.T, n *Network, to Address, data []byte, gas, base, p
 	typed = signedSafe(t, n, safe, to, data, SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price, Token: Address(token), Receiver: Address(receiver)})
 	text, _, _ := standardOf(t, "execTransaction(")
 	call := pack(t, text, common.Address(to), new(big.Int), data, uint8(0), gas, base, price, token, receiver, []byte{})
-	return typed, n.Read(Transaction{To: safe, Data: call}).Effects()
+	return typed, n.Pass().Read(Transaction{To: safe, Data: call}).Effects()
 }
 
 // refundOf returns the only refund among effects.

@@ -24,7 +24,7 @@ func (c *Call) fields(label string) []chains.Field {
 		return []chains.Field{chains.Text("data", string(c.data)).WithNote("a text, and no function that is known")}
 	case c.note:
 		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function that is known")}
-	case c.network.rawInput(c.code) && c.problem == "":
+	case c.pass.rawInput(c.code) && c.problem == "":
 		return []chains.Field{c.rawField(label)}
 	case len(c.data) < 4 || c.problem != "unknown function":
 		return []chains.Field{chains.Bytes(label, c.data).WithNote(c.problem)}
@@ -37,7 +37,7 @@ func (c *Call) fields(label string) []chains.Field {
 }
 
 func (c *Call) decodedField(label string) chains.Field {
-	note := c.network.standard(c.function.standard)
+	note := c.pass.standard(c.function.standard)
 	if c.dirty {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	}
@@ -138,10 +138,10 @@ func (c *Call) onwardFields(from *Call) []chains.Field {
 	if c.unread {
 		return c.fields("bytes")
 	}
-	to := chains.AddressField("to", c.network.text(c.code)).WithNote(c.network.KnownName(c.code))
+	to := chains.AddressField("to", c.pass.text(c.code)).WithNote(c.pass.KnownName(c.code))
 	switch {
 	case c.zero:
-		to = chains.AddressField("to", c.network.text(Address{})).WithNote("zero stands for the calling account itself, " + c.network.text(from.self))
+		to = chains.AddressField("to", c.pass.text(Address{})).WithNote("zero stands for the calling account itself, " + c.pass.text(from.self))
 	case c.code == from.self:
 		to = to.WithNote("the calling account itself")
 	}
@@ -149,13 +149,13 @@ func (c *Call) onwardFields(from *Call) []chains.Field {
 	if c.delegate {
 		operation = 1
 	}
-	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value, c.network.Decimals, c.network.Symbol)}
+	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value, c.pass.Decimals, c.pass.Symbol)}
 	return append(fields, c.fields("call")...)
 }
 
 // rawField shows the input of a contract without a selector.
 func (c *Call) rawField(label string) chains.Field {
-	switch n := c.network; {
+	switch n := c.pass; {
 	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
 		return chains.List(label, chains.Text("function", "withdrawal request").WithNote("EIP-7002"),
 			chains.Bytes("validator key", c.data[:48]),
@@ -179,12 +179,12 @@ func exitNote(amount []byte) string {
 }
 
 func (c *Call) addressField(label string, v *value) chains.Field {
-	field := chains.AddressField(label, c.network.text(v.address()))
+	field := chains.AddressField(label, c.pass.text(v.address()))
 	switch {
-	case !v.canonical(c.network.Tag):
+	case !v.canonical(c.pass.Tag):
 		return field.WithNote(fmt.Sprintf("what stands in front of it is ignored: 0x%x", v.word[:word-20]))
 	case v.role == roleTarget:
-		return field.WithNote(c.network.KnownName(v.address()))
+		return field.WithNote(c.pass.KnownName(v.address()))
 	}
 	return field
 }
@@ -205,15 +205,12 @@ func (c *Call) integerField(label string, v *value) chains.Field {
 	case v.role == roleAllowance || v.role == roleAmount:
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit")
 	case v.role == roleNative:
-		return chains.Amount(label, number, c.network.Decimals, c.network.Symbol)
+		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
 	case v.role == roleTime:
 		return timeField(label, number)
 	}
 	return chains.BigInteger(label, number)
 }
-
-// lastTime is the end of the year 9999, the last time that RFC 3339 can write.
-const lastTime = 253402300799
 
 func timeField(label string, seconds *big.Int) chains.Field {
 	if seconds.Sign() == 0 {

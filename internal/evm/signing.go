@@ -12,8 +12,8 @@ type Acting interface {
 	// Contracts returns the network whose contracts the transaction calls.
 	Contracts() *Network
 
-	// EffectsOn returns the effects on that network, in which the signer is not yet known.
-	EffectsOn(network *Network) []chains.Effect
+	// EffectsIn returns the effects in a pass on that network, in which the signer is not yet known.
+	EffectsIn(pass *Pass) []chains.Effect
 
 	// HazardsOf returns the hazards of the effects for a signer, or without one those that
 	// do not depend on the key.
@@ -57,10 +57,7 @@ func AskTargets(calls []chains.Call, mine Mine) (own []Address, err error) {
 
 // HazardsOf returns the hazards of a transaction that do not depend on the key.
 func HazardsOf(tx Acting) []chains.Hazard {
-	return tx.Contracts().Judged(func(brief *Network) ([]chains.Effect, []chains.Hazard) {
-		effects := tx.EffectsOn(brief)
-		return effects, tx.HazardsOf(effects, chains.Party{})
-	})
+	return tx.HazardsOf(tx.EffectsIn(tx.Contracts().Briefly()), chains.Party{})
 }
 
 // Signing is a transaction with the key that signs it. It implements chains.Signing but
@@ -90,26 +87,24 @@ func (s *Signing) KeyIDs() []string { return []string{s.ID} }
 
 // Effects implements chains.Signing.
 func (s *Signing) Effects() []chains.Effect {
-	effects, _ := s.resolved(s.Acts.Contracts())
+	effects, _ := s.resolved(s.Acts.Contracts().Pass())
 	return effects
 }
 
 // Hazards implements chains.Signing.
 func (s *Signing) Hazards() []chains.Hazard {
-	return s.Acts.Contracts().Judged(func(brief *Network) ([]chains.Effect, []chains.Hazard) {
-		effects, signer := s.resolved(brief)
-		return effects, s.Acts.HazardsOf(effects, signer)
-	})
+	effects, signer := s.resolved(s.Acts.Contracts().Briefly())
+	return s.Acts.HazardsOf(effects, signer)
 }
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
-func (s *Signing) resolved(network *Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer = &s.Account
+func (s *Signing) resolved(pass *Pass) (effects []chains.Effect, signer chains.Party) {
+	pass.signer = &s.Account
 	if len(s.own) > 0 {
-		network.Own = s.called
+		pass.own = s.called
 	}
-	signer = network.Party(s.Account)
-	effects = chains.ResolveSigner(s.Acts.EffectsOn(network), signer)
+	signer = pass.Party(s.Account)
+	effects = chains.ResolveSigner(s.Acts.EffectsIn(pass), signer)
 	ClaimFees(effects, s.own.With(signer))
 	return effects, signer
 }
@@ -122,9 +117,7 @@ func (s *Signing) called(party chains.Party) bool {
 // Own implements chains.OwnReader.
 func (s *Signing) Own(mine Mine) (err error) {
 	if s.Acts.MayOperate() {
-		network := s.Acts.Contracts()
-		network.Brief = true
-		if s.own, err = chains.OwnParties(s.Acts.EffectsOn(network), mine); err != nil {
+		if s.own, err = chains.OwnParties(s.Acts.EffectsIn(s.Acts.Contracts().Briefly()), mine); err != nil {
 			return err
 		}
 	}

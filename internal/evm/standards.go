@@ -1,23 +1,9 @@
 package evm
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/crypto"
-)
-
-// A contractSet says at which contracts a function is known to do what its standard says.
-type contractSet string
-
-const (
-	// atAny: at every contract. Whatever the contract is, such a function can do no
-	// more than the standard allows to the asset that is called.
-	atAny contractSet = ""
-
-	// asClaimed: the contract may do anything else as well. The function is decoded and
-	// shown, but its call is not accounted for.
-	asClaimed contractSet = "claimed"
 )
 
 // standards are the functions that are decoded, and what they do. See abiType for the
@@ -201,30 +187,6 @@ const (
 	permit2Details = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
 )
 
-type function struct {
-	standard   string
-	at         contractSet
-	signature  string // as the selector is computed from it
-	parameters []abiType
-	act        act
-}
-
-// An act is what a function does, apart from the calls in its arguments.
-type act struct {
-	payable bool // it takes native value
-	holds   bool // its effects account for that value
-	effects func(*emitter, *Call)
-	after   func(*emitter, *Call) // what it does after the calls in its arguments; nil for nothing
-
-	carriers []carrier // typed data by which the same is signed
-}
-
-func nonpayable(effects func(*emitter, *Call)) act { return act{effects: effects} }
-func payable(effects func(*emitter, *Call)) act    { return act{payable: true, effects: effects} }
-func holds(effects func(*emitter, *Call)) act {
-	return act{payable: true, holds: true, effects: effects}
-}
-
 // functions has the standards by selector: the first four bytes of Keccak-256 over the
 // signature.
 var functions = sync.OnceValue(func() map[[4]byte][]*function {
@@ -237,13 +199,6 @@ var functions = sync.OnceValue(func() map[[4]byte][]*function {
 	}
 	return bySelector
 })
-
-// parseFunction parses name(parameters).
-func parseFunction(standard, text string) *function {
-	name, list, _ := strings.Cut(text, "(")
-	parameters, _ := parseTypes(list)
-	return &function{standard: standard, signature: name + "(" + typeList(parameters) + ")", parameters: parameters}
-}
 
 // functionAt returns the function of a contract with a selector, nil if none is known
 // there.

@@ -133,7 +133,7 @@ func SpendsTIP20(selector []byte) bool {
 }
 
 func (e *emitter) addGrant(c *Call, g *KeyGrant) {
-	for _, effect := range g.Effects(c.network, c.callerParty()) {
+	for _, effect := range g.Effects(c.pass.Network, c.callerParty()) {
 		effect.By = "" // as the call's
 		effect.Function = c.function.signature
 		e.add(c, effect)
@@ -187,7 +187,7 @@ func expiry(v *value) uint64 {
 
 func updateSpendingLimit(e *emitter, c *Call) {
 	limit := KeyLimit{Token: c.arg("token").address(), Amount: c.arg("limit").big()}
-	effect := limit.effect(c.network)
+	effect := limit.effect(c.pass.Network)
 	if limit.Amount.Sign() == 0 {
 		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
 	}

@@ -69,7 +69,7 @@ func typedOf(t testing.TB, n *Network, beginning string, contract Address, named
 	if c.text == zkSyncTransaction {
 		typed.Name, typed.Version, typed.Contract = "zkSync", "2", nil
 	}
-	signed, ok := n.ReadTyped(typed)
+	signed, ok := n.Pass().ReadTyped(typed)
 	if !ok {
 		return &Signed{}
 	}

@@ -214,3 +214,6 @@ func heads(types []abiType) (size int) {
 	}
 	return size
 }
+
+// word is the unit of the contract ABI: 32 bytes.
+const word = 32

@@ -26,7 +26,7 @@ func TestUnlimitedOnEveryDoor(t *testing.T) {
 			{listed, usdcAt, false}, {new(big.Int).Add(listed, one), usdcAt, true}, {below, usdcAt, true}, {edge, usdcAt, true},
 			{new(big.Int).Add(listed, one), Address{0x77}, false}, {below, Address{0x77}, false}, {edge, Address{0x77}, true},
 		} {
-			call := &Call{network: mainnet, caller: at(Address{0xaa}), self: c.token, code: c.token, value: new(big.Int)}
+			call := &Call{pass: mainnet.Pass(), caller: at(Address{0xaa}), self: c.token, code: c.token, value: new(big.Int)}
 			(&reader{left: maxCalls}).decodeAs(call, f, randomCall(t, random, f)[4:])
 			fill(call.args, c.amount, c.token)
 			for _, effect := range call.Effects() {

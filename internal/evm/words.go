@@ -37,11 +37,6 @@ func Wraps(asset chains.Asset) bool {
 	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(address, atWETH)
 }
 
-// networkOf returns the network with a CAIP-2 id, for what is known of contracts there.
-func networkOf(id string) *Network {
-	return &Network{ID: id, ChainID: chainOf(chains.Asset{Chain: id})}
-}
-
 // ReadAddress reads an address: 0x and 40 hex digits, in mixed case with the checksum of
 // EIP-55. ok is false if the text does not begin with 0x.
 func ReadAddress(text string) (address []byte, ok bool, err error) {

@@ -20,11 +20,6 @@ const zkSyncType = 113
 // bootloader is the account that has transactions run.
 var bootloader = hexAddress("0x0000000000000000000000000000000000008001")
 
-// byBootloader reports whether the domain is that of a ZK Stack chain's own transactions.
-func (t *Typed) byBootloader(n *Network) bool {
-	return t.Contract == nil && t.Name == "zkSync" && t.Version == "2" && n.ChainID != 0
-}
-
 // The selectors of a paymaster's input. The account allows the paymaster at least an amount of a
 // token before the call, if it is approvalBased(address,uint256,bytes); general(bytes) asks for
 // nothing.

@@ -99,13 +99,12 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	}
 	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
-	r.network = chain.Contracts(r.domain.chainID)
-	brief := *r
-	brief.network = r.network.Briefly()
+	contracts, brief := chain.Contracts(r.domain.chainID), *r
+	brief.network = contracts.Briefly()
 	if brief.read(); brief.err != nil {
 		return nil, brief.err
 	}
-	whole := sync.OnceValue(func() *reading { r.read(); r.argue(); return r })
+	whole := sync.OnceValue(func() *reading { r.network = contracts.Pass(); r.read(); r.argue(); return r })
 	parts := statement.Parts{Chain: chain, Effects: brief.effects, Hazards: brief.allHazards, Own: brief.own, Digest: data.Digest(),
 		Fields: func() []chains.Field { return whole().fields() }, Whole: func() []chains.Effect { return whole().effects }}
 	return &Message{parts.Transaction(), r}, nil
@@ -117,7 +116,7 @@ type reading struct {
 	message *eip712.Value
 	now     time.Time
 	domain  domain
-	network *evm.Network // of the contracts to which the message is addressed
+	network *evm.Pass // over the contracts to which the message is addressed
 
 	effects []chains.Effect
 	shown   []chains.Field // the decoded calls

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -17,34 +18,33 @@ func (c *Call) Effects() []chains.Effect {
 
 // AppendEffects appends what Effects returns.
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
-	e := &c.emitter // which escapes: allocated with the call
-	*e = emitter{effects: effects}
+	e := c.pass.emit(effects)
 	e.emitCall(c)
-	e.emitLeftovers()
-	effects = e.effects
-	*e = emitter{}
-	return effects
+	return e.finish()
 }
 
 // AppendBatch appends what calls do that are made one after the other, all or none. What
 // one of them leaves in a shared contract, a later one may take away.
-func AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
-	e := &emitter{effects: effects}
+func (p *Pass) AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
+	e := p.emit(effects)
 	for c := range calls {
 		e.emitCall(c)
 	}
-	e.emitLeftovers()
-	return e.effects
+	return e.finish()
 }
 
-// fewEffects is how many effects most transactions have, the fee included.
-const fewEffects = 2
+// emit returns the emitter of the pass, which appends to effects.
+func (p *Pass) emit(effects []chains.Effect) *emitter {
+	p.emitter = emitter{effects: effects}
+	return &p.emitter
+}
 
-// emitter collects effects.
-type emitter struct {
-	effects []chains.Effect
-	held    holdings
-	signed  *Signed // of typed data
+// finish returns the effects, with what is left in shared contracts.
+func (e *emitter) finish() []chains.Effect {
+	e.emitLeftovers()
+	effects := e.effects
+	*e = emitter{}
+	return effects
 }
 
 // add adds an effect of a call. It is authorized by the signature that authorizes the
@@ -62,21 +62,13 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	}
 	if c.function != nil && effect.Function == "" && !c.typed {
 		effect.Function = c.function.signature
-		if !c.network.Brief {
+		if !c.pass.Brief {
 			effect.Args = c.arguments()
 		}
 	}
-	effect.Passage = effect.Kind.Hands() && c.network.IsShared(effect.To)
+	effect.Passage = effect.Kind.Hands() && c.pass.IsShared(effect.To)
 	e.effects = append(e.effects, effect)
 	e.updateHoldings(c, effect, amount)
-}
-
-// authority returns the authorization of a call, and whose it is if it is another's.
-func (c *Call) authority() (chains.By, chains.Party) {
-	if c.operator != nil {
-		return chains.ByOther, c.party(*c.operator)
-	}
-	return chains.BySigner, chains.Party{}
 }
 
 // reclassify says what an effect is by who gains from it. What the caller's value becomes is
@@ -97,11 +89,11 @@ func reclassify(c *Call, effect *chains.Effect) {
 			effect.Kind = chains.KindTransfer
 		}
 	case chains.KindTransfer:
-		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.network.IsShared(caller) {
+		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.pass.IsShared(caller) {
 			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
-	if effect.Kind.Hands() && c.network.unspendable(effect.To) {
+	if effect.Kind.Hands() && c.pass.unspendable(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 	unlimit(effect)
@@ -178,7 +170,7 @@ func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSen
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
-		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.createsContract()
+		return len(c.data) == 0 && c.pass.isKnown(c.code, atEntryPoint) || c.createsContract()
 	}
 	return c.function.act.holds
 }
@@ -186,8 +178,8 @@ func (c *Call) holds() bool {
 // ofOwn reports whether one of our own accounts is called. It is no token: what runs at its address
 // (EIP-7702) is not in the bytes.
 func (c *Call) ofOwn() bool {
-	n := c.network
-	return n.Signer != nil && c.self == *n.Signer || n.Own != nil && n.Own(c.party(c.self))
+	p := c.pass
+	return p.signer != nil && c.self == *p.signer || p.own != nil && p.own(c.party(c.self))
 }
 
 // emitFunction adds what a decoded function does.
@@ -220,7 +212,7 @@ func (e *emitter) emitValue(c *Call) {
 	}
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(),
 		Amount: chains.Exactly(c.value)}
-	if c.note && !c.network.Brief {
+	if c.note && !c.pass.Brief {
 		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
 	}
 	e.add(c, effect)
@@ -231,9 +223,9 @@ func (e *emitter) emitReceived(c *Call) {
 	switch {
 	case c.delegate:
 		e.addUndecoded(c)
-	case c.network.isKnown(c.code, atWETH):
+	case c.pass.isKnown(c.code, atWETH):
 		wrap(e, c)
-	case c.network.isKnown(c.code, atEntryPoint):
+	case c.pass.isKnown(c.code, atEntryPoint):
 		depositFor(e, c, c.callerParty())
 	}
 }
@@ -246,45 +238,39 @@ func settings(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: c.party(c.self)})
 }
 
-func (c *Call) native() chains.Asset { return chains.Native(c.network.ID) }
-
-// token returns the called contract as an asset.
-func (c *Call) token(standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(c.self), standard)
-}
-
-// tokenAt returns the asset at an address.
-func (c *Call) tokenAt(address Address, standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(address), standard)
-}
-
-// numbered returns one token of a collection, or of a multi-token contract.
-func numbered(asset chains.Asset, id *big.Int) chains.Asset {
-	asset.NFT = id
-	return asset
-}
-
-// party returns the account at an address.
-func (c *Call) party(address Address) chains.Party { return c.network.Party(address) }
-
-// callerParty returns the account that makes the call.
-func (c *Call) callerParty() chains.Party {
-	if c.caller.signer {
-		return chains.SignerParty()
+// updateHoldings records in the holdings what an effect moves. The amount may say more than the
+// effect's: a sweep takes all, and its effect has the least.
+func (e *emitter) updateHoldings(c *Call, effect chains.Effect, amount chains.Quantity) {
+	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
+		return
 	}
-	return c.party(c.caller.address)
-}
-
-// codeParty returns the account whose code runs, unknown if it cannot be read.
-func (c *Call) codeParty() chains.Party {
-	if c.unread {
-		return chains.UnknownParty()
+	switch {
+	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
+		e.held.take(effect.From, effect.Asset, chains.UnknownQuantity())
+	case spends(effect.Kind):
+		e.held.take(effect.From, effect.Asset, amount)
 	}
-	return c.party(c.code)
+	if effect.Passage {
+		e.held.put(effect, amount)
+	}
 }
 
-// addressOf returns the account that an argument names.
-func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
+// emitLeftovers adds what is left in shared contracts at the end. Each effect names the call that
+// brought it, and the authorization of that call.
+func (e *emitter) emitLeftovers() {
+	for _, held := range e.held {
+		if held.isEmpty() {
+			continue
+		}
+		burn := *held.inflow
+		burn.Kind, burn.From, burn.Amount, burn.Passage = chains.KindBurn, burn.To, chains.AtLeast(held.least), false
+		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
+		e.effects = append(e.effects, burn)
+	}
+}
+
+// refundPath ends the path of effects that are refunds.
+const refundPath = "/refund"
 
 // arguments returns the arguments that are single values, as text.
 func (c *Call) arguments() (args []chains.Arg) {
@@ -300,7 +286,7 @@ func (c *Call) arguments() (args []chains.Arg) {
 func (c *Call) text(v *value) string {
 	switch v.kind {
 	case kindAddress:
-		return c.network.text(v.address())
+		return c.pass.text(v.address())
 	case kindBool:
 		if v.yes() {
 			return "true"

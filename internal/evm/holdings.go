@@ -2,37 +2,9 @@ package evm
 
 import (
 	"math/big"
-	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// sharedPlaces are the contracts that act for every caller alike: what one transaction
-// leaves there, the next one can take. openPlaces are those among them that make whatever
-// call anyone wants.
-var (
-	sharedPlaces = append([]contractSet{atUniversalRouter, atSweeper}, openPlaces...)
-	openPlaces   = []contractSet{atMulticall3, atCallOnly, atOpen}
-)
-
-// IsShared reports whether a party is a contract where anyone can take what is left.
-func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
-
-// isOneOf reports whether a party is a known contract of one of some kinds.
-func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
-	address, ok := addressOf(p)
-	if !ok {
-		return false
-	}
-	c := n.known(address)
-	return c != nil && c.isOneOf(kinds)
-}
-
-// opens reports whether an approval is one for anyone: its spender makes any call for any
-// caller.
-func opens(approval *chains.Effect) bool {
-	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
-}
 
 // holding is what the transaction has brought to a shared contract of one asset and has
 // not taken away. What it points to is replaced, never changed.
@@ -183,23 +155,6 @@ func (h holdings) clearTaken(c *Call) {
 	}
 }
 
-// updateHoldings records in the holdings what an effect moves. The amount may say more than the
-// effect's: a sweep takes all, and its effect has the least.
-func (e *emitter) updateHoldings(c *Call, effect chains.Effect, amount chains.Quantity) {
-	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
-		return
-	}
-	switch {
-	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
-		e.held.take(effect.From, effect.Asset, chains.UnknownQuantity())
-	case spends(effect.Kind):
-		e.held.take(effect.From, effect.Asset, amount)
-	}
-	if effect.Passage {
-		e.held.put(effect, amount)
-	}
-}
-
 // spends reports whether an effect of a kind takes an asset from the balance of From.
 func spends(kind chains.Kind) bool {
 	switch kind {
@@ -207,18 +162,4 @@ func spends(kind chains.Kind) bool {
 		return true
 	}
 	return false
-}
-
-// emitLeftovers adds what is left in shared contracts at the end. Each effect names the call that
-// brought it, and the authorization of that call.
-func (e *emitter) emitLeftovers() {
-	for _, held := range e.held {
-		if held.isEmpty() {
-			continue
-		}
-		burn := *held.inflow
-		burn.Kind, burn.From, burn.Amount, burn.Passage = chains.KindBurn, burn.To, chains.AtLeast(held.least), false
-		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
-		e.effects = append(e.effects, burn)
-	}
 }
