@@ -17,9 +17,9 @@ import (
 // contract.
 type Address [20]byte
 
-// Create2 returns the address of a contract that a factory creates with CREATE2
+// create2Address returns the address of a contract that a factory creates with CREATE2
 // (EIP-1014), given the 32-byte salt.
-func Create2(factory Address, salt, initCode []byte) Address {
+func create2Address(factory Address, salt, initCode []byte) Address {
 	return Address(crypto.CreateAddress2(common.Address(factory), [32]byte(salt), crypto.Keccak256(initCode)))
 }
 

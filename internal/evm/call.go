@@ -50,6 +50,7 @@ type Call struct {
 	typed    bool   // it is typed data, with its members as arguments: see Typed
 
 	function *function // nil if it is not decoded
+	plain    *act      // what the code does with data that has no selector; nil if it is not known
 	args     []value
 	rest     []byte // after the arguments
 	dirty    bool   // decoded leniently

@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"bytes"
 	"encoding/hex"
 	"math/big"
 
@@ -81,49 +80,3 @@ func validator(key []byte) chains.Party { return chains.PartyAt(key, blsKey) }
 var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.EncodeToString(key) }}
 
 var gwei = big.NewInt(1e9)
-
-// emitRaw adds what contracts do whose input has no selector.
-func (e *emitter) emitRaw(c *Call) {
-	switch n, data := c.pass, c.data; {
-	case c.delegate:
-		e.addUndecoded(c)
-	case n.isKnown(c.code, atWithdrawals) && len(data) == 56:
-		amount := chains.All()
-		if !zeros(data[48:]) {
-			amount = chains.AtMost(new(big.Int).Mul(new(big.Int).SetBytes(data[48:]), gwei))
-		}
-		e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: validator(data[:48]),
-			Asset: c.native(), Amount: amount})
-	case n.isKnown(c.code, atConsolidations) && len(data) == 96:
-		e.addConsolidation(c, data[:48], data[48:])
-	case c.createsContract():
-		e.addCreation(c)
-	default:
-		e.addUndecoded(c)
-	}
-}
-
-// createsContract reports whether the call has the CREATE2 factory create a contract.
-func (c *Call) createsContract() bool {
-	return c.problem == "" && len(c.data) >= word && c.pass.isKnown(c.code, atCreate2Factory)
-}
-
-// addCreation adds that a contract comes into being, which gets the value of the call.
-func (e *emitter) addCreation(c *Call) {
-	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(Create2(c.code, c.data[:word], c.data[word:]))}
-	if c.value.Sign() > 0 {
-		effect.Asset, effect.Amount = c.native(), chains.Exactly(c.value)
-	}
-	e.add(c, effect)
-}
-
-// addConsolidation adds that the balance of a validator goes to another, whose withdrawal
-// credentials the bytes do not say, or that a validator compounds.
-func (e *emitter) addConsolidation(c *Call, source, target []byte) {
-	if bytes.Equal(source, target) {
-		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})
-		return
-	}
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: chains.UnknownParty(), Account: validator(target),
-		Asset: c.native(), Amount: chains.All()})
-}

@@ -18,16 +18,6 @@ func (c *Call) permitted(members []value) chains.Asset {
 	return c.tokenAt(member(members, "token").address(), erc20Or721)
 }
 
-// permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
-// of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is
-// handed over.
-func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
-	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
-		return chains.KindRevoke, chains.Quantity{}
-	}
-	return chains.KindApprove, chains.Exactly(amount.big())
-}
-
 // addPermit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
 func (e *emitter) addPermit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {

@@ -280,3 +280,13 @@ func unwrap(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(erc20), Amount: amount})
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(), Amount: amount})
 }
+
+// permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
+// of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is
+// handed over.
+func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
+	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
+		return chains.KindRevoke, chains.Quantity{}
+	}
+	return chains.KindApprove, chains.Exactly(amount.big())
+}

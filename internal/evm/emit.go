@@ -105,7 +105,7 @@ func (e *emitter) addUndecoded(c *Call) {
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
-	e.held.clearTaken(c)
+	e.held.clearTaken(c.party(c.self), c.callerParty())
 	e.add(c, effect)
 }
 
@@ -146,10 +146,9 @@ func (e *emitter) emitExecuted(c *Call) {
 	}
 	switch {
 	case c.note:
-	case f == nil && len(c.data) == 0 && c.problem == "":
-		e.emitReceived(c)
-	case f == nil && c.problem == "":
-		e.emitRaw(c)
+	case f == nil && c.problem == "" && c.plain != nil && !c.delegate:
+		c.plain.effects(e, c)
+	case f == nil && c.problem == "" && len(c.data) == 0 && !c.delegate: // nothing but the value
 	case f == nil:
 		e.addUndecoded(c)
 	case c.foreign():
@@ -170,7 +169,7 @@ func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSen
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
-		return len(c.data) == 0 && c.pass.isKnown(c.code, atEntryPoint) || c.createsContract()
+		return c.plain != nil && c.plain.holds
 	}
 	return c.function.act.holds
 }
@@ -216,18 +215,6 @@ func (e *emitter) emitValue(c *Call) {
 		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
 	}
 	e.add(c, effect)
-}
-
-// emitReceived adds what known contracts do that get value without a call.
-func (e *emitter) emitReceived(c *Call) {
-	switch {
-	case c.delegate:
-		e.addUndecoded(c)
-	case c.pass.isKnown(c.code, atWETH):
-		wrap(e, c)
-	case c.pass.isKnown(c.code, atEntryPoint):
-		depositFor(e, c, c.callerParty())
-	}
 }
 
 // nested is for functions that do nothing but the calls in their arguments.

@@ -146,10 +146,10 @@ func (h holdings) widen(before holdings) {
 // clearTaken empties what a call that is not decoded may have taken: all that the contract
 // has whose code runs, and the tokens of the contract that makes the call. The native
 // value that goes with a call is known.
-func (h holdings) clearTaken(c *Call) {
+func (h holdings) clearTaken(called, caller chains.Party) {
 	for i := range h {
 		held := &h[i]
-		if at := held.inflow.To; at.Equal(c.party(c.self)) || at.Equal(c.callerParty()) && !held.inflow.Asset.IsNative() {
+		if at := held.inflow.To; at.Equal(called) || at.Equal(caller) && !held.inflow.Asset.IsNative() {
 			held.least, held.most = new(big.Int), new(big.Int)
 		}
 	}

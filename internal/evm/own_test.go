@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	ownSigner  = hexAddress("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56")
-	ownOther   = Address{0x0a, 19: 0x0b}
-	ownPass = func() *Pass {
+	ownSigner = hexAddress("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56")
+	ownOther  = Address{0x0a, 19: 0x0b}
+	ownPass   = func() *Pass {
 		pass := OnChain(1, NetworkID(1)).Pass()
 		pass.signer = &ownSigner
 		pass.own = func(p chains.Party) bool { return p.Is(ownOther[:]) }

@@ -242,6 +242,9 @@ type reader struct {
 }
 
 func (r *reader) read(c *Call) *Call {
+	if len(c.data) == 0 {
+		c.plain, _ = c.pass.plainInput(c.code, 0)
+	}
 	switch {
 	case c.depth >= chains.MaxCallDepth:
 		c.problem = "nested too deep: not decoded"
@@ -255,7 +258,8 @@ func (r *reader) read(c *Call) *Call {
 }
 
 func (r *reader) decode(c *Call) {
-	if c.pass.rawInput(c.code) {
+	var plain bool
+	if c.plain, plain = c.pass.plainInput(c.code, len(c.data)); plain {
 		return
 	}
 	if len(c.data) < 4 {
@@ -282,24 +286,6 @@ func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 	}
 	c.function, c.args, c.rest, c.dirty = f, args, data[used:], d.dirty
 	r.nest(c, c.args)
-}
-
-// rawContracts are the contracts whose input has no selector, and what that input
-// requests.
-var rawContracts = []struct {
-	at       contractSet
-	requests string
-}{{atWithdrawals, "withdrawal"}, {atConsolidations, "consolidation"}, {atCreate2Factory, "creation"}}
-
-// rawInput reports whether the contract at an address takes bytes without a
-// selector.
-func (n *Network) rawInput(code Address) bool {
-	for _, raw := range rawContracts {
-		if n.isKnown(code, raw.at) {
-			return true
-		}
-	}
-	return false
 }
 
 // commands decodes the commands of a Universal Router, each with its input.
@@ -329,7 +315,7 @@ func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
 	}
 	from := find(values, "from").address()
 	call := c.child(at(from), to, new(big.Int), data)
-	if len(data) < 4 || c.pass.rawInput(to) {
+	if len(data) < 4 || c.pass.hasPlainInput(to) {
 		call.data = slices.Concat(data, from[:])
 		call.problem = "the account's address behind it makes it another call: not decoded"
 		return call

@@ -24,7 +24,7 @@ func (c *Call) fields(label string) []chains.Field {
 		return []chains.Field{chains.Text("data", string(c.data)).WithNote("a text, and no function that is known")}
 	case c.note:
 		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function that is known")}
-	case c.pass.rawInput(c.code) && c.problem == "":
+	case c.pass.hasPlainInput(c.code) && c.problem == "":
 		return []chains.Field{c.rawField(label)}
 	case len(c.data) < 4 || c.problem != "unknown function":
 		return []chains.Field{chains.Bytes(label, c.data).WithNote(c.problem)}
@@ -166,7 +166,7 @@ func (c *Call) rawField(label string) chains.Field {
 	case n.isKnown(c.code, atCreate2Factory) && len(c.data) >= word:
 		return chains.List(label, chains.Text("function", "create a contract").WithNote("CREATE2 factory"),
 			chains.Bytes("salt", c.data[:word]), chains.Bytes("init code", c.data[word:]),
-			chains.AddressField("creates", n.text(Create2(c.code, c.data[:word], c.data[word:]))))
+			chains.AddressField("creates", n.text(create2Address(c.code, c.data[:word], c.data[word:]))))
 	}
 	return chains.Bytes(label, c.data).WithNote("not an input of this contract: not decoded")
 }

@@ -84,3 +84,7 @@ func tip20Field(label string, r role, amount *big.Int) chains.Field {
 	}
 	return field
 }
+
+// maxTIP20 is what counts as an allowance without a limit of a token on Tempo, in its smallest
+// unit: a billion US dollars.
+var maxTIP20 = big.NewInt(1e9 * 1e6)

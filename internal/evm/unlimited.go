@@ -12,7 +12,6 @@ import (
 const (
 	unlimitedBits = 97
 	mostListed    = 1e15 // whole units of a built-in token
-	mostTIP20     = 1e9  // US dollars, with 6 decimals, of a token on Tempo
 )
 
 // IsUnlimited reports whether an allowance of an asset counts as one without a limit. It is
@@ -31,9 +30,6 @@ func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
 	}
 	return amount.Cmp(most) > 0
 }
-
-// maxTIP20 is mostTIP20 in the smallest unit.
-var maxTIP20 = big.NewInt(mostTIP20 * 1e6)
 
 // unlimit marks a permission that counts as one without a limit.
 func unlimit(effect *chains.Effect) {
