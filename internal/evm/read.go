@@ -119,7 +119,7 @@ func (r *reader) onward(c *Call, to Address, value *big.Int, data []byte, delega
 // transaction become a call with a problem.
 func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 	onward := r.onward
-	if known := c.pass.known(c.code); known != nil && known.zero {
+	if c.pass.isKnown(c.code, atZeroIsCaller) {
 		onward = r.toSelf
 	}
 	for rest := packed; len(rest) > 0; {
