@@ -218,6 +218,14 @@ func (c *Call) codeParty() chains.Party {
 	return c.party(c.code)
 }
 
+// exactly returns the amount in an argument.
+func (c *Call) exactly(name string) chains.Quantity { return chains.Exactly(c.arg(name).big()) }
+
+// tokenIn returns the asset at the address in an argument.
+func (c *Call) tokenIn(name, standard string) chains.Asset {
+	return c.tokenAt(c.arg(name).address(), standard)
+}
+
 // addressOf returns the account that an argument names.
 func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
 

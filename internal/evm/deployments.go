@@ -232,7 +232,12 @@ var contracts = func() map[Address]*contract {
 	for _, d := range deployments {
 		for _, at := range d.at {
 			address := hexAddress(at.address)
-			byAddress[address] = &contract{d.name, d.sets, at.chains, byAddress[address]}
+			known := &contract{d.name, d.sets, at.chains, nil}
+			if first := byAddress[address]; first != nil {
+				first.also = known
+				continue
+			}
+			byAddress[address] = known
 		}
 	}
 	return byAddress

@@ -9,7 +9,7 @@ import (
 
 // addControl adds that a party controls an account, or has a say in it.
 func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: to, Account: c.party(over)})
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: to, Account: c.party(over)})
 }
 
 // controlTo is for functions that give control of the called contract to the account in
@@ -32,7 +32,7 @@ func renounceOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.party(Ad
 // an argument.
 func loses(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.party(c.self)})
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf(name), Account: c.party(c.self)})
 	}
 }
 
@@ -45,7 +45,7 @@ func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("m
 
 // depositFor adds that the value of the call is held for an account.
 func depositFor(e *emitter, c *Call, account chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: account, Account: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: account, Account: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
 func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
@@ -53,12 +53,12 @@ func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
 func addStake(e *emitter, c *Call) { depositFor(e, c, c.callerParty()) }
 
 func withdrawTo(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
-		Asset: c.native(), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
+		Asset: c.native(), Amount: c.exactly("amount")})
 }
 
 func withdrawStake(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
 		Asset: c.native(), Amount: chains.All()})
 }
 
@@ -70,7 +70,7 @@ func depositValidator(e *emitter, c *Call) {
 		to = c.party(Address(credentials[12:]))
 	}
 	key := c.arg("validator key").bytes
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: to, Account: validator(key),
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: to, Account: validator(key),
 		Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 

@@ -159,8 +159,8 @@ var permit2Witnessed = []struct{ witnessed, plain string }{
 
 // permit2Invalidate adds that unused permits for a spender become invalid.
 func permit2Invalidate(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), To: c.addressOf("spender"), Account: c.party(c.self),
-		Asset: c.tokenAt(c.arg("token").address(), erc20)})
+	e.add(c, chains.Effect{Kind: chains.KindSettings, To: c.addressOf("spender"), Account: c.party(c.self),
+		Asset: c.tokenIn("token", erc20)})
 }
 
 func permit2Lockdown(e *emitter, c *Call) {

@@ -50,7 +50,7 @@ func (e *emitter) addPayout(c *Call, asset chains.Asset, to chains.Party, amount
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
 func routerTransferFrom(e *emitter, c *Call) {
-	e.addTransfer(c, c.callerParty(), "", c.recipient(), c.permitted(c.args), chains.Exactly(c.arg("amount").big()))
+	e.addTransfer(c, c.callerParty(), "", c.recipient(), c.permitted(c.args), c.exactly("amount"))
 }
 
 // routerPermit gives allowances of the caller. The caller's signature over them is in
@@ -138,7 +138,7 @@ func (e *emitter) addSwap(c *Call, in, out Address, exactIn, version3 bool) {
 // liquidity runs out.
 func (c *Call) swapped(exactIn, version3 bool) (paid, got chains.Quantity) {
 	if !exactIn {
-		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
+		paid, got = chains.AtMost(c.arg("most amount in").big()), c.exactly("amount out")
 		if !version3 {
 			got.Bound = chains.BoundLeast
 		}

@@ -12,7 +12,7 @@ const tip20 = "tip20"
 // argument.
 func controlOwn(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
+		e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.addressOf(name), Account: c.callerParty()})
 	}
 }
 
@@ -23,7 +23,7 @@ func controlToUnknown(e *emitter, c *Call) { e.addControl(c, c.self, chains.Unkn
 // revokeFrom is for functions that take back permissions of the account in an argument.
 func revokeFrom(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.callerParty()})
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf(name), Account: c.callerParty()})
 	}
 }
 
@@ -42,24 +42,24 @@ func permitTIP20(e *emitter, c *Call) {
 }
 
 func mintTIP20(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindMint, From: c.callerParty(), To: c.addressOf("to"), Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindMint, To: c.addressOf("to"), Asset: c.token(tip20), Amount: c.exactly("amount")})
 }
 
 func burnTIP20(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, Asset: c.token(tip20), Amount: c.exactly("amount")})
 }
 
 // burnTIP20From destroys what another account has, by a role of the caller.
 func burnTIP20From(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding, Asset: c.token(tip20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding, Asset: c.token(tip20), Amount: c.exactly("amount")})
 }
 
 func freezeToken(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindFreeze, From: c.callerParty(), Account: c.party(c.self)})
+	e.add(c, chains.Effect{Kind: chains.KindFreeze, Account: c.party(c.self)})
 }
 
 func distributeReward(e *emitter, c *Call) {
-	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.token(tip20), chains.Exactly(c.arg("amount").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.token(tip20), c.exactly("amount"))
 }
 
 // setRewardRecipient lets another account take the rewards of the caller's holdings
@@ -77,11 +77,11 @@ func setRewardRecipient(e *emitter, c *Call) {
 }
 
 func claimRewards(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(tip20), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(tip20), Amount: chains.UnknownQuantity()})
 }
 
 func createToken(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: chains.UnknownParty()})
+	e.add(c, chains.Effect{Kind: chains.KindCreate, To: chains.UnknownParty()})
 }
 
 // setReceivePolicy decides what the caller may be sent. The recovery authority can take
@@ -94,28 +94,28 @@ func setReceivePolicy(e *emitter, c *Call) {
 }
 
 func addLiquidity(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
-		Asset: c.tokenAt(c.arg("validator token").address(), tip20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: c.addressOf("to"), Account: c.party(c.self),
+		Asset: c.tokenIn("validator token", tip20), Amount: c.exactly("amount")})
 }
 
 func removeLiquidity(e *emitter, c *Call) {
 	for _, token := range []string{"user token", "validator token"} {
-		e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
-			Asset: c.tokenAt(c.arg(token).address(), tip20), Amount: chains.UnknownQuantity()})
+		e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
+			Asset: c.tokenIn(token, tip20), Amount: chains.UnknownQuantity()})
 	}
 }
 
 // rebalanceSwap pays 0.9985 of what it gets, plus one unit for rounding.
 func rebalanceSwap(e *emitter, c *Call) {
 	out := c.arg("amount out").big()
-	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("validator token").address(), tip20), chains.AtMost(new(big.Int).Add(out, one)))
-	e.addTIP20Transfer(c, c.party(c.self), c.addressOf("to"), c.tokenAt(c.arg("user token").address(), tip20), chains.Exactly(out))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenIn("validator token", tip20), chains.AtMost(new(big.Int).Add(out, one)))
+	e.addTIP20Transfer(c, c.party(c.self), c.addressOf("to"), c.tokenIn("user token", tip20), chains.Exactly(out))
 }
 
 // placeOrder hands over the assets of an order: to sell a token, its amount; to buy
 // one, an amount of its quote token, which the bytes do not name.
 func placeOrder(e *emitter, c *Call) {
-	asset, amount := c.tokenAt(c.arg("token").address(), tip20), chains.Exactly(c.arg("amount").big())
+	asset, amount := c.tokenIn("token", tip20), c.exactly("amount")
 	if c.arg("is bid").yes() {
 		asset, amount = chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity()
 	}
@@ -123,34 +123,34 @@ func placeOrder(e *emitter, c *Call) {
 }
 
 func releaseUnknown(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Account: c.party(c.self),
 		Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }
 
 func swapExactIn(e *emitter, c *Call) {
-	e.addTrade(c, chains.Exactly(c.arg("amount in").big()), chains.AtLeast(c.arg("least amount out").big()))
+	e.addTrade(c, c.exactly("amount in"), chains.AtLeast(c.arg("least amount out").big()))
 }
 
 func swapExactOut(e *emitter, c *Call) {
-	e.addTrade(c, chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big()))
+	e.addTrade(c, chains.AtMost(c.arg("most amount in").big()), c.exactly("amount out"))
 }
 
 func (e *emitter) addTrade(c *Call, in, out chains.Quantity) {
-	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenAt(c.arg("token in").address(), tip20), in)
-	e.addTIP20Transfer(c, c.party(c.self), c.callerParty(), c.tokenAt(c.arg("token out").address(), tip20), out)
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenIn("token in", tip20), in)
+	e.addTIP20Transfer(c, c.party(c.self), c.callerParty(), c.tokenIn("token out", tip20), out)
 }
 
 // withdrawBalance takes back what the caller has at the exchange: it is no price of what
 // another call gives.
 func withdrawBalance(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
-		Asset: c.tokenAt(c.arg("token").address(), tip20), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Account: c.party(c.self),
+		Asset: c.tokenIn("token", tip20), Amount: c.exactly("amount")})
 }
 
 // openChannel deposits what the payee can draw with the signatures of the payer, or of
 // a key that the payer names.
 func openChannel(e *emitter, c *Call) {
-	e.addTIP20Transfer(c, c.callerParty(), c.addressOf("payee"), c.tokenAt(c.arg("token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.addressOf("payee"), c.tokenIn("token", tip20), chains.AtMost(c.arg("deposit").big()))
 }
 
 func topUpChannel(e *emitter, c *Call) {
@@ -169,14 +169,14 @@ func settleChannel(amount string) func(*emitter, *Call) {
 }
 
 func withdrawChannel(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: c.party(c.self),
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Account: c.party(c.self),
 		Asset: c.tokenAt(member(c.arg("channel").list, "token").address(), tip20), Amount: chains.UnknownQuantity()})
 }
 
 // claimBlocked takes what a receive policy held back. Only the receipt, which is not
 // read, says what that is.
 func claimBlocked(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.addressOf("to"), Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, To: c.addressOf("to"), Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }
 
 func burnBlocked(e *emitter, c *Call) {

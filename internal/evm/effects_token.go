@@ -99,7 +99,7 @@ func (e *emitter) addDataCall(c *Call, recipient string) {
 // for the recipient.
 func sends(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), c.exactly("amount"))
 		e.addDataCall(c, "to")
 	}
 }
@@ -108,7 +108,7 @@ func sends(standard string) func(*emitter, *Call) {
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), c.exactly("amount"))
 		e.addDataCall(c, "to")
 	}
 }
@@ -142,7 +142,7 @@ func raiseAllowance(e *emitter, c *Call) {
 }
 
 func lowerAllowance(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf("spender"), Asset: c.token(erc20),
+	e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf("spender"), Asset: c.token(erc20),
 		Amount: chains.AtMost(c.arg("removed amount").big())})
 }
 
@@ -175,7 +175,7 @@ func permitForAll(e *emitter, c *Call) {
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
 // it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	effect := c.transfer(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
+	effect := c.transfer(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), c.exactly("amount"))
 	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	effect.Until = TimeOf(c.arg("valid before").big())
 	e.add(c, effect)
@@ -190,8 +190,8 @@ func cancelAuthorization(e *emitter, c *Call) {
 }
 
 func burn777(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), To: c.party(Address{}), Asset: c.token(erc777),
-		Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, To: c.party(Address{}), Asset: c.token(erc777),
+		Amount: c.exactly("amount")})
 }
 
 func approveAndCall(e *emitter, c *Call) {
@@ -209,7 +209,7 @@ func transferNFT(e *emitter, c *Call) {
 func takesNumbered(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		asset := numbered(c.token(standard), c.arg("token id").big())
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, c.exactly("amount"))
 		e.addDataCall(c, "to")
 	}
 }
@@ -230,7 +230,7 @@ func transferBatch(e *emitter, c *Call) {
 
 func transfer6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
+	e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), asset, c.exactly("amount"))
 }
 
 func approve6909(e *emitter, c *Call) {
@@ -255,7 +255,7 @@ func sets777(approved bool) func(*emitter, *Call) {
 
 // delegatesVotes is for a function that gives the votes of the caller's tokens to a delegatee.
 func delegatesVotes(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)})
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.addressOf("delegatee"), Asset: c.token(erc20)})
 }
 
 // delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
@@ -276,8 +276,8 @@ func wrap(e *emitter, c *Call) {
 }
 
 func unwrap(e *emitter, c *Call) {
-	amount := chains.Exactly(c.arg("amount").big())
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(erc20), Amount: amount})
+	amount := c.exactly("amount")
+	e.add(c, chains.Effect{Kind: chains.KindBurn, Asset: c.token(erc20), Amount: amount})
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(), Amount: amount})
 }
 

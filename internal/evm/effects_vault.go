@@ -31,7 +31,7 @@ func (c *Call) isCaller(names []string) bool {
 }
 
 // deposit adds that a vault takes assets of the caller's.
-func deposit(e *emitter, c *Call) { e.addVaultDeposit(c, chains.Exactly(c.arg("assets").big())) }
+func deposit(e *emitter, c *Call) { e.addVaultDeposit(c, c.exactly("assets")) }
 
 // mintShares adds that a vault takes what the shares cost.
 func mintShares(e *emitter, c *Call) { e.addVaultDeposit(c, chains.UnknownQuantity()) }
@@ -42,11 +42,11 @@ func (e *emitter) addVaultDeposit(c *Call, amount chains.Quantity) {
 }
 
 // redeem adds that the caller gives back shares for what they are worth.
-func redeem(e *emitter, c *Call) { e.addRedemption(c, chains.Exactly(c.arg("shares").big())) }
+func redeem(e *emitter, c *Call) { e.addRedemption(c, c.exactly("shares")) }
 
 // withdrawAssets adds that the caller gives back as many shares as the assets are worth.
 func withdrawAssets(e *emitter, c *Call) { e.addRedemption(c, chains.UnknownQuantity()) }
 
 func (e *emitter) addRedemption(c *Call, shares chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
 }

@@ -47,12 +47,15 @@ func (e *emitter) finish() []chains.Effect {
 	return effects
 }
 
-// add adds an effect of a call. It is authorized by the signature that authorizes the
-// call, unless the effect says otherwise.
+// add adds an effect of a call. It is the caller's, authorized by the signature that authorizes
+// the call, unless the effect says otherwise.
 func (e *emitter) add(c *Call, effect chains.Effect) { e.addMoving(c, effect, effect.Amount) }
 
 // addMoving is add for an effect whose amount says less than is known of what it moves.
 func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantity) {
+	if effect.From.IsNone() {
+		effect.From = c.callerParty()
+	}
 	reclassify(c, &effect)
 	if effect.By == "" {
 		effect.By, effect.OtherSigner = c.authority()
@@ -222,7 +225,7 @@ func nested(*emitter, *Call) {}
 
 // settings is for functions that change something and move nothing.
 func settings(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: c.party(c.self)})
+	e.add(c, chains.Effect{Kind: chains.KindSettings, Account: c.party(c.self)})
 }
 
 // updateHoldings records in the holdings what an effect moves. The amount may say more than the

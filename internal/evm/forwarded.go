@@ -34,11 +34,11 @@ func forwards(e *emitter, c *Call) {
 // gasFreeTransfer is for a transfer from the account that GasFree's controller has for the user,
 // which pays the service provider for it in the same token.
 func gasFreeTransfer(e *emitter, c *Call) {
-	user, token, until := c.addressOf("user"), c.tokenAt(c.arg("token").address(), erc20), TimeOf(c.arg("deadline").big())
+	user, token, until := c.addressOf("user"), c.tokenIn("token", erc20), TimeOf(c.arg("deadline").big())
 	for _, paid := range []struct {
 		to     string
 		amount chains.Quantity
-	}{{"receiver", chains.Exactly(c.arg("value").big())}, {"serviceProvider", chains.AtMost(c.arg("maxFee").big())}} {
+	}{{"receiver", c.exactly("value")}, {"serviceProvider", chains.AtMost(c.arg("maxFee").big())}} {
 		if paid.to == "serviceProvider" && paid.amount.Value.Sign() == 0 {
 			continue
 		}

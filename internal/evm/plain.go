@@ -51,7 +51,7 @@ func withdrawValidator(e *emitter, c *Call) {
 	if !zeros(c.data[48:]) {
 		amount = chains.AtMost(new(big.Int).Mul(new(big.Int).SetBytes(c.data[48:]), gwei))
 	}
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(),
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(),
 		Account: validator(c.data[:48]), Asset: c.native(), Amount: amount})
 }
 
@@ -60,10 +60,10 @@ func withdrawValidator(e *emitter, c *Call) {
 func consolidateValidator(e *emitter, c *Call) {
 	source, target := c.data[:48], c.data[48:]
 	if bytes.Equal(source, target) {
-		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})
+		e.add(c, chains.Effect{Kind: chains.KindSettings, Account: validator(source)})
 		return
 	}
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: chains.UnknownParty(),
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: chains.UnknownParty(),
 		Account: validator(target), Asset: c.native(), Amount: chains.All()})
 }
 
