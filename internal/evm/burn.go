@@ -26,7 +26,8 @@ var unspendables = []unspendable{
 	{one: hexAddress("0x100")},
 	{one: hexAddress("0x000000000000000000000000000000000000dEaD")},
 	{one: hexAddress("0xdEAD000000000000000042069420694206942069")},
-	{one: hexAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")}, // which stands for the native asset in many contracts
+	// which stands for the native asset in many contracts
+	{one: hexAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")},
 	{one: hexAddress("0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF")},
 	{one: hexAddress("0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE")}, // which calls system contracts
 	{one: hexAddress("0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02")},

@@ -138,8 +138,10 @@ var maxFees = map[uint64]float64{
 // others a fee for that may come on top (op-geth and scroll-geth, core/state_transition.go),
 // which the transaction does not limit.
 var wholeFees = map[uint64]bool{1: true, 14: true, 19: true, 25: true, 30: true, 40: true, 50: true, 56: true,
-	61: true, 100: true, 137: true, 143: true, 146: true, 199: true, 250: true, 295: true, 324: true, 361: true, 369: true, 592: true, 747: true, 1030: true, 1284: true,
-	1329: true, 2741: true, 8217: true, 9745: true, 17000: true, 33139: true, 42161: true, 42170: true, 43114: true, 59144: true, 80094: true,
+	61: true, 100: true, 137: true, 143: true, 146: true, 199: true, 250: true, 295: true, 324: true, 361: true,
+	369: true, 592: true, 747: true, 1030: true, 1284: true,
+	1329: true, 2741: true, 8217: true, 9745: true, 17000: true, 33139: true, 42161: true, 42170: true, 43114: true,
+	59144: true, 80094: true,
 	88888: true, 421614: true, 560048: true, 11155111: true, 1666600000: true, TempoMainnet: true, TempoTestnet: true}
 
 // WholeFee reports whether the fee of a transaction on a chain is no more than gas at its price.

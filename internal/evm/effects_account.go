@@ -45,7 +45,8 @@ func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("m
 
 // depositFor adds that the value of the call is held for an account.
 func depositFor(e *emitter, c *Call, account chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindStake, To: account, Account: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: account, Account: c.party(c.self), Asset: c.native(),
+		Amount: chains.Exactly(c.value)})
 }
 
 func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
@@ -66,7 +67,8 @@ func withdrawStake(e *emitter, c *Call) {
 // 01 or 02 end in the address that can withdraw it.
 func depositValidator(e *emitter, c *Call) {
 	to := chains.UnknownParty()
-	if credentials := c.arg("withdrawal credentials").bytes; len(credentials) == 32 && (credentials[0] == 1 || credentials[0] == 2) && zeros(credentials[1:12]) {
+	if credentials := c.arg("withdrawal credentials").bytes; len(credentials) == 32 &&
+		(credentials[0] == 1 || credentials[0] == 2) && zeros(credentials[1:12]) {
 		to = c.party(Address(credentials[12:]))
 	}
 	key := c.arg("validator key").bytes

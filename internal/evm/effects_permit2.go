@@ -126,9 +126,11 @@ func permit2Transferable(e *emitter, c *Call) {
 }
 
 func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
+	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"),
+		Path:  path,
 		Asset: c.permitted(permitted)}
-	if effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount")); effect.Kind != chains.KindRevoke {
+	if effect.Kind, effect.Amount = c.permission(effect.Asset,
+		member(permitted, "amount")); effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())
 	}
 	e.add(c, effect)
@@ -170,7 +172,7 @@ func permit2Lockdown(e *emitter, c *Call) {
 			return
 		}
 		pair := approvals[i].list
-		e.addApproval(c, c.callerParty(), c.party(member(pair, "spender").address()),
-			c.tokenAt(member(pair, "token").address(), erc20), chains.Quantity{}, false)
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.party(member(pair, "spender").address()),
+			Asset: c.tokenAt(member(pair, "token").address(), erc20)})
 	}
 }

@@ -69,7 +69,8 @@ func routerTransfer(e *emitter, c *Call) {
 
 // sweep sends the whole balance. Its amount is a minimum, below which it fails.
 func sweep(e *emitter, c *Call) {
-	e.addPayout(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.AtLeast(c.arg("least amount").big()), chains.All())
+	e.addPayout(c, c.routerAsset(c.arg("token").address()), c.recipient(),
+		chains.AtLeast(c.arg("least amount").big()), chains.All())
 }
 
 // payPortion sends a share of the router's balance, in hundredths of a percent.
@@ -100,7 +101,8 @@ func routerWrap(e *emitter, c *Call) {
 		known = chains.AtLeast(e.held.least(c.party(c.self), c.native()))
 	}
 	e.addPayout(c, c.native(), contract, amount, amount)
-	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token, Amount: amount}, known)
+	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token,
+		Amount: amount}, known)
 }
 
 // routerUnwrap unwraps the whole balance, as sweep sends it.
@@ -110,8 +112,10 @@ func routerUnwrap(e *emitter, c *Call) {
 	if known.Cmp(least) < 0 {
 		known = least
 	}
-	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: chains.AtLeast(least)}, chains.All())
-	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(), Amount: chains.AtLeast(least)},
+	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token,
+		Amount: chains.AtLeast(least)}, chains.All())
+	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(),
+		Amount: chains.AtLeast(least)},
 		chains.AtLeast(known))
 }
 

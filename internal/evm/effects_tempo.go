@@ -34,15 +34,16 @@ func (e *emitter) addTIP20Transfer(c *Call, from, to chains.Party, asset chains.
 }
 
 func approveTIP20(e *emitter, c *Call) {
-	e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, "spender", c.token(tip20), c.allowance("amount"))
 }
 
 func permitTIP20(e *emitter, c *Call) {
-	e.addApproval(c, c.addressOf("owner"), c.addressOf("spender"), c.token(tip20), allowance(c.arg("amount"), chains.BoundExact), true)
+	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(tip20), c.allowance("amount"))
 }
 
 func mintTIP20(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindMint, To: c.addressOf("to"), Asset: c.token(tip20), Amount: c.exactly("amount")})
+	e.add(c, chains.Effect{Kind: chains.KindMint, To: c.addressOf("to"), Asset: c.token(tip20),
+		Amount: c.exactly("amount")})
 }
 
 func burnTIP20(e *emitter, c *Call) {
@@ -51,7 +52,8 @@ func burnTIP20(e *emitter, c *Call) {
 
 // burnTIP20From destroys what another account has, by a role of the caller.
 func burnTIP20From(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding, Asset: c.token(tip20), Amount: c.exactly("amount")})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.addressOf("from"), By: chains.ByStanding,
+		Asset: c.token(tip20), Amount: c.exactly("amount")})
 }
 
 func freezeToken(e *emitter, c *Call) {
@@ -73,11 +75,12 @@ func setRewardRecipient(e *emitter, c *Call) {
 	if zeros(c.arg("recipient").word) {
 		amount = chains.Quantity{} // ends it
 	}
-	e.addApproval(c, c.callerParty(), c.addressOf("recipient"), c.token(tip20), amount, false)
+	e.addApproval(c, "recipient", c.token(tip20), amount)
 }
 
 func claimRewards(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(tip20), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(tip20),
+		Amount: chains.UnknownQuantity()})
 }
 
 func createToken(e *emitter, c *Call) {
@@ -89,7 +92,7 @@ func createToken(e *emitter, c *Call) {
 func setReceivePolicy(e *emitter, c *Call) {
 	settings(e, c)
 	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
-		e.addApproval(c, c.callerParty(), c.party(recovery.address()), chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity(), false)
+		e.addApproval(c, "recovery authority", chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity())
 	}
 }
 
@@ -108,7 +111,8 @@ func removeLiquidity(e *emitter, c *Call) {
 // rebalanceSwap pays 0.9985 of what it gets, plus one unit for rounding.
 func rebalanceSwap(e *emitter, c *Call) {
 	out := c.arg("amount out").big()
-	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenIn("validator token", tip20), chains.AtMost(new(big.Int).Add(out, one)))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenIn("validator token", tip20),
+		chains.AtMost(new(big.Int).Add(out, one)))
 	e.addTIP20Transfer(c, c.party(c.self), c.addressOf("to"), c.tokenIn("user token", tip20), chains.Exactly(out))
 }
 
@@ -150,12 +154,14 @@ func withdrawBalance(e *emitter, c *Call) {
 // openChannel deposits what the payee can draw with the signatures of the payer, or of
 // a key that the payer names.
 func openChannel(e *emitter, c *Call) {
-	e.addTIP20Transfer(c, c.callerParty(), c.addressOf("payee"), c.tokenIn("token", tip20), chains.AtMost(c.arg("deposit").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.addressOf("payee"), c.tokenIn("token", tip20),
+		chains.AtMost(c.arg("deposit").big()))
 }
 
 func topUpChannel(e *emitter, c *Call) {
 	to := c.arg("channel").list
-	e.addTIP20Transfer(c, c.callerParty(), c.party(member(to, "payee").address()), c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
+	e.addTIP20Transfer(c, c.callerParty(), c.party(member(to, "payee").address()),
+		c.tokenAt(member(to, "token").address(), tip20), chains.AtMost(c.arg("deposit").big()))
 }
 
 // settleChannel draws from a channel with the payer's signature in the bytes.
@@ -163,7 +169,8 @@ func settleChannel(amount string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		of := c.arg("channel").list
 		payer := c.party(member(of, "payer").address())
-		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, By: chains.ByOther, OtherSigner: payer, To: c.party(member(of, "payee").address()),
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: payer, By: chains.ByOther, OtherSigner: payer,
+			To:    c.party(member(of, "payee").address()),
 			Asset: c.tokenAt(member(of, "token").address(), tip20), Amount: chains.AtMost(c.arg(amount).big())})
 	}
 }
@@ -176,9 +183,11 @@ func withdrawChannel(e *emitter, c *Call) {
 // claimBlocked takes what a receive policy held back. Only the receipt, which is not
 // read, says what that is.
 func claimBlocked(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, To: c.addressOf("to"), Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, To: c.addressOf("to"), Asset: chains.UnknownAsset(c.pass.ID),
+		Amount: chains.UnknownQuantity()})
 }
 
 func burnBlocked(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: chains.UnknownParty(), By: chains.ByStanding, Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, From: chains.UnknownParty(), By: chains.ByStanding,
+		Asset: chains.UnknownAsset(c.pass.ID), Amount: chains.UnknownQuantity()})
 }

@@ -28,13 +28,15 @@ const (
 var one = big.NewInt(1)
 
 // addTransfer adds that a token goes from one party to another.
-func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
+func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
+	amount chains.Quantity) {
 	e.add(c, c.transfer(from, by, to, asset, amount))
 }
 
 // transfer returns the effect that addTransfer adds. A token that goes where it is lost is burned: not so
 // what a function hands to the contract that is called, which has a use for it.
-func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
+	amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
 	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
 		effect.By = ""
@@ -55,26 +57,37 @@ func needsNone(asset chains.Asset) bool {
 	return !fungible && asset.Standard != erc20
 }
 
-// addApproval adds a permission over an asset, or its revocation if there is no amount.
-func (e *emitter) addApproval(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: spender, Asset: asset, Amount: amount}
+// addApproval adds a permission of the caller's for the account in an argument, or its revocation
+// if there is no amount.
+func (e *emitter) addApproval(c *Call, spender string, asset chains.Asset, amount chains.Quantity) {
+	e.add(c, permission(chains.Party{}, c.addressOf(spender), asset, amount))
+}
+
+// addSignedApproval is addApproval for a permission that its owner signs.
+func (e *emitter) addSignedApproval(c *Call, owner chains.Party, spender string, asset chains.Asset,
+	amount chains.Quantity) {
+	effect := permission(owner, c.addressOf(spender), asset, amount)
+	effect.By, effect.OtherSigner = e.requireSignature(c, owner)
+	e.add(c, effect)
+}
+
+// permission returns the effect of an approval, or of a revocation if there is no amount.
+func permission(owner, spender chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+	effect := chains.Effect{Kind: chains.KindApprove, From: owner, To: spender, Asset: asset, Amount: amount}
 	if amount.IsNone() {
 		effect.Kind = chains.KindRevoke
 	}
-	if signed {
-		effect.By, effect.OtherSigner = e.requireSignature(c, from)
-	}
-	e.add(c, effect)
+	return effect
 }
 
 // allowance returns an amount that another party may spend; none for zero, which
 // revokes it. The emitter marks one that counts as unlimited.
-func allowance(v *value, bound chains.Bound) chains.Quantity {
-	amount := v.big()
+func (c *Call) allowance(name string) chains.Quantity {
+	amount := c.arg(name).big()
 	if amount.Sign() == 0 {
 		return chains.Quantity{}
 	}
-	return chains.Quantity{Bound: bound, Value: amount}
+	return chains.Exactly(amount)
 }
 
 // operator returns a permission over everything, or none.
@@ -89,7 +102,8 @@ func operator(approved bool) chains.Quantity {
 func (e *emitter) addDataCall(c *Call, recipient string) {
 	for i := range c.args {
 		if v := &c.args[i]; v.kind == kindBytes && len(v.bytes) > 0 {
-			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient), Undecoded: true})
+			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient),
+				Undecoded: true})
 			return
 		}
 	}
@@ -108,7 +122,8 @@ func sends(standard string) func(*emitter, *Call) {
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), c.exactly("amount"))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard),
+			c.exactly("amount"))
 		e.addDataCall(c, "to")
 	}
 }
@@ -120,7 +135,8 @@ func transferFrom(e *emitter, c *Call) {
 	if number.name == "amount or token id" {
 		standard = erc20Or721
 	}
-	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(number.big()))
+	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard),
+		chains.Exactly(number.big()))
 }
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
@@ -132,12 +148,13 @@ func approve(e *emitter, c *Call) {
 	if kind == chains.KindRevoke || zeros(c.arg("spender").word) {
 		amount = chains.Quantity{}
 	}
-	e.addApproval(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
+	e.addApproval(c, "spender", asset, amount)
 }
 
 func raiseAllowance(e *emitter, c *Call) {
-	if amount := allowance(c.arg("added amount"), chains.BoundAdded); !amount.IsNone() {
-		e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), amount, false)
+	if amount := c.allowance("added amount"); !amount.IsNone() {
+		amount.Bound = chains.BoundAdded
+		e.addApproval(c, "spender", c.token(erc20), amount)
 	}
 }
 
@@ -147,13 +164,13 @@ func lowerAllowance(e *emitter, c *Call) {
 }
 
 func permit(e *emitter, c *Call) {
-	e.addApproval(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
+	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(erc20), c.allowance("amount"))
 	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 // permitDai gives an allowance that is all or nothing. An expiry of 0 means none.
 func permitDai(e *emitter, c *Call) {
-	e.addApproval(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
+	e.addSignedApproval(c, c.addressOf("holder"), "spender", c.token(erc20), operator(c.arg("allowed").yes()))
 	expiry := c.arg("expiry").big()
 	if expiry.Sign() == 0 {
 		e.setEnd(c, chains.Until{})
@@ -164,12 +181,13 @@ func permitDai(e *emitter, c *Call) {
 
 // permitNFT allows one token, whose owner the arguments do not name.
 func permitNFT(e *emitter, c *Call) {
-	e.addApproval(c, c.signatory("owner"), c.addressOf("spender"), numbered(c.token(erc721), c.arg("token id").big()), chains.Exactly(one), true)
+	e.addSignedApproval(c, c.signatory("owner"), "spender", numbered(c.token(erc721), c.arg("token id").big()),
+		chains.Exactly(one))
 	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 func permitForAll(e *emitter, c *Call) {
-	e.addApproval(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
+	e.addSignedApproval(c, c.addressOf("owner"), "operator", c.token(erc721Or1155), operator(true))
 }
 
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
@@ -195,7 +213,7 @@ func burn777(e *emitter, c *Call) {
 }
 
 func approveAndCall(e *emitter, c *Call) {
-	e.addApproval(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, "spender", c.token(erc20), c.allowance("amount"))
 	e.addDataCall(c, "spender")
 }
 
@@ -223,7 +241,8 @@ func transferBatch(e *emitter, c *Call) {
 			return
 		}
 		asset := numbered(c.token(erc1155), ids[i].big())
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset,
+			chains.Exactly(amounts[i].big()))
 	}
 	e.addDataCall(c, "to")
 }
@@ -235,21 +254,21 @@ func transfer6909(e *emitter, c *Call) {
 
 func approve6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.addApproval(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, "spender", asset, c.allowance("amount"))
 }
 
 // approvesAll is for functions that let an operator take all of the caller's tokens, or
 // that end this. The bool in an argument says which.
 func approvesAll(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addApproval(c, c.callerParty(), c.addressOf("operator"), c.token(standard), operator(c.arg("approved").yes()), false)
+		e.addApproval(c, "operator", c.token(standard), operator(c.arg("approved").yes()))
 	}
 }
 
 // sets777 is for functions of ERC-777 that authorize an operator or revoke one.
 func sets777(approved bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addApproval(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
+		e.addApproval(c, "operator", c.token(erc777), operator(approved))
 	}
 }
 
@@ -260,7 +279,8 @@ func delegatesVotes(e *emitter, c *Call) {
 
 // delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
 func delegatesVotesOf(e *emitter, c *Call) {
-	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)}
+	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"),
+		Asset: c.token(erc20)}
 	if !c.typed {
 		effect.From = chains.UnknownParty()
 	}
@@ -271,14 +291,16 @@ func delegatesVotesOf(e *emitter, c *Call) {
 // wrap turns the native value of the call into tokens of its sender.
 func wrap(e *emitter, c *Call) {
 	if c.value.Sign() > 0 {
-		e.add(c, chains.Effect{Kind: chains.KindMint, From: c.party(c.self), To: c.callerParty(), Asset: c.token(erc20), Amount: chains.Exactly(c.value)})
+		e.add(c, chains.Effect{Kind: chains.KindMint, From: c.party(c.self), To: c.callerParty(),
+			Asset: c.token(erc20), Amount: chains.Exactly(c.value)})
 	}
 }
 
 func unwrap(e *emitter, c *Call) {
 	amount := c.exactly("amount")
 	e.add(c, chains.Effect{Kind: chains.KindBurn, Asset: c.token(erc20), Amount: amount})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(), Amount: amount})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(),
+		Amount: amount})
 }
 
 // permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount

@@ -22,7 +22,8 @@ const forwardRequest = "ForwardRequest(address from,address:target to,uint256 va
 // value: the forwarder passes on what it receives.
 func forwards(e *emitter, c *Call) {
 	if value := find(c.args, "value"); value != nil && value.big().Sign() > 0 {
-		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.origin(), By: chains.ByOther, OtherSigner: c.origin(), To: c.addressOf("to"),
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.origin(), By: chains.ByOther,
+			OtherSigner: c.origin(), To: c.addressOf("to"),
 			Asset: c.native(), Amount: chains.Exactly(value.big())})
 	}
 	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), len(e.effects)})

@@ -57,7 +57,8 @@ func ParseFunction(fragment string) (*Function, error) {
 }
 
 func isIdentifier(name string) bool {
-	return name != "" && len(name) <= 128 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
+	return name != "" && len(name) <= 128 &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
 		(name[0] < '0' || name[0] > '9')
 }
 

@@ -28,7 +28,8 @@ const (
 
 // HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
-	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn, chain + "/" + Refund}
+	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval,
+		chain + "/" + Burn, chain + "/" + Refund}
 }
 
 // HazardList collects hazards.
@@ -64,13 +65,15 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 		}
 		if strings.HasSuffix(effect.Path, refundPath) {
 			hazards = append(hazards, chains.Hazard{Name: chain + "/" + Refund,
-				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From, chains.Sentence(*effect, nil))}.OnEffect(i))
+				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From,
+					chains.Sentence(*effect, nil))}.OnEffect(i))
 		}
 	}
 	for _, i := range unbounded(effects) {
 		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
 			hazards = append(hazards, chains.Hazard{Name: chain + "/" + NoMinimum,
-				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " + chains.AssetText(effects[i].Asset)}.OnEffect(i))
+				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " +
+					chains.AssetText(effects[i].Asset)}.OnEffect(i))
 		}
 	}
 	return hazards
@@ -82,14 +85,17 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Undecoded && effect.Kind == chains.KindMessage:
 		return BlindCall, fmt.Sprintf("what a signature over %q lets others do is not known", effect.Function)
 	case effect.Undecoded:
-		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
+		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the "+
+			"caller may",
 			effect.From, effect.To, ofFunction(effect))
 	case effect.Kind == chains.KindApprove && opens(effect):
 		return Burn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
-		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To,
+			effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindTransfer && openEnded(effect):
-		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all that it has", effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all "+
+			"that it has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
 		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
@@ -99,7 +105,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
-		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To, effect.Asset.Token, effect.From)
+		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To,
+			effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
 	case effect.Kind == chains.KindStake && !effect.To.Equal(signer):
@@ -112,7 +119,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 // how much it takes, and its maximum is practically unlimited. A refund has a hazard of its own:
 // it only counts here if its maximum has unlimitedBits or more.
 func openEnded(effect *chains.Effect) bool {
-	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil && IsUnlimited(effect.Asset, effect.Amount.Value) &&
+	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil &&
+		IsUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 

@@ -34,6 +34,7 @@ func PlainData(data []byte) bool {
 // native value with it to an account that is in no list of contracts.
 func (c *Call) isNote() bool {
 	n := c.pass
-	return c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 && n.known(c.self) == nil &&
+	return c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 &&
+		n.known(c.self) == nil &&
 		!tokenContracts()[tokenContract{n.ID, c.self}] && !c.ofOwn() && PlainData(c.data)
 }

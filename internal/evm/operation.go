@@ -116,7 +116,8 @@ func (e *emitter) addOperation(c *Call, o *Operation) {
 		}
 	}
 	if len(c.arg("call").bytes) == 0 {
-		e.add(c, chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"})
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender,
+			Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"})
 	}
 }
 
@@ -201,9 +202,11 @@ func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) 
 	sender := c.party(o.Sender)
 	switch kind {
 	case initCreate:
-		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender, Function: chains.InitCode})
+		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender,
+			Function: chains.InitCode})
 	case initCall:
-		effect := chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: sender, Undecoded: true, Function: chains.InitCode}
+		effect := chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: sender, Undecoded: true,
+			Function: chains.InitCode}
 		if delegate := Address(o.InitCode); delegate != delegatedSender {
 			effect.Account = c.party(delegate)
 		}
@@ -218,7 +221,8 @@ func (o *Operation) Delegated(effects []chains.Effect) {
 		return
 	}
 	for i := range effects {
-		if create := &effects[i]; create.Kind == chains.KindCreate && create.Function == chains.InitCode && create.By == chains.BySigner {
+		if create := &effects[i]; create.Kind == chains.KindCreate && create.Function == chains.InitCode &&
+			create.By == chains.BySigner {
 			create.Kind, create.Undecoded, create.Account = chains.KindCall, true, create.From
 			create.From = new(Network).Party(o.EntryPoint)
 		}
@@ -236,9 +240,11 @@ var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}
 func (o *Operation) CheckHashed() (member string, err error) {
 	switch version := entryPoints[o.EntryPoint]; {
 	case version >= 8 && isMarker(o.InitCode):
-		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the delegate of the account: put the 20 bytes of the delegate's address there")
+		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the " +
+			"delegate of the account: put the 20 bytes of the delegate's address there")
 	case version >= 9 && hasPaymasterSignature(o.Paymaster):
-		return "paymasterAndData", errors.New("ends with a signature of the paymaster, which the EntryPoint does not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
+		return "paymasterAndData", errors.New("ends with a signature of the paymaster, which the EntryPoint does " +
+			"not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
 	}
 	return "", nil
 }
@@ -282,7 +288,8 @@ func payBeneficiary(e *emitter, c *Call) {
 	for i := range operations {
 		total.Add(total, c.operation(operations[i].list).prefund())
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding,
+		To:    c.addressOf("beneficiary"),
 		Asset: c.native(), Amount: chains.AtMost(total)})
 }
 

@@ -69,7 +69,8 @@ func consolidateValidator(e *emitter, c *Call) {
 
 // create2 has the CREATE2 factory create a contract, which gets the value of the call.
 func create2(e *emitter, c *Call) {
-	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(create2Address(c.code, c.data[:word], c.data[word:]))}
+	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(),
+		To: c.party(create2Address(c.code, c.data[:word], c.data[word:]))}
 	if c.value.Sign() > 0 {
 		effect.Asset, effect.Amount = c.native(), chains.Exactly(c.value)
 	}

@@ -22,7 +22,8 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.kind == kindArray || v.kind == kindTuple:
 			r.nest(c, v.list)
 		case v.role == roleCall:
-			call := r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))
+			call := r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative),
+				sibling(values, roleOperation))
 			call.fallible = fallible(c, values)
 			v.calls = []*Call{call}
 		case v.role == roleSelf:
@@ -42,7 +43,8 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.role == roleForwarded:
 			v.calls = []*Call{r.forwarded(c, values, v.bytes)}
 		case v.role == roleSent:
-			call := c.child(at(find(values, "from").address()), sibling(values, roleTarget).address(), sibling(values, roleNative).big(), v.bytes)
+			call := c.child(at(find(values, "from").address()), sibling(values, roleTarget).address(),
+				sibling(values, roleNative).big(), v.bytes)
 			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
@@ -129,7 +131,8 @@ func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 			call.unread, call.problem = true, "not a packed transaction: not decoded"
 			return append(calls, call)
 		}
-		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))
+		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]),
+			rest[packedHead:size], rest[0] == 1))
 		rest = rest[size:]
 	}
 	return calls
@@ -161,7 +164,8 @@ const (
 
 var (
 	batchTypes, _   = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls")
-	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls,bytes operation data")
+	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls," +
+		"bytes operation data")
 )
 
 // executions decodes what an account of ERC-7579 or ERC-7821 executes, nil if the
@@ -188,7 +192,8 @@ func (r *reader) batch(c *Call, data []byte) (calls []*Call) {
 			continue
 		}
 		for _, execution := range values[0].list {
-			calls = append(calls, r.toSelf(c, execution.list[0].address(), execution.list[1].big(), execution.list[2].bytes, false))
+			calls = append(calls, r.toSelf(c, execution.list[0].address(), execution.list[1].big(),
+				execution.list[2].bytes, false))
 		}
 		return calls
 	}

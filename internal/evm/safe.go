@@ -46,7 +46,8 @@ func (e *emitter) addRefund(c *Call, r SafeRefund) {
 
 // addSafePayment adds a payment of a Safe for gas or for its creation.
 func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver),
+		Asset: c.routerAsset(token), Amount: amount,
 		Path: c.path + refundPath}
 	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
 	switch receiver {
@@ -67,14 +68,17 @@ func executes(_ *emitter, c *Call) {
 
 // execTransaction adds the refund of a Safe's transaction.
 func execTransaction(e *emitter, c *Call) {
-	e.addRefund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(), GasPrice: c.arg("gas price").big(),
-		Token: c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(), DataSize: len(c.arg("call").bytes)})
+	e.addRefund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(),
+		GasPrice: c.arg("gas price").big(),
+		Token:    c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(),
+		DataSize: len(c.arg("call").bytes)})
 }
 
 // setupSafe adds who owns a new Safe, and what it pays for its creation.
 func setupSafe(e *emitter, c *Call) {
 	if payment := c.arg("payment").big(); payment.Sign() > 0 {
-		e.addSafePayment(c, c.arg("payment token").address(), c.arg("payment receiver").address(), chains.AtMost(payment))
+		e.addSafePayment(c, c.arg("payment token").address(), c.arg("payment receiver").address(),
+			chains.AtMost(payment))
 	}
 	owners := c.arg("owners").list
 	for i := range owners {

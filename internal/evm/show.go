@@ -12,9 +12,12 @@ import (
 
 // Fields returns the fields that show the call: the function and its arguments for the
 // common standards, or else the bytes.
-func (c *Call) Fields() []chains.Field { return c.fields("call") }
+func (c *Call) Fields() []chains.Field { return view{c}.fields("call") }
 
-func (c *Call) fields(label string) []chains.Field {
+// view shows a call.
+type view struct{ *Call }
+
+func (c view) fields(label string) []chains.Field {
 	switch {
 	case c.function != nil:
 		return []chains.Field{c.decodedField(label)}
@@ -23,7 +26,8 @@ func (c *Call) fields(label string) []chains.Field {
 	case c.note && plaintext.Problem(c.data) == "":
 		return []chains.Field{chains.Text("data", string(c.data)).WithNote("a text, and no function that is known")}
 	case c.note:
-		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function that is known")}
+		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function " +
+			"that is known")}
 	case c.pass.hasPlainInput(c.code) && c.problem == "":
 		return []chains.Field{c.rawField(label)}
 	case len(c.data) < 4 || c.problem != "unknown function":
@@ -36,7 +40,7 @@ func (c *Call) fields(label string) []chains.Field {
 	return []chains.Field{chains.List(label, fields...)}
 }
 
-func (c *Call) decodedField(label string) chains.Field {
+func (c view) decodedField(label string) chains.Field {
 	note := c.pass.standard(c.function.standard)
 	if c.dirty {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
@@ -52,7 +56,7 @@ func (c *Call) decodedField(label string) chains.Field {
 }
 
 // valueFields shows an argument.
-func (c *Call) valueFields(v *value, label string) []chains.Field {
+func (c view) valueFields(v *value, label string) []chains.Field {
 	if v.calls != nil && v.kind != kindArray {
 		return c.callsField(v, label)
 	}
@@ -75,7 +79,7 @@ func (c *Call) valueFields(v *value, label string) []chains.Field {
 	return []chains.Field{c.integerField(label, v)}
 }
 
-func (c *Call) valuesFields(values []value) (fields []chains.Field) {
+func (c view) valuesFields(values []value) (fields []chains.Field) {
 	for i := range values {
 		fields = append(fields, c.valueFields(&values[i], values[i].name)...)
 	}
@@ -84,7 +88,7 @@ func (c *Call) valuesFields(values []value) (fields []chains.Field) {
 
 // arrayField shows the elements of an array: of a long one the first, and the encoding
 // of all.
-func (c *Call) arrayField(v *value, label string) chains.Field {
+func (c view) arrayField(v *value, label string) chains.Field {
 	element, most := "%d", maxShown
 	if v.members[0].kind == kindBytes && v.role != "" {
 		element, most = "call %d", maxCalls
@@ -94,7 +98,8 @@ func (c *Call) arrayField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i := range v.list {
 		if i == most {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most), v.raw).WithNote("not shown: the encoding of all")
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most),
+				v.raw).WithNote("not shown: the encoding of all")
 			fields = append(fields, rest)
 			break
 		}
@@ -104,7 +109,7 @@ func (c *Call) arrayField(v *value, label string) chains.Field {
 }
 
 // callsField shows the calls in an argument of bytes.
-func (c *Call) callsField(v *value, label string) []chains.Field {
+func (c view) callsField(v *value, label string) []chains.Field {
 	switch v.role {
 	case rolePacked, roleExecutions, roleCommands:
 		return []chains.Field{c.onwardField(v, label)}
@@ -112,29 +117,30 @@ func (c *Call) callsField(v *value, label string) []chains.Field {
 	if len(v.bytes) == 0 {
 		return []chains.Field{chains.Bytes(label, nil).WithNote("empty")}
 	}
-	return v.calls[0].fields(label)
+	return view{v.calls[0]}.fields(label)
 }
 
 // onwardField shows the calls of a packed list, each with its target.
-func (c *Call) onwardField(v *value, label string) chains.Field {
+func (c view) onwardField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i, call := range v.calls {
 		if i == maxCalls {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls), v.bytes).WithNote("not shown: the encoding of all")
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls),
+				v.bytes).WithNote("not shown: the encoding of all")
 			fields = append(fields, rest)
 			break
 		}
 		if v.role == roleCommands {
-			fields = append(fields, call.fields(fmt.Sprintf("command %d", i+1))...)
+			fields = append(fields, view{call}.fields(fmt.Sprintf("command %d", i+1))...)
 			continue
 		}
-		fields = append(fields, chains.List(fmt.Sprintf("transaction %d", i+1), call.onwardFields(c)...))
+		fields = append(fields, chains.List(fmt.Sprintf("transaction %d", i+1), view{call}.onwardFields(c.Call)...))
 	}
 	return chains.List(label, fields...)
 }
 
 // onwardFields shows a call that the contract makes: how, where to, and with what.
-func (c *Call) onwardFields(from *Call) []chains.Field {
+func (c view) onwardFields(from *Call) []chains.Field {
 	if c.unread {
 		return c.fields("bytes")
 	}
@@ -149,12 +155,13 @@ func (c *Call) onwardFields(from *Call) []chains.Field {
 	if c.delegate {
 		operation = 1
 	}
-	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value, c.pass.Decimals, c.pass.Symbol)}
+	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value,
+		c.pass.Decimals, c.pass.Symbol)}
 	return append(fields, c.fields("call")...)
 }
 
 // rawField shows the input of a contract without a selector.
-func (c *Call) rawField(label string) chains.Field {
+func (c view) rawField(label string) chains.Field {
 	switch n := c.pass; {
 	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
 		return chains.List(label, chains.Text("function", "withdrawal request").WithNote("EIP-7002"),
@@ -178,7 +185,7 @@ func exitNote(amount []byte) string {
 	return ""
 }
 
-func (c *Call) addressField(label string, v *value) chains.Field {
+func (c view) addressField(label string, v *value) chains.Field {
 	field := chains.AddressField(label, c.pass.text(v.address()))
 	switch {
 	case !v.canonical(c.pass.Tag):
@@ -191,7 +198,7 @@ func (c *Call) addressField(label string, v *value) chains.Field {
 
 // integerField shows a number. A token's decimals are not in the transaction, so its
 // amounts are shown unscaled.
-func (c *Call) integerField(label string, v *value) chains.Field {
+func (c view) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
 	case c.function.at == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):

@@ -13,7 +13,8 @@ var tempoStandards = []struct {
 	function string
 	effects  func(*emitter, *Call)
 }{
-	{atKeychain, "authorizeKey(address key,uint8 key type,uint64:time expires,bool enforce limits,(address token,uint256:amount limit)[] limits)", authorizeKeyLegacy},
+	{atKeychain, "authorizeKey(address key,uint8 key type,uint64:time expires,bool enforce limits,(address token," +
+		"uint256:amount limit)[] limits)", authorizeKeyLegacy},
 	{atKeychain, "authorizeKey(address key,uint8 key type," + keyRestrictions + ")", authorizeKey},
 	{atKeychain, "authorizeKey(address key,uint8 key type," + keyRestrictions + ",bytes32 witness)", authorizeKey},
 	{atKeychain, "authorizeAdminKey(address key,uint8 key type,bytes32 witness)", controlOwn("key")},
@@ -28,7 +29,8 @@ var tempoStandards = []struct {
 	{atTIP20, "transferFrom(address from,address to,uint256:amount amount)", takes(tip20)},
 	{atTIP20, "transferFromWithMemo(address from,address to,uint256:amount amount,bytes32 memo)", takes(tip20)},
 	{atTIP20, "approve(address spender,uint256:allowance amount)", approveTIP20},
-	{atTIP20, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v,bytes32 r,bytes32 s)", permitTIP20},
+	{atTIP20, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v," +
+		"bytes32 r,bytes32 s)", permitTIP20},
 	{atTIP20, "mint(address to,uint256:amount amount)", mintTIP20},
 	{atTIP20, "mintWithMemo(address to,uint256:amount amount,bytes32 memo)", mintTIP20},
 	{atTIP20, "burn(uint256:amount amount)", burnTIP20},
@@ -50,16 +52,20 @@ var tempoStandards = []struct {
 	{atTIP20, "completeQuoteTokenUpdate()", settings},
 	{atTIP20, "setLogoURI(string logo)", settings},
 
-	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin,bytes32 salt)", createToken},
-	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin,bytes32 salt,string logo)", createToken},
+	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin," +
+		"bytes32 salt)", createToken},
+	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin," +
+		"bytes32 salt,string logo)", createToken},
 
 	{atPolicies, "createPolicy(address admin,uint8 policy type)", settings},
 	{atPolicies, "createPolicyWithAccounts(address admin,uint8 policy type,address[] accounts)", settings},
-	{atPolicies, "createCompoundPolicy(uint64 sender policy,uint64 recipient policy,uint64 mint recipient policy)", settings},
+	{atPolicies, "createCompoundPolicy(uint64 sender policy,uint64 recipient policy,uint64 mint recipient policy)",
+		settings},
 	{atPolicies, "setPolicyAdmin(uint64 policy,address admin)", controlTo("admin")},
 	{atPolicies, "modifyPolicyWhitelist(uint64 policy,address account,bool allowed)", settings},
 	{atPolicies, "modifyPolicyBlacklist(uint64 policy,address account,bool restricted)", settings},
-	{atPolicies, "setReceivePolicy(uint64 sender policy,uint64 token filter,address recovery authority)", setReceivePolicy},
+	{atPolicies, "setReceivePolicy(uint64 sender policy,uint64 token filter,address recovery authority)",
+		setReceivePolicy},
 	{atPolicies, "migrateTransferPolicyIds(address[] tokens)", settings},
 
 	{atFeeManager, "setUserToken(address token)", settings},
@@ -67,22 +73,28 @@ var tempoStandards = []struct {
 	{atFeeManager, "distributeFees(address validator,address token)", settings},
 	{atFeeManager, "mint(address user token,address validator token,uint256 amount,address to)", addLiquidity},
 	{atFeeManager, "burn(address user token,address validator token,uint256 liquidity,address to)", removeLiquidity},
-	{atFeeManager, "rebalanceSwap(address user token,address validator token,uint256 amount out,address to)", rebalanceSwap},
+	{atFeeManager, "rebalanceSwap(address user token,address validator token,uint256 amount out,address to)",
+		rebalanceSwap},
 
 	{atExchange, "createPair(address base)", settings},
 	{atExchange, "place(address token,uint128 amount,bool is bid,int16 tick)", placeOrder},
 	{atExchange, "placeFlip(address token,uint128 amount,bool is bid,int16 tick,int16 flip tick)", placeOrder},
 	{atExchange, "cancel(uint128 order)", releaseUnknown},
 	{atExchange, "cancelStaleOrder(uint128 order)", settings},
-	{atExchange, "swapExactAmountIn(address token in,address token out,uint128 amount in,uint128 least amount out)", swapExactIn},
-	{atExchange, "swapExactAmountOut(address token in,address token out,uint128 amount out,uint128 most amount in)", swapExactOut},
+	{atExchange, "swapExactAmountIn(address token in,address token out,uint128 amount in,uint128 least amount out)",
+		swapExactIn},
+	{atExchange, "swapExactAmountOut(address token in,address token out,uint128 amount out,uint128 most amount in)",
+		swapExactOut},
 	{atExchange, "withdraw(address token,uint128 amount)", withdrawBalance},
 	{atExchange, "setBookIndex(uint32 index)", settings},
 
-	{atChannels, "open(address payee,address operator,address token,uint96 deposit,bytes32 salt,address authorized signer)", openChannel},
+	{atChannels, "open(address payee,address operator,address token,uint96 deposit,bytes32 salt," +
+		"address authorized signer)", openChannel},
 	{atChannels, "topUp(" + channel + ",uint96 deposit)", topUpChannel},
-	{atChannels, "settle(" + channel + ",uint96 cumulative amount,bytes signature)", settleChannel("cumulative amount")},
-	{atChannels, "close(" + channel + ",uint96 cumulative amount,uint96 captured amount,bytes signature)", settleChannel("captured amount")},
+	{atChannels, "settle(" + channel + ",uint96 cumulative amount,bytes signature)",
+		settleChannel("cumulative amount")},
+	{atChannels, "close(" + channel + ",uint96 cumulative amount,uint96 captured amount,bytes signature)",
+		settleChannel("captured amount")},
 	{atChannels, "requestClose(" + channel + ")", settings},
 	{atChannels, "withdraw(" + channel + ")", withdrawChannel},
 
@@ -95,9 +107,10 @@ var tempoStandards = []struct {
 
 const (
 	keyScopes       = "(address target,(bytes4 selector,address[] recipients)[] rules)[] scopes"
-	keyRestrictions = "(uint64:time expires,bool enforce limits,(address token,uint256:amount limit,uint64 period)[] limits," +
-		"bool any call," + keyScopes + ") restrictions"
-	channel = "(address payer,address payee,address operator,address token,bytes32 salt,address authorized signer,bytes32 expiring nonce hash) channel"
+	keyRestrictions = "(uint64:time expires,bool enforce limits,(address token,uint256:amount limit," +
+		"uint64 period)[] limits,bool any call," + keyScopes + ") restrictions"
+	channel = "(address payer,address payee,address operator,address token,bytes32 salt,address authorized signer," +
+		"bytes32 expiring nonce hash) channel"
 )
 
 // tempoFunctions has the functions of the precompiles by selector.

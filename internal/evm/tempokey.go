@@ -62,7 +62,8 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 		effects = append(effects, effect)
 	}
 	if g.Admin || !g.Scoped {
-		add(chains.Effect{Kind: chains.KindAuthority, Account: account, Args: []chains.Arg{{Name: "admin", Value: strconv.FormatBool(g.Admin)}}})
+		add(chains.Effect{Kind: chains.KindAuthority, Account: account,
+			Args: []chains.Arg{{Name: "admin", Value: strconv.FormatBool(g.Admin)}}})
 	}
 	if !g.Limited {
 		add(chains.Effect{Kind: chains.KindApprove, Asset: chains.UnknownAsset(n.ID), Amount: chains.Unlimited(nil)})
@@ -91,7 +92,8 @@ func (g *KeyGrant) until() chains.Until {
 
 // effect returns what a limit lets the key spend; with periods, within a year.
 func (l KeyLimit) effect(n *Network) chains.Effect {
-	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20), Amount: chains.Exactly(l.Amount)}
+	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20),
+		Amount: chains.Exactly(l.Amount)}
 	switch {
 	case l.Unlimited():
 		effect.Amount = chains.Unlimited(l.Amount)
@@ -99,7 +101,8 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 		effect.Amount = chains.AtMost(l.Yearly())
 	}
 	if l.Period > 0 {
-		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds", Value: strconv.FormatUint(l.Period, 10)}}
+		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds",
+			Value: strconv.FormatUint(l.Period, 10)}}
 	}
 	return effect
 }
@@ -107,7 +110,8 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 // effects returns what a scope allows and no limit binds: calls of anything but a
 // TIP-20 token, and of functions of such a token that do not spend it.
 func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
-	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""), Amount: chains.UnknownQuantity()}
+	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""),
+		Amount: chains.UnknownQuantity()}
 	if len(s.Selectors) == 0 {
 		call.Args = []chains.Arg{{Name: "calls", Value: "any"}}
 		return []chains.Effect{call}
@@ -158,7 +162,8 @@ func authorizeKey(e *emitter, c *Call) {
 }
 
 func authorizeKeyLegacy(e *emitter, c *Call) {
-	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")), Limited: c.arg("enforce limits").yes()}
+	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")),
+		Limited: c.arg("enforce limits").yes()}
 	g.readLimits(c.arg("limits").list)
 	e.addGrant(c, g)
 }
@@ -169,7 +174,8 @@ func (g *KeyGrant) readLimits(limits []value) {
 		if !g.Limited {
 			return
 		}
-		limit := KeyLimit{Token: member(limits[i].list, "token").address(), Amount: member(limits[i].list, "limit").big()}
+		limit := KeyLimit{Token: member(limits[i].list, "token").address(), Amount: member(limits[i].list,
+			"limit").big()}
 		if len(limits[i].list) > 2 {
 			limit.Period = member(limits[i].list, "period").big().Uint64()
 		}

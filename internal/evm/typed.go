@@ -54,7 +54,8 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
 	add := func(standard string, contracts contractSet, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(), act: act{effects: c.effects, after: c.after}}
+		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(),
+			act: act{effects: c.effects, after: c.after}}
 	}
 	for i := range standards {
 		for j := range standards[i].act.carriers {
@@ -76,16 +77,22 @@ var typedOnly = []struct {
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
 	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)", effects: paysWitness(x402Exact, chains.BoundExact)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)",
+		effects: paysWitness(x402Exact, chains.BoundExact)}},
 	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)", effects: forwards}},
-	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address receiver,uint256 value,uint256 maxFee,uint256 deadline," +
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)",
+		effects: forwards}},
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)",
+		effects: forwards}},
+	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address " +
+		"receiver,uint256 value,uint256 maxFee,uint256 deadline," +
 		"uint256 version,uint256 nonce)", effects: gasFreeTransfer}},
 	{"ZK Stack", atBootloader, carrier{text: zkSyncTransaction, effects: zkSyncBefore, after: zkSyncFee}},
-	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded functionSignature=call)", effects: forwards}},
+	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded " +
+		"functionSignature=call)", effects: forwards}},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)", effects: paysWitness(x402Upto, chains.BoundMost)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)",
+		effects: paysWitness(x402Upto, chains.BoundMost)}},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.
@@ -122,7 +129,8 @@ func (p *Pass) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	default:
 		verifier = *typed.Contract
 	}
-	c := &Call{pass: p, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int), path: "message",
+	c := &Call{pass: p, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int),
+		path:  "message",
 		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()

@@ -41,25 +41,27 @@ type role string
 // The roles. Those of calls say how the contract makes a call in its arguments: target,
 // native and operation belong to the call next to them.
 const (
-	roleAmount     role = "amount"     // of the called token, in its smallest unit
-	roleAllowance  role = "allowance"  // what another party may spend
-	roleApproval   role = "approval"   // whether another party may spend everything
-	roleTarget     role = "target"     // address that the call goes to
-	roleNative     role = "native"     // native value that goes with the call
-	roleOperation  role = "operation"  // of a Safe: 0 call, 1 delegatecall
-	roleOptional   role = "optional"   // whether the call may fail while the others stand
-	roleRequired   role = "required"   // whether no call of the function may
-	roleCall       role = "call"       // call data; the contract makes the call
-	roleSelf       role = "self"       // call data that the contract runs on itself, for the same caller
-	roleOp         role = "op"         // call data that an EntryPoint sends to the account
-	roleForwarded  role = "forwarded"  // call data that a contract sends to the target, or to itself, for the account "from" (ERC-2771)
+	roleAmount    role = "amount"    // of the called token, in its smallest unit
+	roleAllowance role = "allowance" // what another party may spend
+	roleApproval  role = "approval"  // whether another party may spend everything
+	roleTarget    role = "target"    // address that the call goes to
+	roleNative    role = "native"    // native value that goes with the call
+	roleOperation role = "operation" // of a Safe: 0 call, 1 delegatecall
+	roleOptional  role = "optional"  // whether the call may fail while the others stand
+	roleRequired  role = "required"  // whether no call of the function may
+	roleCall      role = "call"      // call data; the contract makes the call
+	roleSelf      role = "self"      // call data that the contract runs on itself, for the same caller
+	roleOp        role = "op"        // call data that an EntryPoint sends to the account
+	// call data that a contract sends to the target, or to itself, for the account "from" (ERC-2771)
+	roleForwarded  role = "forwarded"
 	roleSent       role = "sent"       // call data that the account "from" sends to the target
 	roleFactory    role = "factory"    // address and call data that deploy an account
 	rolePacked     role = "packed"     // transactions of a Safe's multiSend
 	roleExecutions role = "executions" // executions of ERC-7579 and ERC-7821, as the mode says
 	roleCommands   role = "commands"   // commands of a Universal Router, whose inputs are another argument
 	roleTime       role = "time"       // seconds since 1970
-	roleVerifier   role = "verifier"   // of typed data: the contract that acts on the signature, if the domain names another
+	// of typed data: the contract that acts on the signature, if the domain names another
+	roleVerifier role = "verifier"
 )
 
 // parseType parses one type from the start of text and returns the rest.

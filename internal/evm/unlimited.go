@@ -33,7 +33,8 @@ func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
 
 // unlimit marks a permission that counts as one without a limit.
 func unlimit(effect *chains.Effect) {
-	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil && IsUnlimited(effect.Asset, amount) {
+	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil &&
+		IsUnlimited(effect.Asset, amount) {
 		effect.Amount = chains.Unlimited(amount)
 	}
 }

@@ -13,10 +13,15 @@ import (
 
 // Words returns the words that chains of EIP-155 have in common.
 func Words() chains.Words {
-	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}), ReadAddress: ReadAddress,
-		Units:   []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}},
+	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}),
+		ReadAddress: ReadAddress,
+		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18,
+			Symbol: "ETH"}},
 		Account: func(address []byte) []byte { return address }, Unnamed: isUnnamed, Foreign: Foreign,
-		Wraps: Wraps, PassesOn: func(network string, account chains.Party) bool { return networkOf(network).IsShared(account) }}
+		Wraps: Wraps, PassesOn: func(network string,
+			account chains.Party) bool {
+			return networkOf(network).IsShared(account)
+		}}
 }
 
 // Foreign reports whether an asset is a token whose contract is neither built in nor listed.

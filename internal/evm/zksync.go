@@ -11,8 +11,10 @@ import (
 // the name "zkSync", the version "2" and the chain's id: the chain itself verifies it. See
 // TransactionHelper.sol, IPaymasterFlow.sol and DefaultAccount.sol in
 // matter-labs/era-contracts, and zksync-ethers. Addresses are numbers there.
-const zkSyncTransaction = "Transaction(uint256 txType,uint256 from,uint256:target to,uint256 gasLimit,uint256 gasPerPubdataByteLimit,uint256 maxFeePerGas," +
-	"uint256 maxPriorityFeePerGas,uint256 paymaster,uint256 nonce,uint256:native value,bytes:sent data=call,bytes32[] factoryDeps,bytes paymasterInput)"
+const zkSyncTransaction = "Transaction(uint256 txType,uint256 from,uint256:target to,uint256 gasLimit,uint256 " +
+	"gasPerPubdataByteLimit,uint256 maxFeePerGas," +
+	"uint256 maxPriorityFeePerGas,uint256 paymaster,uint256 nonce,uint256:native value,bytes:sent data=call," +
+	"bytes32[] factoryDeps,bytes paymasterInput)"
 
 // zkSyncType is the type of transactions that are signed as typed data.
 const zkSyncType = 113
@@ -54,7 +56,8 @@ func (e *emitter) addPaymasterApproval(c *Call, input []byte) {
 	switch approves := bytes.HasPrefix(input, zkSyncApproval); {
 	case approves && len(input) >= 4+2*word && zeros(input[4:4+12]):
 		amount := chains.Exactly(new(big.Int).SetBytes(input[4+word : 4+2*word]))
-		e.add(c, chains.Effect{Kind: chains.KindApprove, From: from, To: paymaster, Asset: c.tokenAt(Address(input[4+12:]), erc20), Amount: amount})
+		e.add(c, chains.Effect{Kind: chains.KindApprove, From: from, To: paymaster,
+			Asset: c.tokenAt(Address(input[4+12:]), erc20), Amount: amount})
 	case approves || !bytes.HasPrefix(input, zkSyncGeneral):
 		e.add(c, chains.Effect{Kind: chains.KindCall, From: from, To: paymaster, Undecoded: true})
 	}
