@@ -137,6 +137,21 @@ func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
 	e.setEnd(c, effect.Until)
 }
 
+// The types of transfers that are signed for a spender.
+const (
+	permit2Permissions  = "TokenPermissions(address token,uint256 amount)"
+	permit2Single       = "TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"
+	permit2Batch        = "TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline"
+	permit2TransferType = "PermitTransferFrom(" + permit2Single + ")" + permit2Permissions
+	permit2BatchType    = "PermitBatchTransferFrom(" + permit2Batch + ")" + permit2Permissions
+)
+
+// permit2Witnessed are the beginnings of the types of transfers with a witness.
+var permit2Witnessed = []struct{ witnessed, plain string }{
+	{"PermitWitnessTransferFrom(" + permit2Single + ",", permit2TransferType},
+	{"PermitBatchWitnessTransferFrom(" + permit2Batch + ",", permit2BatchType},
+}
+
 // witnessed returns the type of a transfer without the witness that it has: one more member,
 // whose meaning only the spender knows. ok is false for any other type.
 func witnessed(encoded string) (plain string, ok bool) {
@@ -144,19 +159,10 @@ func witnessed(encoded string) (plain string, ok bool) {
 		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
 		witness, _, _ := strings.Cut(rest, ")")
 		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
-			return transfer.plain + ")" + permit2Permissions, true
+			return transfer.plain, true
 		}
 	}
 	return "", false
-}
-
-const permit2Permissions = "TokenPermissions(address token,uint256 amount)"
-
-var permit2Witnessed = []struct{ witnessed, plain string }{
-	{"PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,",
-		"PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"},
-	{"PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,",
-		"PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline"},
 }
 
 // permit2Invalidate adds that unused permits for a spender become invalid.

@@ -15,7 +15,8 @@ var routerCommands = map[byte]*function{
 		"bool payer is caller)", swapV3(false)),
 	0x02: command("PERMIT2_TRANSFER_FROM(address token,address to,uint160 amount)", routerTransferFrom),
 	0x03: command("PERMIT2_PERMIT_BATCH(((address token,uint160:allowance amount,uint48:time expiration,"+
-		"uint48 nonce)[] details,address spender,uint256:time signature deadline) permit,bytes signature)", routerPermit),
+		"uint48 nonce)[] details,address spender,uint256:time signature deadline) permit,bytes signature)",
+		routerPermit),
 	0x04: command("SWEEP(address token,address to,uint256 least amount)", sweep),
 	0x05: command("TRANSFER(address token,address to,uint256 amount)", routerTransfer),
 	0x06: command("PAY_PORTION(address token,address to,uint256 basis points)", payPortion),
@@ -24,7 +25,8 @@ var routerCommands = map[byte]*function{
 	0x09: command("V2_SWAP_EXACT_OUT(address to,uint256 amount out,uint256 most amount in,address[] path,"+
 		"bool payer is caller)", swapV2(false)),
 	0x0a: command("PERMIT2_PERMIT(((address token,uint160:allowance amount,uint48:time expiration,"+
-		"uint48 nonce) details,address spender,uint256:time signature deadline) permit,bytes signature)", routerPermit),
+		"uint48 nonce) details,address spender,uint256:time signature deadline) permit,bytes signature)",
+		routerPermit),
 	0x0b: command("WRAP_ETH(address to,uint256 amount)", routerWrap),
 	0x0c: command("UNWRAP_WETH(address to,uint256 least amount)", routerUnwrap),
 	0x0d: command("PERMIT2_TRANSFER_FROM_BATCH((address from,address to,uint160:amount amount,"+

@@ -147,7 +147,8 @@ func (c view) onwardFields(from *Call) []chains.Field {
 	to := chains.AddressField("to", c.pass.text(c.code)).WithNote(c.pass.KnownName(c.code))
 	switch {
 	case c.zero:
-		to = chains.AddressField("to", c.pass.text(Address{})).WithNote("zero stands for the calling account itself, " + c.pass.text(from.self))
+		to = chains.AddressField("to", c.pass.text(Address{})).
+			WithNote("zero stands for the calling account itself, " + c.pass.text(from.self))
 	case c.code == from.self:
 		to = to.WithNote("the calling account itself")
 	}

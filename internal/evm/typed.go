@@ -75,7 +75,8 @@ var typedOnly = []struct {
 	carrier  carrier
 }{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
-	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
+	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)",
+		effects: permitNFT}},
 
 	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)",
 		effects: paysWitness(x402Exact, chains.BoundExact)}},

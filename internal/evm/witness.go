@@ -16,8 +16,7 @@ var (
 )
 
 // witnessTransfer begins the type of a transfer with a witness, without the witness's own.
-const witnessTransfer = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce," +
-	"uint256 deadline,Witness witness)" + permit2Permissions
+const witnessTransfer = "PermitWitnessTransferFrom(" + permit2Single + ",Witness witness)" + permit2Permissions
 
 // paysWitness is for a transfer that a spender makes to the address in the witness, of which
 // it sends the permitted amount or less. Any other spender may send that anywhere.
