@@ -69,7 +69,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -139,19 +138,5 @@ func (Chain) Owner(address []byte) (keystore.Locator, bool) {
 	return keystore.ByKeccak(readAddress(address)), true
 }
 
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit, HazardExpiredBeforeTimestamp)
-}
-
 // Expects implements chains.Chain.
 func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }
-
-// Parse implements chains.Chain.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
-	if err := tx.parse(); err != nil {
-		return nil, err
-	}
-	return tx, nil
-}

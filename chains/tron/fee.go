@@ -99,7 +99,8 @@ func (tx *transaction) otherFees() uint64 {
 func (tx *transaction) feeSummary() []chains.Field {
 	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
 	for _, charged := range tx.fees() {
-		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals, "TRX").WithNote(charged.note))
+		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals,
+			"TRX").WithNote(charged.note))
 	}
 	return []chains.Field{chains.List("fee", fields...)}
 }
