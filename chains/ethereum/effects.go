@@ -11,9 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
-// Contracts implements evm.Acting.
-func (tx *transaction) Contracts() *evm.Network { return &tx.network }
-
 // MayOperate implements evm.Acting.
 func (tx *transaction) MayOperate() bool { return tx.data.Len() >= evm.LeastOperation }
 
@@ -26,11 +23,7 @@ func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	return pass.Read(call)
 }
 
-// Effects implements chains.Transaction: what the call does, the delegations of
-// EIP-7702, and the fee.
-func (tx *transaction) Effects() []chains.Effect { return tx.EffectsIn(tx.network.Pass()) }
-
-// EffectsIn implements evm.Acting.
+// EffectsIn implements evm.Acting: what the call does, the delegations of EIP-7702, and the fee.
 func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	effects := pass.Room(2 + min(tx.authorizations.count, chains.MaxEffects))
 	if tx.creation {
@@ -63,7 +56,8 @@ func (tx *transaction) delegations(effects []chains.Effect, pass *evm.Pass) []ch
 		if !by.ok {
 			continue
 		}
-		effects = append(effects, pass.Delegation(pass.Party(by.signer), a.delegate, "authorization "+strconv.Itoa(number)))
+		effects = append(effects, pass.Delegation(pass.Party(by.signer), a.Delegate,
+			"authorization "+strconv.Itoa(number)))
 	}
 	return effects
 }
@@ -97,7 +91,7 @@ func (tx *transaction) Calls() []chains.Call {
 	if tx.creation {
 		return nil
 	}
-	return tx.call(tx.network.Pass()).Calls()
+	return tx.call(tx.Network.Pass()).Calls()
 }
 
 // Targets implements evm.Acting.

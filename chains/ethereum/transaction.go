@@ -22,6 +22,7 @@ const (
 
 // transaction is a view over the raw bytes, and what was read from them.
 type transaction struct {
+	evm.Base
 	limits Limits
 	raw    []byte
 
@@ -57,8 +58,6 @@ type transaction struct {
 	blobs      uint64   // how many
 
 	authorizations authorizations
-
-	network evm.Network // where the call runs
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -74,7 +73,7 @@ func (tx *transaction) parse() error {
 	if tx.kind == typeBlob && isTempo(tx.chainID) {
 		return unsupported(fmt.Sprintf("chain %d is Tempo, which does not accept transactions of type 3", tx.chainID))
 	}
-	tx.network = *evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID))
+	tx.Base = evm.Base{Chain: Name, Network: *evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID)), Acts: tx}
 	return nil
 }
 

@@ -3,7 +3,6 @@ package tempo
 import (
 	"fmt"
 	"iter"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -13,29 +12,24 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// Contracts implements evm.Acting.
-func (tx *transaction) Contracts() *evm.Network { return &tx.network }
-
-// Effects implements chains.Transaction: what the calls do, the delegations, what
-// another key may do from now on, and the fee. If the sender has signed already,
-// everything but the fee is authorized by the sender's signature.
-func (tx *transaction) Effects() []chains.Effect { return tx.EffectsIn(tx.network.Pass()) }
-
 // MayOperate implements evm.Acting.
 func (tx *transaction) MayOperate() bool { return len(tx.raw) >= evm.LeastOperation }
 
-// EffectsIn implements evm.Acting.
+// EffectsIn implements evm.Acting: what the calls do, the delegations, what another key may do
+// from now on, and the fee. If the sender has signed already, everything but the fee is authorized
+// by the sender's signature.
 func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	if tx.sender != nil {
 		pass.MadeBy(tx.sender.address) // the key only pays the fee
 	}
 	effects := pass.Room(int(tx.calls.count) + 1)
 	if tx.calls.creates {
-		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: tx.callPath(1) + "init code"})
+		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(),
+			By: chains.BySigner, Path: tx.callPath(1) + "init code"})
 	}
 	effects = pass.AppendBatch(effects, tx.made(pass))
 	if tx.key != nil {
-		for _, effect := range tx.key.grant(tx.raw).Effects(&tx.network, chains.SignerParty()) {
+		for _, effect := range tx.key.grant(tx.raw).Effects(&tx.Network, chains.SignerParty()) {
 			effect.Function, effect.Path = evm.GrantFunction, "key authorization"
 			effects = append(effects, effect)
 		}
@@ -88,24 +82,21 @@ func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []
 func (tx *transaction) delegations(pass *evm.Pass) (effects []chains.Effect) {
 	for i := range tx.authorizations {
 		a := &tx.authorizations[i]
-		signer, ok := a.signature.address(tx.raw, evm.AuthorizationHash(a.signed.Of(tx.raw)))
+		signer, ok := a.signature.address(tx.raw, a.Hash(tx.raw))
 		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
 			continue
 		}
-		effects = append(effects, pass.Delegation(pass.Party(signer), a.delegate, fmt.Sprintf("authorization %d", i+1)))
+		effects = append(effects, pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
 	}
 	return effects
 }
 
 // skipped returns why the network skips an authorization, empty if it does not.
 func (a *authorization) skipped(chainID uint64, raw []byte) string {
-	switch {
-	case a.signature.keychain:
+	if a.signature.keychain {
 		return "by a key of its keychain: the network skips this authorization, and nothing is delegated"
-	case a.chainID.Len() > 0 && a.chainID.Big(raw).Cmp(new(big.Int).SetUint64(chainID)) != 0:
-		return "for another chain: the network skips this authorization here"
 	}
-	return ""
+	return a.Skipped(chainID, raw)
 }
 
 // grant returns what the key authorization lets the key do.
@@ -138,7 +129,8 @@ func (tx *transaction) maximumFee() uint256.Int {
 // feeEffect returns the most that can be paid for inclusion, in a token of 6 decimals,
 // rounded up. A sponsored sender commits neither to the payer nor to the token.
 func (tx *transaction) feeEffect(pass *evm.Pass) chains.Effect {
-	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner, Asset: chains.UnknownAsset(pass.ID),
+	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner,
+		Asset:  chains.UnknownAsset(pass.ID),
 		Amount: chains.AtMost(evm.TIP20Fee(tx.maximumFee())), Path: "maximum fee"}
 	switch sponsored := tx.sender == nil && tx.feePayer.form != payerNone; {
 	case sponsored:
@@ -167,7 +159,7 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 	if tx.sender != nil {
 		return nil
 	}
-	for call := range tx.made(tx.network.Pass()) {
+	for call := range tx.made(tx.Network.Pass()) {
 		calls = append(calls, call.Calls()...)
 	}
 	return calls

@@ -40,7 +40,8 @@ func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
 		}
 		offset = tuple.At()
 		if limit.limit = tuple.Uint256("limit"); limit.limit.Len() > maxLimitBits/8 {
-			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has", limit.limit.Big(raw).BitLen(), maxLimitBits)
+			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has",
+				limit.limit.Big(raw).BitLen(), maxLimitBits)
 		}
 		if tuple.More() {
 			offset := tuple.At()
@@ -108,7 +109,10 @@ func (s *scope) readRules(list *rlp.Fields) {
 		tuple := list.List("rule")
 		offset := tuple.At()
 		rule := selectorRule{selector: tuple.Bytes("selector", 4)}
-		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return bytes.Equal(earlier.selector, rule.selector) }) {
+		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool {
+			return bytes.Equal(earlier.selector,
+				rule.selector)
+		}) {
 			tuple.Fail("selector", offset, "%x has a rule already", rule.selector)
 		}
 		offset = tuple.At()
@@ -116,7 +120,8 @@ func (s *scope) readRules(list *rlp.Fields) {
 		rule.readRecipients(&recipients)
 		tuple.Join(&recipients)
 		if len(rule.recipients) > 0 && (!evm.IsTIP20(s.target) || !evm.SpendsTIP20(rule.selector)) {
-			tuple.Fail("recipients", offset, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
+			tuple.Fail("recipients", offset,
+				"only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
 		}
 		list.Join(&tuple)
 		s.rules = append(s.rules, rule)

@@ -31,6 +31,7 @@ const itemsPlain = 13
 
 // transaction is a view over the raw bytes, and what was read from them.
 type transaction struct {
+	evm.Base
 	limits Limits
 	raw    []byte
 	items  rlp.Span // all items
@@ -54,8 +55,6 @@ type transaction struct {
 	authorizations       []authorization
 	key                  *keyAuthorization // nil if there is none
 	sender               *sender           // nil if the sender has not signed yet
-
-	network evm.Network // where the calls run
 }
 
 var _ chains.Transaction = (*transaction)(nil)
@@ -75,7 +74,8 @@ func (tx *transaction) parse() error {
 	if err := tx.readItems(f); err != nil {
 		return cmp.Or(wrongCount(f), err)
 	}
-	tx.network = evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
+	tx.Base = evm.Base{Chain: Name, Acts: tx,
+		Network: evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}}
 	return tx.checkSigned()
 }
 
@@ -84,7 +84,8 @@ func (tx *transaction) parse() error {
 func wrongCount(f rlp.Fields) error {
 	count, start := f.Count(), f.At()
 	if count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
-		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one more with the sender's signature", count)
+		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one "+
+			"more with the sender's signature", count)
 		return f.Err()
 	}
 	return nil
@@ -141,7 +142,8 @@ func (tx *transaction) readAccessList(f *rlp.Fields) {
 	case tx.accessList.Addresses > maxAccessListEntries:
 		f.Fail("accessList", offset, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
 	case tx.accessList.MostKeys > maxAccessListKeysEach:
-		f.Fail("accessList", offset, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
+		f.Fail("accessList", offset, "%d storage keys of one address: %d at most", tx.accessList.MostKeys,
+			maxAccessListKeysEach)
 	case tx.accessList.StorageKeys > maxAccessListKeys:
 		f.Fail("accessList", offset, "%d storage keys in all: %d at most", tx.accessList.StorageKeys, maxAccessListKeys)
 	}
@@ -163,7 +165,8 @@ func (tx *transaction) readWindow(f *rlp.Fields) {
 	}
 	offset = f.At()
 	if tx.validAfter = f.Uint64("validAfter"); tx.validBefore != 0 && tx.validBefore <= tx.validAfter {
-		f.Fail("validAfter", offset, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
+		f.Fail("validAfter", offset, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter,
+			tx.validBefore)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Acting is a transaction whose effects are those of calls.
 type Acting interface {
-	// Contracts returns the network whose contracts the transaction calls.
+	// Contracts returns the network whose contracts the transaction calls. Base has it.
 	Contracts() *Network
 
 	// EffectsIn returns the effects in a pass on that network, in which the signer is not yet known.
@@ -24,6 +24,54 @@ type Acting interface {
 
 	// Targets returns the accounts that are called with data.
 	Targets() []Address
+
+	// Ready returns the transaction with the key that signs it. It refuses what the network would
+	// not accept from the key.
+	Ready(signing Signing, key keystore.Key) (chains.Signing, error)
+}
+
+// Base is the part of a transaction that follows from how it acts. It implements
+// chains.Transaction but for Summary.
+type Base struct {
+	Chain   string  // name of the chain
+	Network Network // whose contracts the transaction calls
+	Acts    Acting  // the transaction itself
+}
+
+// Contracts returns the network.
+func (b *Base) Contracts() *Network { return &b.Network }
+
+// Effects implements chains.Transaction.
+func (b *Base) Effects() []chains.Effect { return b.Acts.EffectsIn(b.Network.Pass()) }
+
+// Hazards implements chains.Transaction.
+func (b *Base) Hazards() []chains.Hazard {
+	return b.Acts.HazardsOf(b.Acts.EffectsIn(b.Network.Briefly()), chains.Party{})
+}
+
+// Request implements chains.Transaction.
+func (b *Base) Request(signWith string) (chains.Request, error) {
+	with, err := ReadSignWith(b.Chain, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &request{SignWith: with, acts: b.Acts}, nil
+}
+
+type request struct {
+	SignWith
+	acts Acting
+}
+
+// With implements chains.Request. Any secp256k1 key can sign; if signWith is an address, only the
+// key at it.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	signer, key, err := r.Signer(keys)
+	if err != nil {
+		return nil, err
+	}
+	address := AddressOf(key.PublicKey())
+	return r.acts.Ready(Signing{Acts: r.acts, Key: signer, ID: key.ID(), Address: address, Account: address}, key)
 }
 
 // LeastNested is the length in bytes of the shortest call of a function with a call in its
@@ -39,11 +87,6 @@ func TargetsOf(calls []chains.Call) []Address {
 	return targets
 }
 
-// HazardsOf returns the hazards of a transaction that do not depend on the key.
-func HazardsOf(tx Acting) []chains.Hazard {
-	return tx.HazardsOf(tx.EffectsIn(tx.Contracts().Briefly()), chains.Party{})
-}
-
 // Signing is a transaction with the key that signs it. It implements chains.Signing but
 // for what the chain signs and shows.
 type Signing struct {
@@ -53,17 +96,6 @@ type Signing struct {
 	Address Address // of the key
 	Account Address // for which the key signs: at its own address, unless changed
 	own     chains.Parties
-}
-
-// Signing returns the transaction with the one key that can sign it, and that key. The
-// errors are those of Signer.
-func (s *SignWith) Signing(tx Acting, keys []keystore.Key) (Signing, keystore.Key, error) {
-	signer, key, err := s.Signer(keys)
-	if err != nil {
-		return Signing{}, nil, err
-	}
-	address := AddressOf(key.PublicKey())
-	return Signing{Acts: tx, Key: signer, ID: key.ID(), Address: address, Account: address}, key, nil
 }
 
 // KeyIDs implements chains.Signing.

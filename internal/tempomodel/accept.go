@@ -23,7 +23,8 @@ func Refuses(raw []byte) error {
 	if !bytes.Equal(tx.Encode(), raw) {
 		return errors.New("not the canonical encoding")
 	}
-	return errors.Join(tx.refusesSender(), tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(), tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
+	return errors.Join(tx.refusesSender(), tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(),
+		tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
 }
 
 // Decode reads an unsigned transaction, or one that its sender has signed.
@@ -271,7 +272,8 @@ func (key Key) refusesScopes() error {
 			if len(recipients) != 1+len(rule.Recipients) || len(recipients) > 1+64 {
 				return errors.New("a recipient twice, zero, or too many")
 			}
-			if len(rule.Recipients) > 0 && (!IsTIP20(scope.Target) || !slices.Contains(recipientSelectors, rule.Selector)) {
+			if len(rule.Recipients) > 0 && (!IsTIP20(scope.Target) || !slices.Contains(recipientSelectors,
+				rule.Selector)) {
 				return errors.New("recipients of something else than a TIP-20 transfer")
 			}
 		}
@@ -287,7 +289,8 @@ func (key Key) refusesScopes() error {
 
 // recipientSelectors are the functions whose recipients a scope can name.
 var recipientSelectors = func() (selectors [][4]byte) {
-	for _, signature := range []string{"transfer(address,uint256)", "approve(address,uint256)", "transferWithMemo(address,uint256,bytes32)"} {
+	for _, signature := range []string{"transfer(address,uint256)", "approve(address,uint256)",
+		"transferWithMemo(address,uint256,bytes32)"} {
 		selectors = append(selectors, [4]byte(crypto.Keccak256([]byte(signature))))
 	}
 	return selectors
