@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AddressFormat is the API's name for the format of an address here.
-const AddressFormat = "ADDRESS_FORMAT_TRON"
+// addressFormat is the API's name for the format of an address here.
+const addressFormat = "ADDRESS_FORMAT_TRON"
 
 const (
 	addressPrefix = 0x41 // first byte of every address: "T" in base58check

@@ -73,7 +73,7 @@ func (tx *transaction) fees() []fee {
 func (tx *transaction) bandwidthFee() int64 {
 	size := tx.signedSize() + resultRoom/2
 	if tx.envelope[contractPermission].present() {
-		size += (MaxSignatures - 1 - len(tx.signatures)) * (len(signatureHeader) + signatureSize)
+		size += (maxSignatures - 1 - len(tx.signatures)) * (len(signatureHeader) + signatureSize)
 	}
 	return max(int64(size)*feePerByte, feeNewAccountNet)
 }

@@ -75,9 +75,9 @@ func (tx *transaction) readWhole() error {
 	for entry := range entries(tx.raw, whole[1]) {
 		tx.signatures = append(tx.signatures, signature{offset: entry.from()})
 	}
-	if len(tx.signatures) >= MaxSignatures {
+	if len(tx.signatures) >= maxSignatures {
 		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].offset,
-			"%d signatures already: the network accepts at most %d", len(tx.signatures), MaxSignatures)
+			"%d signatures already: the network accepts at most %d", len(tx.signatures), maxSignatures)
 	}
 	return nil
 }

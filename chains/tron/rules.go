@@ -134,7 +134,7 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 }
 
 func (m *message) checkPermission(raw []byte, v []value) error {
-	if err := m.checkCount(raw, v, permissionKeys, MaxSignatures); err != nil {
+	if err := m.checkCount(raw, v, permissionKeys, maxSignatures); err != nil {
 		return err
 	}
 	var sum int64

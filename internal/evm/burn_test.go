@@ -129,7 +129,7 @@ func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other ch
 		authorizes = effect.OtherSigner
 	}
 	effect.Path = strings.TrimSuffix(effect.Path, refundPath) // whose own hazard is tested elsewhere
-	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+Burn {
+	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+hazardBurn {
 		t.Errorf("%s: hazards %v", f.signature, got)
 	}
 	if got := Hazards("c", []chains.Effect{effect}, other); effect.By == chains.ByOther && len(got) != 0 {

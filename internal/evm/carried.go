@@ -39,7 +39,7 @@ func (e *emitter) requireSignature(c *Call, owner chains.Party) (chains.By, chai
 		return chains.ByOther, owner
 	}
 	if !owner.IsSigner() {
-		e.signed.Owners = append(e.signed.Owners, Claim{owner, len(e.effects)})
+		e.signed.Owners = append(e.signed.Owners, claim{owner, len(e.effects)})
 	}
 	return chains.BySigner, chains.Party{}
 }
@@ -47,14 +47,14 @@ func (e *emitter) requireSignature(c *Call, owner chains.Party) (chains.By, chai
 // setEnd says until when the last effect can happen. What takes a permission back may.
 func (e *emitter) setEnd(c *Call, until chains.Until) {
 	if last := len(e.effects) - 1; c.typed && last >= 0 && e.effects[last].Kind != chains.KindRevoke {
-		e.signed.Ends = append(e.signed.Ends, End{last, until})
+		e.signed.Ends = append(e.signed.Ends, end{last, until})
 	}
 }
 
 // setEndOfAll says until when the message can be used.
 func (e *emitter) setEndOfAll(c *Call, until chains.Until) {
 	if c.typed {
-		e.signed.Ends = append(e.signed.Ends, End{-1, until})
+		e.signed.Ends = append(e.signed.Ends, end{-1, until})
 	}
 }
 

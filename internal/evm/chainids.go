@@ -147,9 +147,9 @@ var wholeFees = map[uint64]bool{1: true, 14: true, 19: true, 25: true, 30: true,
 // WholeFee reports whether the fee of a transaction on a chain is no more than gas at its price.
 func WholeFee(chainID uint64) bool { return wholeFees[chainID] }
 
-// MaxFee returns the highest fee on a chain without a hazard, in whole units of its
+// maxFeeOn returns the highest fee on a chain without a hazard, in whole units of its
 // native asset.
-func MaxFee(chainID uint64) float64 {
+func maxFeeOn(chainID uint64) float64 {
 	if fee, ok := maxFees[chainID]; ok {
 		return fee
 	}

@@ -26,7 +26,7 @@ func (n *Network) Delegation(account chains.Party, delegate Address, path string
 func DelegationDigest(chainID *big.Int, delegate Address, nonce uint64) [32]byte {
 	items := rlp.AppendScalar(nil, chainID.FillBytes(make([]byte, 32)))
 	items = append(append(items, 0x80+20), delegate[:]...)
-	return AuthorizationHash(rlp.AppendUint(items, nonce))
+	return authorizationHash(rlp.AppendUint(items, nonce))
 }
 
 // Authorization has what the signature of a delegation covers (EIP-7702).
@@ -50,7 +50,7 @@ func ReadAuthorization(tuple *rlp.Fields) Authorization {
 func (a *Authorization) AnyChain() bool { return a.ChainID.Len() == 0 }
 
 // Hash returns the digest that is signed.
-func (a *Authorization) Hash(raw []byte) [32]byte { return AuthorizationHash(a.signed.Of(raw)) }
+func (a *Authorization) Hash(raw []byte) [32]byte { return authorizationHash(a.signed.Of(raw)) }
 
 // Skipped returns why the network skips the authorization in a transaction of a chain, whoever has
 // signed it, empty if it does not.

@@ -11,7 +11,7 @@ import (
 
 // FeeHazards returns a hazard, <chain>/high-fee, for each fee that the signature lets be
 // taken from the signer, or from an account that it acts for, and that is over most, in
-// whole units of the native asset. If most is 0, it is MaxFee of the fee's chain. A fee
+// whole units of the native asset. If most is 0, it is maxFeeOn of the fee's chain. A fee
 // without an upper bound, or in another asset, is over every limit.
 func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most float64) []chains.Hazard {
 	var h HazardList
@@ -21,7 +21,7 @@ func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most
 			continue
 		}
 		if detail := feeDanger(effect, most); detail != "" {
-			h.AddOn(i, chain+"/"+HighFee, "%s", detail)
+			h.AddOn(i, chain+"/"+hazardHighFee, "%s", detail)
 		}
 	}
 	return h
@@ -29,7 +29,7 @@ func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most
 
 // chargesSigner reports whether a fee is by the signer's authorization: by this signature,
 // or by another one of the signer's in the bytes. A fee that a paymaster pays is its own
-// affair, unless ClaimFees has found that the paymaster is one of ours.
+// affair, unless claimFees has found that the paymaster is one of ours.
 func chargesSigner(fee *chains.Effect, signer chains.Party) bool {
 	return fee.By != chains.ByOther || fee.Account.IsNone() && fee.OtherSigner.Equal(signer)
 }
@@ -50,9 +50,9 @@ func feeDanger(fee *chains.Effect, most float64) string {
 }
 
 // OverFee returns why a fee in 10⁻¹⁸ of a chain's unit is dangerous, empty if it is at
-// most the limit in whole units. If most is 0, the limit is MaxFee.
+// most the limit in whole units. If most is 0, the limit is maxFeeOn.
 func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
-	most = cmp.Or(most, MaxFee(chainID))
+	most = cmp.Or(most, maxFeeOn(chainID))
 	if limit := Attos(most); !fee.Gt(&limit) {
 		return ""
 	}
@@ -66,10 +66,10 @@ func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
 	return "the fee is up to " + chains.Decimal(fee.Dec(), 18) + " " + network.Symbol + ", over " + fmt.Sprint(most)
 }
 
-// ClaimFees attributes the fees of user operations whose paymaster is one of our own
+// claimFees attributes the fees of user operations whose paymaster is one of our own
 // accounts to the signature, in place: what they cost is ours. The others stay by the
 // paymaster's authorization.
-func ClaimFees(effects []chains.Effect, own func(chains.Party) bool) {
+func claimFees(effects []chains.Effect, own func(chains.Party) bool) {
 	for i := range effects {
 		fee := &effects[i]
 		if fee.Kind == chains.KindFee && fee.By == chains.ByOther && !fee.Account.IsNone() && own(fee.From) {

@@ -29,7 +29,7 @@ func TestFeeHazards(t *testing.T) {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		limit := Attos(MaxFee(id))
+		limit := Attos(maxFeeOn(id))
 		for over, want := range map[int64]int{0: 0, 1: 1} {
 			fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, From: signer, Asset: chains.Native(NetworkID(id)),
 				Amount: chains.AtMost(new(big.Int).Add(limit.ToBig(), big.NewInt(over)))}
@@ -75,7 +75,7 @@ func TestWhoseFee(t *testing.T) {
 			c.fee.Asset = native
 		}
 		effects := []chains.Effect{c.fee}
-		ClaimFees(effects, chains.Parties(c.own).With(signer))
+		claimFees(effects, chains.Parties(c.own).With(signer))
 		if got := FeeHazards("c", effects, signer, 0); (len(got) == 1) != c.want || len(got) > 1 {
 			t.Errorf("%s: %v, want a hazard: %v", name, got, c.want)
 		}

@@ -15,21 +15,21 @@ const (
 	BlindCall         = "blind-call"         // a call that is not decoded
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
 	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance of 2^96 and more
-	Burn              = "burn"               // an asset is destroyed, or anyone can take it
-	Refund            = "refund"             // a Safe pays for the gas of its transaction
+	hazardBurn        = "burn"               // an asset is destroyed, or anyone can take it
+	hazardRefund      = "refund"             // a Safe pays for the gas of its transaction
 )
 
-// HighFee is the hazard of fees, of the chains whose fees FeeHazards judges. NoMinimum is that
+// hazardHighFee is the hazard of fees, of the chains whose fees FeeHazards judges. hazardNoMinimum is that
 // of swaps, of the chains where routers are known: one may give nothing for what it takes.
 const (
-	HighFee   = "high-fee"
-	NoMinimum = "no-minimum"
+	hazardHighFee   = "high-fee"
+	hazardNoMinimum = "no-minimum"
 )
 
 // HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
 	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval,
-		chain + "/" + Burn, chain + "/" + Refund}
+		chain + "/" + hazardBurn, chain + "/" + hazardRefund}
 }
 
 // HazardList collects hazards.
@@ -64,14 +64,14 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 			hazards = append(hazards, chains.Hazard{Name: chain + "/" + name, Detail: detail}.OnEffect(i))
 		}
 		if strings.HasSuffix(effect.Path, refundPath) {
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + Refund,
+			hazards = append(hazards, chains.Hazard{Name: chain + "/" + hazardRefund,
 				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From,
 					chains.Sentence(*effect, nil))}.OnEffect(i))
 		}
 	}
 	for _, i := range unbounded(effects) {
 		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + NoMinimum,
+			hazards = append(hazards, chains.Hazard{Name: chain + "/" + hazardNoMinimum,
 				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " +
 					chains.AssetText(effects[i].Asset)}.OnEffect(i))
 		}
@@ -89,7 +89,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 			"caller may",
 			effect.From, effect.To, ofFunction(effect))
 	case effect.Kind == chains.KindApprove && opens(effect):
-		return Burn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
+		return hazardBurn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To,
 			effect.Asset.Token, effect.From)
@@ -97,9 +97,9 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all "+
 			"that it has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
-		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
+		return hazardBurn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
-		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
+		return hazardBurn, fmt.Sprintf("what goes to %s is lost", effect.To)
 	case !signer.IsNone() && effect.Asset.Token.Equal(signer): // asked by a message: see Call.ofOwn
 		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
@@ -120,7 +120,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 // it only counts here if its maximum has unlimitedBits or more.
 func openEnded(effect *chains.Effect) bool {
 	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil &&
-		IsUnlimited(effect.Asset, effect.Amount.Value) &&
+		isUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Operation is a user operation of ERC-4337, in the members that its EntryPoint acts on:
+// operation is a user operation of ERC-4337, in the members that its EntryPoint acts on:
 // in calldata of handleOps, where its sender has signed it, or in typed data, where this
 // signature is requested.
-type Operation struct {
+type operation struct {
 	EntryPoint Address
 	Sender     Address
 	InitCode   []byte
@@ -36,19 +36,19 @@ var entryPoints = map[Address]int{
 
 // Gas members of packed operations, since EntryPoint 0.7.
 
-// SetGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
+// setGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
 // each.
-func (o *Operation) SetGasLimits(packed []byte) {
+func (o *operation) setGasLimits(packed []byte) {
 	o.VerificationGas, o.CallGas = new(big.Int).SetBytes(packed[:16]), new(big.Int).SetBytes(packed[16:])
 }
 
-// SetGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
+// setGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
 // bytes each.
-func (o *Operation) SetGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
+func (o *operation) setGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
 
 // paymaster returns the account that is charged instead of the sender. The zero address
 // stands for none, in every version.
-func (o *Operation) paymaster() (address Address, ok bool) {
+func (o *operation) paymaster() (address Address, ok bool) {
 	if len(o.Paymaster) < len(address) {
 		return address, false
 	}
@@ -64,7 +64,7 @@ const paymasterHead = 20 + 16 + 16
 
 // prefund returns the most that the operation costs, as its EntryPoint computes it: all
 // gas limits at the highest price.
-func (o *Operation) prefund() *big.Int {
+func (o *operation) prefund() *big.Int {
 	gas := new(big.Int).Add(o.CallGas, o.PreVerificationGas)
 	gas.Add(gas, o.VerificationGas)
 	switch _, sponsored := o.paymaster(); {
@@ -86,7 +86,7 @@ func packedOperation(e *emitter, c *Call) {
 		return
 	}
 	o := c.operation(c.args)
-	e.signed.Member, e.signed.Problem = o.CheckHashed()
+	e.signed.Member, e.signed.Problem = o.checkHashed()
 	e.addOperation(c, o)
 }
 
@@ -107,12 +107,12 @@ func safeOperation(e *emitter, c *Call) {
 
 // addOperation adds what an operation of typed data does besides its call. Without calldata the
 // EntryPoint makes none: the nonce is used, as by a transaction of 0 to oneself.
-func (e *emitter) addOperation(c *Call, o *Operation) {
+func (e *emitter) addOperation(c *Call, o *operation) {
 	sender := c.party(o.Sender)
 	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) {
-		ClaimFees(effects, own)
+		claimFees(effects, own)
 		if own(sender) {
-			o.Delegated(effects)
+			o.delegated(effects)
 		}
 	}
 	if len(c.arg("call").bytes) == 0 {
@@ -142,7 +142,7 @@ func (e *emitter) adderFor(c *Call, signer *chains.Party) func(chains.Effect) {
 // charge adds the fee. With a paymaster, the EntryPoint
 // charges the paymaster, whose own code agrees to that. In typed data, the fee is
 // therefore by its authorization, and not by the requested signature.
-func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) {
+func (o *operation) charge(add func(chains.Effect), c *Call, typed bool) {
 	sender := c.party(o.Sender)
 	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(o.prefund())}
 	if paymaster, ok := o.paymaster(); ok && paymaster != o.Sender {
@@ -169,7 +169,7 @@ const (
 )
 
 // calldataInit returns what init code in calldata does.
-func (o *Operation) calldataInit() initKind {
+func (o *operation) calldataInit() initKind {
 	switch {
 	case len(o.InitCode) < len(Address{}):
 		return initNothing
@@ -185,7 +185,7 @@ func (o *Operation) calldataInit() initKind {
 // bytes are what is hashed in place of the marker in calldata, the delegate of the
 // account, or the factory. They are a factory for certain only if they are the address of
 // a known one, whose code does no harm to an account that is delegated to it.
-func (n *Network) typedInit(o *Operation) initKind {
+func (n *Network) typedInit(o *operation) initKind {
 	switch size := len(Address{}); {
 	case entryPoints[o.EntryPoint] < 8:
 		return o.calldataInit()
@@ -198,7 +198,7 @@ func (n *Network) typedInit(o *Operation) initKind {
 }
 
 // initialize adds what the init code does.
-func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
+func (o *operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
 	sender := c.party(o.Sender)
 	switch kind {
 	case initCreate:
@@ -214,9 +214,9 @@ func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) 
 	}
 }
 
-// Delegated replaces, in place, what Read says of init code by what it is if the sender
+// delegated replaces, in place, what Read says of init code by what it is if the sender
 // is one of our own keys: such an account has no factory, so that the EntryPoint calls it.
-func (o *Operation) Delegated(effects []chains.Effect) {
+func (o *operation) delegated(effects []chains.Effect) {
 	if entryPoints[o.EntryPoint] < 8 {
 		return
 	}
@@ -235,9 +235,9 @@ func (o *Operation) Delegated(effects []chains.Effect) {
 //	… ‖ signature ‖ its length 2 ‖ 22e325a297439656
 var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}
 
-// CheckHashed returns why the operation is not what its EntryPoint hashes, with the member
+// checkHashed returns why the operation is not what its EntryPoint hashes, with the member
 // that differs, or nil. A signature over it would be valid nowhere.
-func (o *Operation) CheckHashed() (member string, err error) {
+func (o *operation) checkHashed() (member string, err error) {
 	switch version := entryPoints[o.EntryPoint]; {
 	case version >= 8 && isMarker(o.InitCode):
 		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the " +
@@ -294,8 +294,8 @@ func payBeneficiary(e *emitter, c *Call) {
 }
 
 // operation returns an operation in the calldata of an EntryPoint, packed or not.
-func (c *Call) operation(members []value) *Operation {
-	o := &Operation{EntryPoint: c.code}
+func (c *Call) operation(members []value) *operation {
+	o := &operation{EntryPoint: c.code}
 	for i := range members {
 		switch v := &members[i]; v.name {
 		case "sender":
@@ -313,9 +313,9 @@ func (c *Call) operation(members []value) *Operation {
 		case "max fee per gas":
 			o.MaxFeePerGas = v.big()
 		case "account gas limits":
-			o.SetGasLimits(v.word)
+			o.setGasLimits(v.word)
 		case "gas fees":
-			o.SetGasFees(v.word)
+			o.setGasFees(v.word)
 		}
 	}
 	return o

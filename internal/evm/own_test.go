@@ -106,7 +106,7 @@ func TestOpenContractsAreOneTable(t *testing.T) {
 				network := OnChain(chain, NetworkID(chain))
 				effects := network.Pass().Read(Transaction{To: Address(usdc), Data: pack(t, function, common.Address(to), big.NewInt(100))}).Effects()
 				names := fmt.Sprint(Hazards("c", effects, chains.SignerParty()))
-				if got := strings.Contains(names, "c/"+Burn); got != (lost && i == 20) {
+				if got := strings.Contains(names, "c/"+hazardBurn); got != (lost && i == 20) {
 					t.Errorf("%s to %s (%s) on %d: %s", function, to, known.name, chain, names)
 				}
 			}

@@ -68,8 +68,8 @@ func (p *Pass) Party(address Address) chains.Party {
 type Signed struct {
 	Effects []chains.Effect // SignerParty stands for an account that the bytes do not name
 	Fields  []chains.Field  // that show its calls
-	Owners  []Claim
-	Ends    []End
+	Owners  []claim
+	Ends    []end
 
 	// ByChain says that the chain itself verifies the signature, and no contract.
 	ByChain bool
@@ -87,14 +87,14 @@ type Signed struct {
 	Member  string
 }
 
-// Claim is an account in typed data whose own signature an effect requires.
-type Claim struct {
+// claim is an account in typed data whose own signature an effect requires.
+type claim struct {
 	Party  chains.Party
 	Effect int // index
 }
 
-// End is when a permission ends, or can be used for the last time.
-type End struct {
+// end is when a permission ends, or can be used for the last time.
+type end struct {
 	Effect int // index; −1: all of them
 	Until  chains.Until
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// SafeRefund is what a Safe pays for the gas of a transaction:
+// safeRefund is what a Safe pays for the gas of a transaction:
 //
 //	(gas that the call used + BaseGas) · GasPrice
 //
 // of Token, the native asset if that is zero, to Receiver, or to the origin of the
 // Ethereum transaction if that is zero. If GasPrice is 0 or nil, it is nothing.
-type SafeRefund struct {
+type safeRefund struct {
 	SafeTxGas, BaseGas, GasPrice *big.Int
 	Token, Receiver              Address
 	DataSize                     int // bytes of the call's data
@@ -27,7 +27,7 @@ const (
 )
 
 // most returns the most that is paid, in units of the token.
-func (r *SafeRefund) most(n *Network) chains.Quantity {
+func (r *safeRefund) most(n *Network) chains.Quantity {
 	gas := big.NewInt(refundOverhead + refundOverheadPerByte*int64(r.DataSize))
 	gas.Add(gas, r.SafeTxGas).Add(gas, r.BaseGas)
 	most := gas.Mul(gas, r.GasPrice)
@@ -38,7 +38,7 @@ func (r *SafeRefund) most(n *Network) chains.Quantity {
 }
 
 // addRefund adds the refund of a transaction of the Safe c.self.
-func (e *emitter) addRefund(c *Call, r SafeRefund) {
+func (e *emitter) addRefund(c *Call, r safeRefund) {
 	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
 		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.pass.Network))
 	}
@@ -68,7 +68,7 @@ func executes(_ *emitter, c *Call) {
 
 // execTransaction adds the refund of a Safe's transaction.
 func execTransaction(e *emitter, c *Call) {
-	e.addRefund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(),
+	e.addRefund(c, safeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(),
 		GasPrice: c.arg("gas price").big(),
 		Token:    c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(),
 		DataSize: len(c.arg("call").bytes)})

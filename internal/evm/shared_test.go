@@ -234,7 +234,7 @@ func checkHazards(t *testing.T, name string, effects []chains.Effect, blind bool
 	for _, hazard := range Hazards("c", effects, mainnet.Party(Address{0xaa})) {
 		counts[hazard.Name]++
 	}
-	if counts["c/"+Burn] != left || (counts["c/"+BlindCall] > 0) != blind || len(counts) > 2 {
+	if counts["c/"+hazardBurn] != left || (counts["c/"+BlindCall] > 0) != blind || len(counts) > 2 {
 		t.Errorf("%s: %v", name, counts)
 	}
 }
@@ -435,7 +435,7 @@ func TestApprovalsForAnyone(t *testing.T) {
 		for _, amount := range []*big.Int{big.NewInt(5), new(big.Int).Lsh(big.NewInt(1), 200)} {
 			data := pack(t, "approve(address,uint256)", common.Address(to), amount)
 			hazards := Hazards("c", mainnet.Pass().Read(Transaction{To: usdcAt, Data: data}).Effects(), mainnet.Party(Address{0xaa}))
-			if got := len(hazards) == 1 && hazards[0].Name == "c/"+Burn; got != burns {
+			if got := len(hazards) == 1 && hazards[0].Name == "c/"+hazardBurn; got != burns {
 				t.Errorf("%s for %v: %v", to, amount, hazards)
 			}
 		}
@@ -479,7 +479,7 @@ func TestSwapsWithoutMinimum(t *testing.T) {
 		effects := chains.ResolveSigner(mainnet.Pass().Read(Transaction{To: routerAt, Data: plan(t, false, c.steps)}).Effects(), mainnet.Party(Address{0xaa}))
 		found := 0
 		for _, hazard := range Hazards("ethereum", effects, mainnet.Party(Address{0xaa})) {
-			if hazard.Name == "ethereum/"+NoMinimum {
+			if hazard.Name == "ethereum/"+hazardNoMinimum {
 				found++
 			}
 		}

@@ -206,7 +206,7 @@ func (c view) integerField(label string, v *value) chains.Field {
 		return tip20Field(label, v.role, number)
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])
-	case v.role == roleAllowance && IsUnlimited(c.token(erc20), number):
+	case v.role == roleAllowance && isUnlimited(c.token(erc20), number):
 		return chains.BigInteger(label, number).WithNote("UNLIMITED: all of this token, now and later")
 	case v.role == roleAllowance && v.name == "amount or token id":
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit, or one token by its id")

@@ -121,7 +121,7 @@ func (s *Signing) resolved(pass *Pass) (effects []chains.Effect, signer chains.P
 	}
 	signer = pass.Party(s.Account)
 	effects = chains.ResolveSigner(s.Acts.EffectsIn(pass), signer)
-	ClaimFees(effects, s.own.With(signer))
+	claimFees(effects, s.own.With(signer))
 	return effects, signer
 }
 

@@ -38,8 +38,8 @@ type KeyScope struct {
 
 const secondsPerYear = 365 * 24 * 60 * 60
 
-// Yearly returns the most that may be spent within a year.
-func (l KeyLimit) Yearly() *big.Int {
+// yearly returns the most that may be spent within a year.
+func (l KeyLimit) yearly() *big.Int {
 	if l.Period == 0 || l.Period >= secondsPerYear {
 		return l.Amount
 	}
@@ -49,7 +49,7 @@ func (l KeyLimit) Yearly() *big.Int {
 
 // Unlimited reports whether the limit cannot be exhausted: it allows more than a
 // billion US dollars a year.
-func (l KeyLimit) Unlimited() bool { return l.Yearly().Cmp(maxTIP20) > 0 }
+func (l KeyLimit) Unlimited() bool { return l.yearly().Cmp(maxTIP20) > 0 }
 
 // GrantFunction is the function in effects of a grant by a key authorization.
 const GrantFunction = "key authorization"
@@ -98,7 +98,7 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 	case l.Unlimited():
 		effect.Amount = chains.Unlimited(l.Amount)
 	case l.Period > 0:
-		effect.Amount = chains.AtMost(l.Yearly())
+		effect.Amount = chains.AtMost(l.yearly())
 	}
 	if l.Period > 0 {
 		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds",

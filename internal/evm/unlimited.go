@@ -14,9 +14,9 @@ const (
 	mostListed    = 1e15 // whole units of a built-in token
 )
 
-// IsUnlimited reports whether an allowance of an asset counts as one without a limit. It is
+// isUnlimited reports whether an allowance of an asset counts as one without a limit. It is
 // the one rule for transactions and messages.
-func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
+func isUnlimited(asset chains.Asset, amount *big.Int) bool {
 	if amount.BitLen() >= unlimitedBits {
 		return true
 	}
@@ -34,7 +34,7 @@ func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
 // unlimit marks a permission that counts as one without a limit.
 func unlimit(effect *chains.Effect) {
 	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil &&
-		IsUnlimited(effect.Asset, amount) {
+		isUnlimited(effect.Asset, amount) {
 		effect.Amount = chains.Unlimited(amount)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Words returns the words that chains of EIP-155 have in common.
 func Words() chains.Words {
 	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}),
-		ReadAddress: ReadAddress,
+		ReadAddress: readAddressText,
 		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18,
 			Symbol: "ETH"}},
 		Account: func(address []byte) []byte { return address }, Unnamed: isUnnamed, Foreign: Foreign,
@@ -42,9 +42,9 @@ func Wraps(asset chains.Asset) bool {
 	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(address, atWETH)
 }
 
-// ReadAddress reads an address: 0x and 40 hex digits, in mixed case with the checksum of
+// readAddressText reads an address: 0x and 40 hex digits, in mixed case with the checksum of
 // EIP-55. ok is false if the text does not begin with 0x.
-func ReadAddress(text string) (address []byte, ok bool, err error) {
+func readAddressText(text string) (address []byte, ok bool, err error) {
 	if !strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0X") {
 		return nil, false, nil
 	}
