@@ -155,7 +155,7 @@ func holds(effects func(*emitter, *Call)) act {
 // parseFunction parses name(parameters).
 func parseFunction(standard, text string) *function {
 	name, list, _ := strings.Cut(text, "(")
-	parameters, _ := parseTypes(list)
+	parameters := parseTypes(list)
 	return &function{standard: standard, signature: name + "(" + typeList(parameters) + ")", parameters: parameters}
 }
 

@@ -162,10 +162,11 @@ const (
 	modeDelegate = 0xff // to 20 ‖ data
 )
 
+const batchCalls = "(address:target to,uint256:native value,bytes:call call)[] calls"
+
 var (
-	batchTypes, _   = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls")
-	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls," +
-		"bytes operation data")
+	batchTypes   = parseTypes(batchCalls + ")")
+	batchOpTypes = parseTypes(batchCalls + ",bytes operation data)")
 )
 
 // executions decodes what an account of ERC-7579 or ERC-7821 executes, nil if the

@@ -41,7 +41,7 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 			t = abiType{kind: kindArray, size: -1, members: []abiType{t}}
 		}
 	} else {
-		t, _ = parseType(spec)
+		t = parseTypes(spec + ")")[0]
 	}
 	if _, argument, ok := strings.Cut(name, "="); ok {
 		name = argument

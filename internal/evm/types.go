@@ -64,85 +64,11 @@ const (
 	roleVerifier role = "verifier"
 )
 
-// parseType parses one type from the start of text and returns the rest.
-func parseType(text string) (t abiType, rest string) {
-	if strings.HasPrefix(text, "(") {
-		t.kind = kindTuple
-		t.members, rest = parseTypes(text[1:])
-	} else {
-		end := strings.IndexAny(text, "[:, )")
-		if end < 0 {
-			end = len(text)
-		}
-		t, rest = elementary(text[:end]), text[end:]
-	}
-	for strings.HasPrefix(rest, "[") {
-		digits, after, _ := strings.Cut(rest[1:], "]")
-		length := -1
-		if digits != "" {
-			length = mustAtoi(digits)
-		}
-		t, rest = abiType{kind: kindArray, size: length, members: []abiType{t}}, after
-	}
-	return parseName(t, rest)
-}
-
-// parseName parses the role and the name after a type.
-func parseName(t abiType, text string) (abiType, string) {
-	end := strings.IndexAny(text, ",)")
-	if end < 0 {
-		end = len(text)
-	}
-	suffix, name, _ := strings.Cut(text[:end], " ")
-	t.name = name
-	t.setRole(role(strings.TrimPrefix(suffix, ":")))
-	return t, text[end:]
-}
-
 func (t *abiType) setRole(r role) {
 	t.role = r
 	if t.kind == kindArray && r != "" {
 		t.members[0].setRole(r)
 	}
-}
-
-// parseTypes parses a list of types up to its closing parenthesis.
-func parseTypes(text string) (types []abiType, rest string) {
-	for text != "" && text[0] != ')' {
-		var t abiType
-		t, text = parseType(text)
-		types = append(types, t)
-		text = strings.TrimPrefix(text, ",")
-	}
-	return types, strings.TrimPrefix(text, ")")
-}
-
-func elementary(name string) abiType {
-	switch {
-	case name == "address":
-		return abiType{kind: kindAddress, size: 20}
-	case name == "bool":
-		return abiType{kind: kindBool, size: 1}
-	case name == "string":
-		return abiType{kind: kindString}
-	case name == "bytes":
-		return abiType{kind: kindBytes}
-	case strings.HasPrefix(name, "bytes"):
-		return abiType{kind: kindFixed, size: mustAtoi(name[5:])}
-	case strings.HasPrefix(name, "uint"):
-		return abiType{kind: kindUint, size: mustAtoi(name[4:]) / 8}
-	case strings.HasPrefix(name, "int"):
-		return abiType{kind: kindInt, size: mustAtoi(name[3:]) / 8}
-	}
-	panic("evm: no type of the contract ABI: " + name)
-}
-
-func mustAtoi(digits string) int {
-	number, err := strconv.Atoi(digits)
-	if err != nil {
-		panic("evm: no size of a type: " + digits)
-	}
-	return number
 }
 
 // String returns the type as selectors are computed from it.
