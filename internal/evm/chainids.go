@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,21 +31,11 @@ func NetworkID(chainID uint64) string {
 	if chainID == 0 {
 		return "eip155"
 	}
-	if id, ok := networkIDs()[chainID]; ok {
-		return id
+	if known, ok := chainsByID()[chainID]; ok {
+		return known.id
 	}
 	return networkID(chainID)
 }
-
-// networkIDs has the ids of the chains whose fees are known, which are those of most
-// transactions.
-var networkIDs = sync.OnceValue(func() map[uint64]string {
-	ids := map[uint64]string{1: networkID(1)}
-	for chainID := range maxFees {
-		ids[chainID] = networkID(chainID)
-	}
-	return ids
-})
 
 func networkID(chainID uint64) string {
 	var room [7 + 20]byte
@@ -62,99 +53,65 @@ func NamedNetwork(chainID uint64, id string) chains.Network {
 }
 
 // DefaultMaxFee is the highest fee without a hazard, in whole units of the native asset,
-// on chains that are not in maxFees.
+// on chains whose fees are not known.
 const DefaultMaxFee = 0.5
 
-// maxFees are the highest fees without a hazard, in whole units of the native asset, on
-// the chains where they are not DefaultMaxFee: coins that are worth much more or less than
-// ether, and chains of ether whose gas costs little. Where a coin is worth cents, ordinary
-// transactions cost many: PulseChain's base fee has been over 10^6 gwei, and BitTorrent
-// Chain takes no less than 9·10^6 gwei.
-var maxFees = map[uint64]float64{
-	10:           0.02,
-	14:           100,
-	19:           200,
-	25:           100,
-	30:           0.002,
-	40:           50,
-	50:           50,
-	56:           0.1,
-	100:          10,
-	108:          500,
-	109:          10,
-	130:          0.02,
-	137:          100,
-	143:          50,
-	146:          100,
-	199:          5_000_000,
-	204:          0.02,
-	250:          20,
-	295:          20,
-	324:          0.02,
-	361:          50,
-	369:          100_000,
-	480:          0.02,
-	592:          100,
-	747:          10,
-	841:          500,
-	888:          20,
-	1030:         20,
-	1284:         50,
-	1329:         10,
-	3637:         0.002,
-	4114:         0.002,
-	4200:         0.002,
-	4689:         100,
-	5000:         50,
-	7000:         20,
-	7700:         100,
-	8217:         20,
-	8453:         0.02,
-	9745:         20,
-	17000:        1000,
-	23294:        50,
-	33139:        10,
-	42161:        0.02,
-	42220:        10,
-	43114:        2,
-	59144:        0.02,
-	80094:        10,
-	81457:        0.02,
-	84532:        1000,
-	88888:        50,
-	200901:       0.002,
-	421614:       1000,
-	534352:       0.02,
-	560048:       1000,
-	11155111:     1000,
-	11155420:     1000,
-	1666600000:   100,
-	TempoMainnet: 100,
-	TempoTestnet: 100_000,
+// chainFees are the highest fees without a hazard, in whole units of the native asset: of coins
+// that are worth much more or less than ether, and of chains of ether whose gas costs little. Where
+// a coin is worth cents, ordinary transactions cost many: PulseChain's base fee has been over 10^6
+// gwei, and BitTorrent Chain takes no less than 9·10^6 gwei.
+//
+// The fee is no more than gas at its price on the whole chains: those that settle on no other
+// chain, and those whose gas pays for what they publish (Arbitrum's, ZKsync, Linea). On the others
+// a fee for that may come on top (op-geth and scroll-geth, core/state_transition.go), which the
+// transaction does not limit.
+var chainFees = []struct {
+	most         float64
+	whole, other ids
+}{
+	{0.002, ids{30}, ids{3637, 4114, 4200, 200901}},
+	{0.02, ids{324, 42161, 59144}, ids{10, 130, 204, 480, 8453, 81457, 534352}},
+	{0.1, ids{56}, nil},
+	{DefaultMaxFee, ids{1, 61, 2741, 42170}, nil},
+	{2, ids{43114}, nil},
+	{10, ids{100, 747, 1329, 33139, 80094}, ids{109, 42220}},
+	{20, ids{250, 295, 1030, 8217, 9745}, ids{888, 7000}},
+	{50, ids{40, 50, 143, 361, 1284, 88888}, ids{5000, 23294}},
+	{100, ids{14, 25, 137, 146, 592, 1666600000, TempoMainnet}, ids{4689, 7700}},
+	{200, ids{19}, nil},
+	{500, nil, ids{108, 841}},
+	{1000, ids{17000, 421614, 560048, 11155111}, ids{84532, 11155420}},
+	{100_000, ids{369, TempoTestnet}, nil},
+	{5_000_000, ids{199}, nil},
 }
 
-// wholeFees are the chains whose fee is no more than gas at its price: those that settle on no
-// other chain, and those whose gas pays for what they publish (Arbitrum's, ZKsync, Linea). On the
-// others a fee for that may come on top (op-geth and scroll-geth, core/state_transition.go),
-// which the transaction does not limit.
-var wholeFees = map[uint64]bool{1: true, 14: true, 19: true, 25: true, 30: true, 40: true, 50: true, 56: true,
-	61: true, 100: true, 137: true, 143: true, 146: true, 199: true, 250: true, 295: true, 324: true, 361: true,
-	369: true, 592: true, 747: true, 1030: true, 1284: true,
-	1329: true, 2741: true, 8217: true, 9745: true, 17000: true, 33139: true, 42161: true, 42170: true, 43114: true,
-	59144: true, 80094: true,
-	88888: true, 421614: true, 560048: true, 11155111: true, 1666600000: true, TempoMainnet: true, TempoTestnet: true}
+// chain is what is known of a chain.
+type chain struct {
+	id       string // CAIP-2
+	maxFee   float64
+	wholeFee bool
+}
+
+// chainsByID are the chains whose fees are known, which are those of most transactions.
+var chainsByID = sync.OnceValue(func() map[uint64]chain {
+	all := map[uint64]chain{}
+	for _, row := range chainFees {
+		for _, chainID := range row.whole {
+			all[chainID] = chain{networkID(chainID), row.most, true}
+		}
+		for _, chainID := range row.other {
+			all[chainID] = chain{networkID(chainID), row.most, false}
+		}
+	}
+	return all
+})
 
 // WholeFee reports whether the fee of a transaction on a chain is no more than gas at its price.
-func WholeFee(chainID uint64) bool { return wholeFees[chainID] }
+func WholeFee(chainID uint64) bool { return chainsByID()[chainID].wholeFee }
 
 // maxFeeOn returns the highest fee on a chain without a hazard, in whole units of its
 // native asset.
-func maxFeeOn(chainID uint64) float64 {
-	if fee, ok := maxFees[chainID]; ok {
-		return fee
-	}
-	return DefaultMaxFee
-}
+func maxFeeOn(chainID uint64) float64 { return cmp.Or(chainsByID()[chainID].maxFee, DefaultMaxFee) }
 
 // chainOf returns the chain id of an asset, 0 if the bytes do not name one of 64 bits.
 func chainOf(asset chains.Asset) uint64 {

@@ -53,10 +53,7 @@ func (e *emitter) addPermit2Details(c *Call, owner chains.Party, by chains.By) {
 	if details.kind == kindTuple {
 		e.addPermit2(c, owner, by, spender, details.list, c.under("details"))
 	} else {
-		for i := range details.list {
-			if e.isFull() {
-				return
-			}
+		for i := range e.upTo(len(details.list)) {
 			e.addPermit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
 		}
 	}
@@ -67,10 +64,7 @@ func permit2Transfer(e *emitter, c *Call) { e.addPermit2Transfer(c, c.args, chai
 
 func permit2TransferBatch(e *emitter, c *Call) {
 	transfers := c.arg("transfers").list
-	for i := range transfers {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(len(transfers)) {
 		e.addPermit2Transfer(c, transfers[i].list, chains.ByStanding)
 	}
 }
@@ -91,10 +85,7 @@ func permit2Signed(e *emitter, c *Call) {
 		return
 	}
 	transfers := c.arg("transfers").list
-	for i := range min(len(permitted.list), len(transfers)) {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(min(len(permitted.list), len(transfers))) {
 		e.addPermit2Request(c, permitted.list[i].list, transfers[i].list)
 	}
 }
@@ -117,10 +108,7 @@ func permit2Transferable(e *emitter, c *Call) {
 		e.addPermit2Allowance(c, permitted.list, c.under("permitted"))
 		return
 	}
-	for i := range permitted.list {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(len(permitted.list)) {
 		e.addPermit2Allowance(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
 	}
 }
@@ -173,10 +161,7 @@ func permit2Invalidate(e *emitter, c *Call) {
 
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
-	for i := range approvals {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(len(approvals)) {
 		pair := approvals[i].list
 		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.party(member(pair, "spender").address()),
 			Asset: c.tokenAt(member(pair, "token").address(), erc20)})

@@ -236,10 +236,7 @@ func takesNumbered(standard string) func(*emitter, *Call) {
 // length.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
-	for i := range min(len(ids), len(amounts)) {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(min(len(ids), len(amounts))) {
 		asset := numbered(c.token(erc1155), ids[i].big())
 		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset,
 			chains.Exactly(amounts[i].big()))

@@ -116,6 +116,14 @@ func (e *emitter) addUndecoded(c *Call) {
 // rest (see Cut), so that more need not be added. One too many is needed for that.
 func (e *emitter) isFull() bool { return len(e.effects) > chains.MaxEffects }
 
+// upTo yields the indices of a list of some length for as long as more effects may be added.
+func (e *emitter) upTo(length int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < length && !e.isFull() && yield(i); i++ {
+		}
+	}
+}
+
 // emitCall adds the effects of a call. If it may fail while the rest stands, shared contracts
 // hold what they would hold with it or without it.
 func (e *emitter) emitCall(c *Call) {

@@ -269,10 +269,7 @@ func hasPaymasterSignature(data []byte) bool {
 // by the signatures in them: it deploys accounts, and charges the account or its paymaster.
 func handleOps(e *emitter, c *Call) {
 	operations := c.arg("operations").list
-	for i := range operations {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(len(operations)) {
 		o := c.operation(operations[i].list)
 		signer := c.party(o.Sender)
 		add := e.adderFor(c, &signer)

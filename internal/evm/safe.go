@@ -81,10 +81,7 @@ func setupSafe(e *emitter, c *Call) {
 			chains.AtMost(payment))
 	}
 	owners := c.arg("owners").list
-	for i := range owners {
-		if e.isFull() {
-			return
-		}
+	for i := range e.upTo(len(owners)) {
 		e.addControl(c, c.self, c.party(owners[i].address()))
 	}
 }
