@@ -29,7 +29,7 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	}
 	effects = pass.AppendBatch(effects, tx.made(pass))
 	if tx.key != nil {
-		for _, effect := range tx.key.grant(tx.raw).Effects(&tx.Network, chains.SignerParty()) {
+		for _, effect := range tx.key.Effects(&tx.Network, chains.SignerParty()) {
 			effect.Function, effect.Path = evm.GrantFunction, "key authorization"
 			effects = append(effects, effect)
 		}
@@ -97,26 +97,6 @@ func (a *authorization) skipped(chainID uint64, raw []byte) string {
 		return "by a key of its keychain: the network skips this authorization, and nothing is delegated"
 	}
 	return a.Skipped(chainID, raw)
-}
-
-// grant returns what the key authorization lets the key do.
-func (key *keyAuthorization) grant(raw []byte) *evm.KeyGrant {
-	g := &evm.KeyGrant{Key: key.keyID, Admin: key.admin, Expires: key.expiry, Limited: key.limited, Scoped: key.scoped}
-	for _, limit := range key.limits {
-		g.Limits = append(g.Limits, limit.grant(raw))
-	}
-	for _, s := range key.scopes {
-		read := evm.KeyScope{Target: s.target}
-		for _, rule := range s.rules {
-			read.Selectors = append(read.Selectors, [4]byte(rule.selector))
-		}
-		g.Scopes = append(g.Scopes, read)
-	}
-	return g
-}
-
-func (l tokenLimit) grant(raw []byte) evm.KeyLimit {
-	return evm.KeyLimit{Token: l.token, Amount: l.limit.Big(raw), Period: l.period}
 }
 
 // maximumFee returns the most that gas costs, in 10⁻¹⁸ US dollars: 192 bits at most.

@@ -60,7 +60,7 @@ func (s *signing) checkKeyAuthorization() error {
 	switch {
 	case !ok:
 		return notSigner("the key authorization's signature is not valid: the network refuses it")
-	case by == s.Account && (!s.accessKey || key.keyID == s.Address && key.keyType == 0):
+	case by == s.Account && (!s.accessKey || key.Key == s.Address && key.keyType == 0):
 		return nil // by the account's own key, to which it is bound
 	case by == s.Account:
 		return notSigner("the key authorization is for another key than the access key %v that signs: the network "+

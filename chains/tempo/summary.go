@@ -190,12 +190,12 @@ func (a *authorization) field(number int, txChain uint64, raw []byte) chains.Fie
 
 func (key *keyAuthorization) field(raw []byte) chains.Field {
 	fields := []chains.Field{
-		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
-		windowField("expires", key.expiry, "never"),
-		key.limitsField(raw),
+		chains.AddressField("key", key.Key.String()).WithNote(keyTypes[key.keyType]),
+		windowField("expires", key.Expires, "never"),
+		key.limitsField(),
 		key.scopesField(),
 	}
-	if key.admin {
+	if key.Admin {
 		fields = append(fields, key.adminField())
 	}
 	if key.bound {
@@ -211,58 +211,58 @@ func (key *keyAuthorization) adminField() chains.Field {
 	return chains.Text("admin", "yes").WithNote("can authorize and revoke other keys")
 }
 
-func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
-	if !key.limited {
+func (key *keyAuthorization) limitsField() chains.Field {
+	if !key.Limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	if len(key.limits) == 0 {
+	if len(key.Limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
 	}
-	fields := make([]chains.Field, 0, len(key.limits))
-	for _, limit := range key.limits {
-		fields = append(fields, limit.field(raw))
+	fields := make([]chains.Field, 0, len(key.Limits))
+	for _, limit := range key.Limits {
+		fields = append(fields, limitField(limit))
 	}
 	return chains.List("limits", fields...)
 }
 
-func (l tokenLimit) field(raw []byte) chains.Field {
+func limitField(l evm.KeyLimit) chains.Field {
 	note := "in the token's smallest unit, in all"
-	if l.period > 0 {
-		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.period)
+	if l.Period > 0 {
+		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.Period)
 	}
-	if l.grant(raw).Unlimited() {
+	if l.Unlimited() {
 		note = "UNLIMITED: " + note
 	}
-	return chains.BigInteger(l.token.String(), l.limit.Big(raw)).WithNote(note)
+	return chains.BigInteger(l.Token.String(), l.Amount).WithNote(note)
 }
 
 func (key *keyAuthorization) scopesField() chains.Field {
-	if !key.scoped {
+	if !key.Scoped {
 		return chains.Text("scopes", "any call")
 	}
-	if len(key.scopes) == 0 {
+	if len(key.Scopes) == 0 {
 		return chains.Text("scopes", "no call")
 	}
-	fields := make([]chains.Field, 0, len(key.scopes))
-	for _, s := range key.scopes {
-		if len(s.rules) == 0 {
-			fields = append(fields, chains.Text(s.target.String(), "any call"))
+	fields := make([]chains.Field, 0, len(key.Scopes))
+	for _, s := range key.Scopes {
+		if len(s.Rules) == 0 {
+			fields = append(fields, chains.Text(s.Target.String(), "any call"))
 			continue
 		}
-		fields = append(fields, chains.List(s.target.String(), ruleFields(s.rules)...))
+		fields = append(fields, chains.List(s.Target.String(), ruleFields(s.Rules)...))
 	}
 	return chains.List("scopes", fields...)
 }
 
-func ruleFields(rules []selectorRule) []chains.Field {
+func ruleFields(rules []evm.KeyRule) []chains.Field {
 	fields := make([]chains.Field, 0, len(rules))
 	for _, rule := range rules {
-		selector := chains.Bytes("selector", rule.selector)
-		if len(rule.recipients) == 0 {
+		selector := chains.Bytes("selector", rule.Selector)
+		if len(rule.Recipients) == 0 {
 			selector = selector.WithNote("to any recipient")
 		}
 		fields = append(fields, selector)
-		for _, recipient := range rule.recipients {
+		for _, recipient := range rule.Recipients {
 			fields = append(fields, chains.AddressField("recipient", recipient.String()))
 		}
 	}

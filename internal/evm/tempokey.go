@@ -29,11 +29,16 @@ type KeyLimit struct {
 	Period uint64
 }
 
-// KeyScope is a contract that a key may call (TIP-1011). Without selectors it may
-// call every function.
+// KeyScope is a contract that a key may call (TIP-1011). Without rules it may call every function.
 type KeyScope struct {
-	Target    Address
-	Selectors [][4]byte
+	Target Address
+	Rules  []KeyRule
+}
+
+// KeyRule is a function that a key may call, with the recipients that it may name; none: any.
+type KeyRule struct {
+	Selector   []byte
+	Recipients []Address
 }
 
 const secondsPerYear = 365 * 24 * 60 * 60
@@ -112,15 +117,15 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""),
 		Amount: chains.UnknownQuantity()}
-	if len(s.Selectors) == 0 {
+	if len(s.Rules) == 0 {
 		call.Args = []chains.Arg{{Name: "calls", Value: "any"}}
 		return []chains.Effect{call}
 	}
-	for _, selector := range s.Selectors {
-		if IsTIP20(s.Target) && SpendsTIP20(selector[:]) {
+	for _, rule := range s.Rules {
+		if IsTIP20(s.Target) && SpendsTIP20(rule.Selector) {
 			continue
 		}
-		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(selector[:])}}
+		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(rule.Selector)}}
 		effects = append(effects, call)
 	}
 	return effects
@@ -153,7 +158,7 @@ func authorizeKey(e *emitter, c *Call) {
 		for _, scope := range member(restrictions, "scopes").list {
 			read := KeyScope{Target: member(scope.list, "target").address()}
 			for _, rule := range member(scope.list, "rules").list {
-				read.Selectors = append(read.Selectors, [4]byte(member(rule.list, "selector").fixed()))
+				read.Rules = append(read.Rules, KeyRule{Selector: member(rule.list, "selector").fixed()})
 			}
 			g.Scopes = append(g.Scopes, read)
 		}
