@@ -85,20 +85,18 @@ func doExchangeWithdraw(tx *transaction) []chains.Effect {
 		tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
-func doExchangeTrade(tx *transaction) []chains.Effect {
-	return []chains.Effect{
-		tx.moves(chains.UnknownParty(), tx.assetAt(2), tx.amountAt(3), tx.label(3)),
-		tx.received(chains.UnknownParty(), chains.UnknownAsset(Name), chains.AtLeast(big.NewInt(tx.values[4].number)),
-			tx.label(4)),
-	}
-}
+func doExchangeTrade(tx *transaction) []chains.Effect { return tx.sold(2, chains.UnknownAsset(Name)) }
 
 // doOrder sells at a price or better. What is not sold comes back when the order is
 // canceled.
-func doOrder(tx *transaction) []chains.Effect {
+func doOrder(tx *transaction) []chains.Effect { return tx.sold(1, tx.assetAt(3)) }
+
+// sold returns that the token in a field is sold, the amount in the next one, for at least the
+// amount in field 4 of another.
+func (tx *transaction) sold(token int, bought chains.Asset) []chains.Effect {
 	return []chains.Effect{
-		tx.moves(chains.UnknownParty(), tx.assetAt(1), tx.amountAt(2), tx.label(2)),
-		tx.received(chains.UnknownParty(), tx.assetAt(3), chains.AtLeast(big.NewInt(tx.values[4].number)), tx.label(4)),
+		tx.moves(chains.UnknownParty(), tx.assetAt(token), tx.amountAt(token+1), tx.label(token+1)),
+		tx.received(chains.UnknownParty(), bought, chains.AtLeast(big.NewInt(tx.values[4].number)), tx.label(4)),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
@@ -150,6 +152,15 @@ func payable(effects func(*emitter, *Call)) act { return act{payable: true, effe
 
 func holds(effects func(*emitter, *Call)) act {
 	return act{payable: true, holds: true, effects: effects}
+}
+
+// functionsBySelector has functions by the first four bytes of Keccak-256 over their signatures.
+type functionsBySelector map[[4]byte][]*function
+
+func (all functionsBySelector) add(f *function, at contractSet, does act) {
+	f.at, f.act = at, does
+	selector := [4]byte(crypto.Keccak256([]byte(f.signature)))
+	all[selector] = append(all[selector], f)
 }
 
 // parseFunction parses name(parameters).

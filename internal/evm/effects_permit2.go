@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,7 @@ func (c *Call) permitted(members []value) chains.Asset {
 // addPermit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
 func (e *emitter) addPermit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender), Path: path,
-		Asset: c.permitted(details)}
+	effect := chains.Effect{From: from, By: by, To: c.party(spender), Path: path, Asset: c.permitted(details)}
 	effect.Kind, effect.Amount = c.permission(effect.Asset, member(details, "amount"))
 	expiration := member(details, "expiration").big()
 	switch {
@@ -50,12 +50,8 @@ func permit2Permit(e *emitter, c *Call) {
 func (e *emitter) addPermit2Details(c *Call, owner chains.Party, by chains.By) {
 	permit := c.inner("permit")
 	details, spender := member(permit, "details"), member(permit, "spender").address()
-	if details.kind == kindTuple {
-		e.addPermit2(c, owner, by, spender, details.list, c.under("details"))
-	} else {
-		for i := range e.upTo(len(details.list)) {
-			e.addPermit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
-		}
+	for path, one := range e.oneOrMany(details) {
+		e.addPermit2(c, owner, by, spender, one, c.under(path))
 	}
 	e.setEndOfAll(c, TimeOf(member(permit, "signature deadline").big()))
 }
@@ -103,22 +99,30 @@ func (e *emitter) addPermit2Request(c *Call, permitted, requested []value) {
 // permit2Transferable adds what a signature lets the spender transfer once, to any address:
 // at most the permitted amount of each token. In a call, permit2Signed adds what it transfers.
 func permit2Transferable(e *emitter, c *Call) {
-	permitted := c.arg("permitted")
-	if permitted.kind == kindTuple {
-		e.addPermit2Allowance(c, permitted.list, c.under("permitted"))
-		return
+	for path, one := range e.oneOrMany(c.arg("permitted")) {
+		e.addPermit2Allowance(c, one, c.under(path))
 	}
-	for i := range e.upTo(len(permitted.list)) {
-		e.addPermit2Allowance(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
+}
+
+// oneOrMany yields the members of a struct, or those of each in a list, with their paths.
+func (e *emitter) oneOrMany(v *value) iter.Seq2[string, []value] {
+	return func(yield func(string, []value) bool) {
+		if v.kind == kindTuple {
+			yield(v.name, v.list)
+			return
+		}
+		for i := range e.upTo(len(v.list)) {
+			if !yield(v.name+"/"+strconv.Itoa(i), v.list[i].list) {
+				return
+			}
+		}
 	}
 }
 
 func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"),
-		Path:  path,
-		Asset: c.permitted(permitted)}
-	if effect.Kind, effect.Amount = c.permission(effect.Asset,
-		member(permitted, "amount")); effect.Kind != chains.KindRevoke {
+	effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: path, Asset: c.permitted(permitted)}
+	effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount"))
+	if effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())
 	}
 	e.add(c, effect)

@@ -50,7 +50,7 @@ func (l *HazardList) AddOn(effect int, name, format string, args ...any) {
 // key. Effects by another signature are dangers only if that signature is the signer's, or if
 // they pass on what the signer put into a shared contract: see chains.Follow.
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	var hazards []chains.Hazard
+	var h HazardList
 	followed := effects
 	if chains.MovedByOthers(effects) {
 		followed, _ = chains.Follow(effects)
@@ -61,22 +61,20 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 			continue
 		}
 		if name, detail := danger(effect, signer); name != "" {
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + name, Detail: detail}.OnEffect(i))
+			h.AddOn(i, chain+"/"+name, "%s", detail)
 		}
 		if strings.HasSuffix(effect.Path, refundPath) {
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + hazardRefund,
-				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From,
-					chains.Sentence(*effect, nil))}.OnEffect(i))
+			h.AddOn(i, chain+"/"+hazardRefund, "%s pays for gas at a price in the signed bytes: %s", effect.From,
+				chains.Sentence(*effect, nil))
 		}
 	}
 	for _, i := range unbounded(effects) {
 		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + hazardNoMinimum,
-				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " +
-					chains.AssetText(effects[i].Asset)}.OnEffect(i))
+			h.AddOn(i, chain+"/"+hazardNoMinimum, "the swap may give nothing: neither it nor what follows has a minimum of %s",
+				chains.AssetText(effects[i].Asset))
 		}
 	}
-	return hazards
+	return h
 }
 
 // danger returns the hazard of an effect, empty if it has none.
@@ -86,8 +84,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return BlindCall, fmt.Sprintf("what a signature over %q lets others do is not known", effect.Function)
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the "+
-			"caller may",
-			effect.From, effect.To, ofFunction(effect))
+			"caller may", effect.From, effect.To, ofFunction(effect))
 	case effect.Kind == chains.KindApprove && opens(effect):
 		return hazardBurn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:

@@ -2,8 +2,6 @@ package evm
 
 import (
 	"sync"
-
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // standards are the functions that are decoded, and what they do. A row has the standard, the
@@ -260,17 +258,13 @@ const (
 	permit2Details = "PermitDetails(address token,uint160 amount,uint48 expiration,uint48 nonce)"
 )
 
-// functions has the standards by selector: the first four bytes of Keccak-256 over the
-// signature.
+// functions has the standards by selector.
 var functions = sync.OnceValue(func() map[[4]byte][]*function {
-	bySelector := map[[4]byte][]*function{}
+	all := functionsBySelector{}
 	for _, row := range standards {
-		f := parseFunction(row.standard, row.function)
-		f.at, f.act = row.at, row.act
-		selector := [4]byte(crypto.Keccak256([]byte(f.signature)))
-		bySelector[selector] = append(bySelector[selector], f)
+		all.add(parseFunction(row.standard, row.function), row.at, row.act)
 	}
-	return bySelector
+	return all
 })
 
 // functionAt returns the function of a contract with a selector, nil if none is known

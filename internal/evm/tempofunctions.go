@@ -2,8 +2,6 @@ package evm
 
 import (
 	"sync"
-
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // tempoStandards are the functions of the precompiles that change something. See
@@ -115,14 +113,11 @@ const (
 
 // tempoFunctions has the functions of the precompiles by selector.
 var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
-	bySelector := map[[4]byte][]*function{}
+	all := functionsBySelector{}
 	for _, row := range tempoStandards {
-		f := parseFunction(string(row.at), row.function)
-		f.at, f.act = row.at, nonpayable(row.effects)
-		selector := [4]byte(crypto.Keccak256([]byte(f.signature)))
-		bySelector[selector] = append(bySelector[selector], f)
+		all.add(parseFunction(string(row.at), row.function), row.at, nonpayable(row.effects))
 	}
-	return bySelector
+	return all
 })
 
 // precompileFunction returns the function of the precompile at an address, nil if there
