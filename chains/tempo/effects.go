@@ -29,7 +29,7 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	}
 	effects = pass.AppendBatch(effects, tx.made(pass))
 	if tx.key != nil {
-		for _, effect := range tx.key.Effects(&tx.Network, chains.SignerParty()) {
+		for _, effect := range tx.key.Effects(tx.Network, chains.SignerParty()) {
 			effect.Function, effect.Path = evm.GrantFunction, "key authorization"
 			effects = append(effects, effect)
 		}

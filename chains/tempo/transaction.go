@@ -74,8 +74,7 @@ func (tx *transaction) parse() error {
 	if err := tx.readItems(f); err != nil {
 		return cmp.Or(wrongCount(f), err)
 	}
-	tx.Base = evm.Base{Chain: Name, Acts: tx,
-		Network: evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}}
+	tx.Base = evm.Base{Chain: Name, Network: networkOf(tx.chainID), Acts: tx}
 	return tx.checkSigned()
 }
 
@@ -187,6 +186,23 @@ func (tx *transaction) readPayment(f *rlp.Fields) {
 	tx.feeTokenItem = rlp.Between(start, f.At())
 	tx.readFeePayer(f)
 	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
+}
+
+var mainnet, testnet = newNetwork(evm.TempoMainnet), newNetwork(evm.TempoTestnet)
+
+// networkOf returns the network on which a transaction's calls run.
+func networkOf(chainID uint64) *evm.Network {
+	switch chainID {
+	case evm.TempoMainnet:
+		return mainnet
+	case evm.TempoTestnet:
+		return testnet
+	}
+	return newNetwork(chainID)
+}
+
+func newNetwork(chainID uint64) *evm.Network {
+	return &evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID, Symbol: "native", Decimals: 18}
 }
 
 func malformed(field string, offset int, problem string) error {

@@ -13,13 +13,13 @@ import (
 
 // Effects implements chains.Transaction: what the contract does, by its type, and the
 // fee. Nothing depends on the signer: the bytes name the owner.
-func (tx *transaction) Effects() []chains.Effect { return tx.effects((*evm.Network).Pass) }
+func (tx *transaction) Effects() []chains.Effect { return tx.effects(network.Pass()) }
 
-// effects is Effects in a pass that begin returns if a smart contract is called.
-func (tx *transaction) effects(begin func(*evm.Network) *evm.Pass) []chains.Effect {
+// effects is Effects in a pass over the call of a smart contract.
+func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 	var effects []chains.Effect
 	if tx.contract.message == triggerSmartContract {
-		effects = tx.callEffects(begin(network))
+		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
 	}
@@ -82,7 +82,7 @@ func (tx *transaction) settings(account chains.Party) []chains.Effect {
 // callEffects returns the effects of a TriggerSmartContract: the TRX and tokens that go
 // with the call, and what the function does.
 func (tx *transaction) callEffects(pass *evm.Pass) []chains.Effect {
-	effects := tx.call(pass).Effects()
+	effects := tx.call(pass).AppendEffects(pass.Room(2))
 	blind := false
 	for i := range effects {
 		effects[i].Asset.Standard = strings.Replace(effects[i].Asset.Standard, "erc", "trc", 1)

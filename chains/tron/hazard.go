@@ -35,10 +35,13 @@ const (
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards() }
 
 func (tx *transaction) hazards() evm.HazardList {
-	effects := tx.effects((*evm.Network).Briefly)
-	h := evm.HazardList(evm.Hazards(Name, effects, tx.ownerParty))
-	tx.timeHazard(&h)
-	tx.feeHazard(&h, len(effects)-1)
+	var h evm.HazardList
+	network.Judge(func(pass *evm.Pass) {
+		effects := tx.effects(pass)
+		h = evm.Hazards(Name, effects, tx.ownerParty)
+		tx.timeHazard(&h)
+		tx.feeHazard(&h, len(effects)-1)
+	})
 	return h
 }
 

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func NetworkID(chainID uint64) string {
 		return "eip155"
 	}
 	if known, ok := chainsByID()[chainID]; ok {
-		return known.id
+		return known.network.ID
 	}
 	return networkID(chainID)
 }
@@ -87,7 +88,7 @@ var chainFees = []struct {
 
 // chain is what is known of a chain.
 type chain struct {
-	id       string // CAIP-2
+	network  *Network
 	maxFee   float64
 	wholeFee bool
 }
@@ -96,11 +97,8 @@ type chain struct {
 var chainsByID = sync.OnceValue(func() map[uint64]chain {
 	all := map[uint64]chain{}
 	for _, row := range chainFees {
-		for _, chainID := range row.whole {
-			all[chainID] = chain{networkID(chainID), row.most, true}
-		}
-		for _, chainID := range row.other {
-			all[chainID] = chain{networkID(chainID), row.most, false}
+		for i, chainID := range slices.Concat(row.whole, row.other) {
+			all[chainID] = chain{newNetwork(chainID, networkID(chainID)), row.most, i < len(row.whole)}
 		}
 	}
 	return all
@@ -120,4 +118,22 @@ func chainOf(asset chains.Asset) uint64 {
 		return 0
 	}
 	return id
+}
+
+// OnChain returns the network of a chain of EIP-155, whose CAIP-2 id says more than its
+// number if that has over 64 bits, and is 0.
+func OnChain(chainID uint64, id string) *Network {
+	if known, ok := chainsByID()[chainID]; ok && known.network.ID == id {
+		return known.network
+	}
+	return newNetwork(chainID, id)
+}
+
+func newNetwork(chainID uint64, id string) *Network {
+	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
+}
+
+// networkOf returns the network with a CAIP-2 id, for what is known of contracts there.
+func networkOf(id string) *Network {
+	return &Network{ID: id, ChainID: chainOf(chains.Asset{Chain: id})}
 }

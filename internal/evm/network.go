@@ -30,12 +30,6 @@ type Network struct {
 	Standards map[string]string
 }
 
-// OnChain returns the network of a chain of EIP-155, whose CAIP-2 id says more than its
-// number if that has over 64 bits, and is 0.
-func OnChain(chainID uint64, id string) *Network {
-	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
-}
-
 func (n *Network) standard(name string) string {
 	if own, ok := n.Standards[name]; ok {
 		return own
@@ -68,11 +62,6 @@ func (n *Network) text(address Address) string {
 		return address.String()
 	}
 	return n.Party(address).String()
-}
-
-// networkOf returns the network with a CAIP-2 id, for what is known of contracts there.
-func networkOf(id string) *Network {
-	return &Network{ID: id, ChainID: chainOf(chains.Asset{Chain: id})}
 }
 
 // addressOf returns the 20 bytes of a party's address; ok is false if it has none.

@@ -33,20 +33,22 @@ type Acting interface {
 // Base is the part of a transaction that follows from how it acts. It implements
 // chains.Transaction but for Summary.
 type Base struct {
-	Chain   string  // name of the chain
-	Network Network // whose contracts the transaction calls
-	Acts    Acting  // the transaction itself
+	Chain   string   // name of the chain
+	Network *Network // whose contracts the transaction calls
+	Acts    Acting   // the transaction itself
 }
 
 // Contracts returns the network.
-func (b *Base) Contracts() *Network { return &b.Network }
+func (b *Base) Contracts() *Network { return b.Network }
 
 // Effects implements chains.Transaction.
 func (b *Base) Effects() []chains.Effect { return b.Acts.EffectsIn(b.Network.Pass()) }
 
 // Hazards implements chains.Transaction.
 func (b *Base) Hazards() []chains.Hazard {
-	return b.Acts.HazardsOf(b.Acts.EffectsIn(b.Network.Briefly()), chains.Party{})
+	var hazards []chains.Hazard
+	b.Network.Judge(func(pass *Pass) { hazards = b.Acts.HazardsOf(b.Acts.EffectsIn(pass), chains.Party{}) })
+	return hazards
 }
 
 // Request implements chains.Transaction.
@@ -109,8 +111,9 @@ func (s *Signing) Effects() []chains.Effect {
 
 // Hazards implements chains.Signing.
 func (s *Signing) Hazards() []chains.Hazard {
-	effects, signer := s.resolved(s.Acts.Contracts().Briefly())
-	return s.Acts.HazardsOf(effects, signer)
+	var hazards []chains.Hazard
+	s.Acts.Contracts().Judge(func(pass *Pass) { hazards = s.Acts.HazardsOf(s.resolved(pass)) })
+	return hazards
 }
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
@@ -134,7 +137,7 @@ func (s *Signing) called(party chains.Party) bool {
 func (s *Signing) ResolveAccounts(accounts chains.Accounts) {
 	s.own = nil
 	if s.Acts.MayOperate() {
-		s.own = chains.DecisiveParties(s.Acts.EffectsIn(s.Acts.Contracts().Briefly()), accounts)
+		s.Acts.Contracts().Judge(func(pass *Pass) { s.own = chains.DecisiveParties(s.Acts.EffectsIn(pass), accounts) })
 	}
 	targets := s.Acts.Targets()
 	for i := range targets {
