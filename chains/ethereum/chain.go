@@ -92,7 +92,7 @@ func (Chain) Contracts(chainID *big.Int) *evm.Network {
 		if chainID != nil {
 			number = chainID
 		}
-		return evm.OnChain(number.Uint64(), evm.NetworkID(number.Uint64()))
+		return evm.NetworkOfChain(number.Uint64())
 	}
 	return evm.OnChain(0, evm.NetworkID(0)+":"+chainID.String()) // of which no contract is known
 }

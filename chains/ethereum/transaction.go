@@ -73,7 +73,7 @@ func (tx *transaction) parse() error {
 	if tx.kind == typeBlob && isTempo(tx.chainID) {
 		return unsupported(fmt.Sprintf("chain %d is Tempo, which does not accept transactions of type 3", tx.chainID))
 	}
-	tx.Base = evm.Base{Chain: Name, Network: evm.OnChain(tx.chainID, evm.NetworkID(tx.chainID)), Acts: tx}
+	tx.Base = evm.Base{Chain: Name, Network: evm.NetworkOfChain(tx.chainID), Acts: tx}
 	return nil
 }
 

@@ -123,10 +123,18 @@ func chainOf(asset chains.Asset) uint64 {
 // OnChain returns the network of a chain of EIP-155, whose CAIP-2 id says more than its
 // number if that has over 64 bits, and is 0.
 func OnChain(chainID uint64, id string) *Network {
-	if known, ok := chainsByID()[chainID]; ok && known.network.ID == id {
-		return known.network
+	if known := NetworkOfChain(chainID); known.ID == id {
+		return known
 	}
 	return newNetwork(chainID, id)
+}
+
+// NetworkOfChain is OnChain for a chain whose number says all.
+func NetworkOfChain(chainID uint64) *Network {
+	if known, ok := chainsByID()[chainID]; ok {
+		return known.network
+	}
+	return newNetwork(chainID, NetworkID(chainID))
 }
 
 func newNetwork(chainID uint64, id string) *Network {
