@@ -69,7 +69,8 @@ func (tx *transaction) delegationHazards(h *evm.HazardList) {
 	for i := range tx.authorizations {
 		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
 			h.Add(HazardAnyChainAuthorization,
-				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.Delegate)
+				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
+				i+1, a.Delegate)
 		}
 	}
 }

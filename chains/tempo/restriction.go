@@ -34,7 +34,8 @@ func readLimits(list *rlp.Fields, raw []byte) (limits []evm.KeyLimit) {
 		offset = tuple.At()
 		amount := tuple.Uint256("limit")
 		if limit.Amount = amount.Big(raw); amount.Len() > maxLimitBits/8 {
-			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has", limit.Amount.BitLen(),
+			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has",
+				limit.Amount.BitLen(),
 				maxLimitBits)
 		}
 		if tuple.More() {

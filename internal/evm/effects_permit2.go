@@ -120,7 +120,8 @@ func (e *emitter) oneOrMany(v *value) iter.Seq2[string, []value] {
 }
 
 func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
-	effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: path, Asset: c.permitted(permitted)}
+	effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
+		Asset: c.permitted(permitted)}
 	effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount"))
 	if effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())

@@ -70,7 +70,8 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 	}
 	for _, i := range unbounded(effects) {
 		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
-			h.AddOn(i, chain+"/"+hazardNoMinimum, "the swap may give nothing: neither it nor what follows has a minimum of %s",
+			h.AddOn(i, chain+"/"+hazardNoMinimum,
+				"the swap may give nothing: neither it nor what follows has a minimum of %s",
 				chains.AssetText(effects[i].Asset))
 		}
 	}
