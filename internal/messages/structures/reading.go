@@ -99,12 +99,13 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	}
 	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
-	contracts, brief := chain.Contracts(r.domain.chainID), *r
-	brief.network = contracts.Briefly()
+	r.network = chain.Contracts(r.domain.chainID).Pass()
+	brief := *r
+	brief.network = r.network.Briefly()
 	if brief.read(); brief.err != nil {
 		return nil, brief.err
 	}
-	whole := sync.OnceValue(func() *reading { r.network = contracts.Pass(); r.read(); r.argue(); return r })
+	whole := sync.OnceValue(func() *reading { r.read(); r.argue(); return r })
 	parts := statement.Parts{Chain: chain, Effects: brief.effects, Hazards: brief.allHazards, Own: brief.own, Digest: data.Digest(),
 		Fields: func() []chains.Field { return whole().fields() }, Whole: func() []chains.Effect { return whole().effects }}
 	return &Message{parts.Transaction(), r}, nil
