@@ -7,12 +7,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// argumentKind is the type of an argument, sizes aside.
-type argumentKind uint8
+// ArgumentKind is the type of an argument, sizes aside.
+type ArgumentKind uint8
 
 // The kinds of arguments.
 const (
-	ArgumentNumber argumentKind = iota
+	ArgumentNumber ArgumentKind = iota
 	ArgumentAddress
 	ArgumentBool
 	ArgumentBytes // of fixed length too
@@ -24,7 +24,7 @@ const (
 // Argument is a decoded argument of a Function.
 type Argument struct {
 	Name   string
-	Kind   argumentKind
+	Kind   ArgumentKind
 	Number *big.Int   // of a number
 	Bytes  []byte     // an address's 20 bytes, a number's or bool's word, the content of bytes and text
 	Opaque bool       // bytes of any length, whose meaning is not known
