@@ -27,7 +27,8 @@ func (tx *transaction) readBlobItems(f *rlp.Fields) {
 	case tx.blobs > maxBlobs:
 		f.Fail("blobVersionedHashes", offset, "%d blobs: a transaction has %d at most (EIP-7594)", tx.blobs, maxBlobs)
 	case !tx.payable():
-		f.Fail("blobVersionedHashes", offset, "gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it")
+		f.Fail("blobVersionedHashes", offset,
+			"gas·price + value + the fee of the blobs is over 256 bits: no balance could pay it")
 	}
 }
 

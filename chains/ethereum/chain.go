@@ -36,7 +36,7 @@
 //
 // The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka
 // on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are
-// in internal/evm/known.go, and the versions that tests execute in
+// in internal/evm/deployments.go, and the versions that tests execute in
 // interop/evm/package.json.
 package ethereum
 
@@ -92,7 +92,7 @@ func (Chain) Contracts(chainID *big.Int) *evm.Network {
 		if chainID != nil {
 			number = chainID
 		}
-		return evm.OnChain(number.Uint64(), evm.NetworkID(number.Uint64()))
+		return evm.NetworkOfChain(number.Uint64())
 	}
 	return evm.OnChain(0, evm.NetworkID(0)+":"+chainID.String()) // of which no contract is known
 }

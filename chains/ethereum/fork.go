@@ -35,7 +35,8 @@ const (
 var (
 	// osaka: EIP-7825, EIP-3860; EIP-2930, EIP-7702, EIP-7623.
 	osaka = fork{"Osaka", 1 << 24, "EIP-7825", 2 * 24576,
-		prices{call: 21000, creation: 53000, delegation: 25000, address: 2400, storageKey: 1900, floorBase: 21000, floorByte: 40, floorZeroByte: 10}}
+		prices{call: 21000, creation: 53000, delegation: 25000, address: 2400, storageKey: 1900, floorBase: 21000,
+			floorByte: 40, floorZeroByte: 10}}
 
 	// amsterdam: EIP-8037, EIP-7954; EIP-2780, of which call is the least over all senders,
 	// EIP-8038, EIP-7976, EIP-7981. As in go-ethereum 1.17.10, core/state_transition.go.
@@ -68,7 +69,8 @@ var chainRules = map[uint64]rules{
 	560048:   ethereumRules,
 	11155111: {forks: []fork{amsterdam}, capped: true}, // since 2026-10-06
 
-	10: rollupRules, 130: rollupRules, 480: rollupRules, 8453: rollupRules, 81457: rollupRules, 84532: rollupRules, 11155420: rollupRules,
+	10: rollupRules, 130: rollupRules, 480: rollupRules, 8453: rollupRules, 81457: rollupRules, 84532: rollupRules,
+	11155420: rollupRules,
 
 	evm.TempoMainnet: tempoRules,
 	evm.TempoTestnet: tempoRules,

@@ -22,18 +22,17 @@ const (
 	HazardNoMinimum             = "ethereum/no-minimum"              // a swap may give nothing
 )
 
-// Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard { return evm.HazardsOf(tx) }
-
 // HazardsOf implements evm.Acting.
 func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	hazards, fees := tx.hazards(effects), effects
+	hazards, fees := tx.formHazards(), effects
+	tx.feeHazard(&hazards, len(effects)-1)
 	if isTempo(tx.chainID) { // its own fee is in a token: see feeHazard
 		fees = effects[:len(effects)-1]
 	}
 	hazards = append(hazards, evm.FeeHazards(Name, fees, signer, tx.limits.MaxFee)...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
-		if index, _ := hazard.Effect(); index < len(effects) && strings.HasPrefix(effects[index].Path, "authorization ") {
+		if index, _ := hazard.Effect(); index < len(effects) && strings.HasPrefix(effects[index].Path,
+			"authorization ") {
 			hazard.Name = HazardDelegation
 		}
 		hazards = append(hazards, hazard)
@@ -41,23 +40,19 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	return hazards
 }
 
-// hazards returns the dangers of the transaction as a whole.
-func (tx *transaction) hazards(effects []chains.Effect) []chains.Hazard {
-	h := tx.formHazards()
-	tx.feeHazard(&h, len(effects)-1)
-	return h
-}
-
 // formHazards returns those that do not depend on what the transaction does.
 func (tx *transaction) formHazards() (h evm.HazardList) {
 	if tx.chainID == 0 {
-		h.Add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on which the account has funds")
+		h.Add(HazardNoChainID, "the transaction names no chain: once signed, it can be sent on every chain on "+
+			"which the account has funds")
 	}
 	if number := tx.authorizations.anyChain; number > 0 {
-		h.Add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain", number)
+		h.Add(HazardAnyChainAuthorization, "authorization %d has chain id 0: it delegates the account on every chain",
+			number)
 	}
 	if tx.creation && tx.data.Len() == 0 {
-		h.Add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its value would be lost")
+		h.Add(HazardEmptyCreation, "there is no recipient and no code: it would create an empty contract, and its "+
+			"value would be lost")
 	}
 	tx.limitHazards(&h)
 	tx.neverIncluded(&h)
@@ -72,7 +67,8 @@ func (tx *transaction) limitHazards(h *evm.HazardList) {
 		if tx.limits.GasCap == 0 {
 			source = known.capSource()
 		}
-		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, cmp.Or(tx.limits.GasCap, most), source)
+		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas,
+			cmp.Or(tx.limits.GasCap, most), source)
 	}
 	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
 		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
@@ -120,7 +116,8 @@ func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	}
 	if least := known.leastGas(tx); tx.gas < least {
 		each := known.each(func(f *fork) (string, uint64) { return f.name, f.prices.of(tx) })
-		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas, least, each)
+		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas,
+			least, each)
 	}
 	if most := known.maxInitCode(); tx.creation && tx.data.Len() > most {
 		each := known.each(func(f *fork) (string, uint64) { return f.name, uint64(f.maxInitCode) })

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/evmtest"
 )
 
-// TestJudgedAtOnce checks that hazards, whose effects share a list, are the same from several
+// TestJudgedAtOnce checks that hazards are the same from several
 // goroutines at once, and that they change no effect that was given away.
 func TestJudgedAtOnce(t *testing.T) {
 	key := evmtest.Key(t, signerSecret)

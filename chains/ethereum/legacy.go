@@ -9,10 +9,11 @@ import (
 // A legacy transaction is a list of six items, or of nine with the chain id of EIP-155
 // and two zeros in the place of the signature.
 const (
-	legacyItems   = 6
-	legacyEIP155  = 9
-	maxLegacyID   = (math.MaxUint64 - 36) / 2 // v = chainId·2 + 36 has 64 bits at most
-	errNoChainID  = "is 0, which names no chain: put chainId, 0, 0 where v, r, s will be (EIP-155), or leave all three out to sign without replay protection"
+	legacyItems  = 6
+	legacyEIP155 = 9
+	maxLegacyID  = (math.MaxUint64 - 36) / 2 // v = chainId·2 + 36 has 64 bits at most
+	errNoChainID = "is 0, which names no chain: put chainId, 0, 0 where v, r, s will be (EIP-155), or leave all " +
+		"three out to sign without replay protection"
 	errSignedItem = "is not empty: this transaction is signed already, or v, r, s are not chainId, 0, 0 (EIP-155)"
 )
 

@@ -129,7 +129,7 @@ func TestListsOfMany(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			network := evm.Network{ID: "eip155:1", ChainID: 1}
-			effects := evm.Cut(network.Read(evm.Transaction{To: [20]byte(test.at), Data: data}).Effects(), chains.MaxEffects)
+			effects := evm.Cut(network.Pass().Read(evm.Transaction{To: [20]byte(test.at), Data: data}).Effects(), chains.MaxEffects)
 			last := effects[len(effects)-1]
 			if len(effects) != min(n, chains.MaxEffects) || last.Undecoded != (n > chains.MaxEffects) || n > chains.MaxEffects && last.Kind != chains.KindCall {
 				t.Errorf("%s of %d: %d effects, the last %+v", name, n, len(effects), last)

@@ -41,12 +41,9 @@ func (a authorizations) recover(raw []byte) []recovered {
 //
 //	[chainId, address, nonce, yParity, r, s]
 type authorization struct {
-	chainID  rlp.Span    // empty, 0: on every chain
-	delegate evm.Address // zero: the delegation ends
-	nonce    uint64
-	yParity  uint8
-	r, s     rlp.Span
-	signed   rlp.Span // items chainId, address, nonce
+	evm.Authorization
+	yParity uint8
+	r, s    rlp.Span
 }
 
 func (tx *transaction) readAuthorizations(f *rlp.Fields) {
@@ -54,7 +51,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	list := f.List("authorizationList")
 	for list.More() {
 		a := readAuthorization(&list)
-		if count++; a.anyChain() && tx.authorizations.anyChain == 0 {
+		if count++; a.AnyChain() && tx.authorizations.anyChain == 0 {
 			tx.authorizations.anyChain = count
 		}
 	}
@@ -70,11 +67,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 
 func readAuthorization(list *rlp.Fields) (a authorization) {
 	tuple := list.List("authorization")
-	start := tuple.At()
-	a.chainID = tuple.Uint256("chainId")
-	a.delegate = tuple.Address("address")
-	a.nonce = tuple.Uint64("nonce")
-	a.signed = rlp.Between(start, tuple.At())
+	a.Authorization = evm.ReadAuthorization(&tuple)
 	a.yParity, a.r, a.s = tuple.Uint8("yParity"), tuple.Uint256("r"), tuple.Uint256("s")
 	list.Join(&tuple)
 	return a
@@ -95,23 +88,17 @@ func (a authorizations) all(raw []byte) iter.Seq2[int, authorization] {
 	}
 }
 
-// anyChain reports whether the authorization is valid on every chain.
-func (a *authorization) anyChain() bool { return a.chainID.Len() == 0 }
-
 // skipped returns why the network skips a tuple in a transaction of a chain, empty if
 // nothing in the bytes makes it do so (EIP-7702, "Behavior").
 func (a *authorization) skipped(chainID uint64, raw []byte) string {
-	switch id := a.chainID.Uint256(raw); {
-	case !a.anyChain() && (!id.IsUint64() || id.Uint64() != chainID):
-		return "for another chain: the network skips this authorization here"
-	case a.nonce == math.MaxUint64:
-		return "nonce 2^64−1: the network skips this authorization"
+	if skipped := a.Skipped(chainID, raw); skipped != "" || a.Nonce != math.MaxUint64 {
+		return skipped
 	}
-	return ""
+	return "nonce 2^64−1: the network skips this authorization"
 }
 
 // authority recovers the address that signed the authorization. ok is false if
 // the signature is invalid; the network skips such a tuple.
 func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
-	return evm.Recover(evm.AuthorizationHash(a.signed.Of(raw)), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
+	return evm.Recover(a.Hash(raw), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
 }

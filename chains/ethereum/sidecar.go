@@ -52,7 +52,7 @@ func (tx *transaction) parseNetworkForm(f *rlp.Fields) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return tx.checkSidecar(&sidecar)
+	return sidecar.check(tx)
 }
 
 // sidecar has views of the raw bytes: blobs of blobSize bytes, and commitments and
@@ -80,33 +80,35 @@ func (tx *transaction) readList(f *rlp.Fields, name string, size int, want uint6
 	return spans
 }
 
-// checkSidecar checks that each commitment has the hash that the body names, and
+// check checks that each commitment has the hash that the body names, and
 // verifies the proofs with go-ethereum's library.
-func (tx *transaction) checkSidecar(s *sidecar) error {
+func (s *sidecar) check(tx *transaction) error {
 	perBlob := len(s.proofs) / len(s.blobs)
 	for i := range s.blobs {
 		commitment := kzg4844.Commitment(s.commitments[i].Of(tx.raw))
 		hash := kzg4844.CalcBlobHashV1(sha256.New(), &commitment)
 		if !bytes.Equal(hash[:], tx.blobHash(uint64(i))) {
-			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1), int(s.commitments[i].Start)-1,
+			return malformed(fmt.Sprintf("field %d (commitments), item %d", s.number+1, i+1),
+				int(s.commitments[i].Start)-1,
 				"is not the one whose hash blobVersionedHashes has")
 		}
 		blob := (*kzg4844.Blob)(s.blobs[i].Of(tx.raw))
-		if err := tx.verifyBlob(blob, commitment, s.proofs[i*perBlob:(i+1)*perBlob]); err != nil {
-			return malformed(fmt.Sprintf("field %d (proofs), item %d", s.number+2, i*perBlob+1), int(s.proofs[i*perBlob].Start)-1,
+		if err := verifyBlob(tx.raw, blob, commitment, s.proofs[i*perBlob:(i+1)*perBlob]); err != nil {
+			return malformed(fmt.Sprintf("field %d (proofs), item %d", s.number+2, i*perBlob+1),
+				int(s.proofs[i*perBlob].Start)-1,
 				fmt.Sprintf("the KZG proof of blob %d does not verify: %v", i+1, err))
 		}
 	}
 	return nil
 }
 
-func (tx *transaction) verifyBlob(blob *kzg4844.Blob, commitment kzg4844.Commitment, spans []rlp.Span) error {
+func verifyBlob(raw []byte, blob *kzg4844.Blob, commitment kzg4844.Commitment, spans []rlp.Span) error {
 	if len(spans) == 1 {
-		return kzg4844.VerifyBlobProof(blob, commitment, kzg4844.Proof(spans[0].Of(tx.raw)))
+		return kzg4844.VerifyBlobProof(blob, commitment, kzg4844.Proof(spans[0].Of(raw)))
 	}
 	proofs := make([]kzg4844.Proof, len(spans))
 	for i, span := range spans {
-		proofs[i] = kzg4844.Proof(span.Of(tx.raw))
+		proofs[i] = kzg4844.Proof(span.Of(raw))
 	}
 	return kzg4844.VerifyCellProofs([]kzg4844.Blob{*blob}, []kzg4844.Commitment{commitment}, proofs)
 }

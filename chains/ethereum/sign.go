@@ -10,28 +10,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Request implements chains.Transaction.
-func (tx *transaction) Request(signWith string) (chains.Request, error) {
-	with, err := evm.ReadSignWith(Name, signWith)
-	if err != nil {
-		return nil, err
-	}
-	return &request{SignWith: with, tx: tx}, nil
-}
-
-type request struct {
-	evm.SignWith
-	tx *transaction
-}
-
-// With implements chains.Request. Any secp256k1 key can sign; if signWith is an
-// address, only the key at it.
-func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	key, _, err := r.Signing(r.tx, keys)
-	if err != nil {
-		return nil, err
-	}
-	return &signing{key, r.tx}, nil
+// Ready implements evm.Acting.
+func (tx *transaction) Ready(with evm.Signing, _ keystore.Key) (chains.Signing, error) {
+	return &signing{with, tx}, nil
 }
 
 type signing struct {

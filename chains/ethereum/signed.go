@@ -16,7 +16,8 @@ import (
 var signedItems = map[byte]int{typeLegacy: 9, typeAccessList: 11, typeDynamicFee: 12, typeBlob: 14, typeSetCode: 13}
 
 // errSignature refuses a signature that no key can have made.
-var errSignature = errors.New("ethereum: this transaction is signed, but its signature does not verify: v, r and s are not those of a signature")
+var errSignature = errors.New("ethereum: this transaction is signed, but its signature does not verify: v, r and s " +
+	"are not those of a signature")
 
 // Unsign is that of chains.Forms: it removes v, r and s, and the blobs of the network
 // form.

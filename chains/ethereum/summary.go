@@ -46,26 +46,26 @@ func (tx *transaction) chainField() chains.Field {
 	if tx.chainID == 0 {
 		return chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
 	}
-	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(tx.network().Name)
+	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(evm.NamedNetwork(tx.chainID, tx.Network.ID).Name)
 }
 
 func (tx *transaction) callFields() []chains.Field {
-	value := chains.Amount("value", tx.value.Big(tx.raw), 18, tx.network().Symbol)
+	value := chains.Amount("value", tx.value.Big(tx.raw), 18, tx.Network.Symbol)
 	data := tx.data.Of(tx.raw)
 	if tx.creation {
-		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value, chains.Bytes("init code", data)}
+		return []chains.Field{chains.Text("to", "none").WithNote("creates a contract"), value,
+			chains.Bytes("init code", data)}
 	}
 	if isTempo(tx.chainID) && tx.value.Len() > 0 {
 		value = value.WithNote("no account holds a native coin here: the network refuses it")
 	}
-	contracts := tx.Contracts()
-	to := chains.AddressField("to", tx.to.String()).WithNote(contracts.KnownName(tx.to))
-	return append([]chains.Field{to, value}, tx.call(contracts).Fields()...)
+	to := chains.AddressField("to", tx.to.String()).WithNote(tx.Network.KnownName(tx.to))
+	return append([]chains.Field{to, value}, tx.call(tx.Network.Pass()).Fields()...)
 }
 
 func (tx *transaction) feeFields() []chains.Field {
 	fee, _ := tx.maximumFee()
-	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.network().Symbol).As("max_fee")
+	maximum := chains.Amount("maximum fee", fee.ToBig(), 18, tx.Network.Symbol).As("max_fee")
 	if !evm.WholeFee(tx.chainID) {
 		maximum = maximum.WithNote("and perhaps an L1 fee, which is not in the transaction")
 	}
@@ -109,17 +109,11 @@ func (tx *transaction) authorizationFields() []chains.Field {
 }
 
 func (tx *transaction) authorizationField(number int, a *authorization) chains.Field {
-	authority := chains.Text("authority", "none").WithNote("the signature is not valid: the network skips this authorization")
+	authority := chains.Text("authority",
+		"none").WithNote("the signature is not valid: the network skips this authorization")
 	if by := tx.authorizations.signers()[number-1]; by.ok {
 		authority = chains.AddressField("authority", by.signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
 	}
-	delegate := chains.AddressField("delegate", a.delegate.String())
-	if a.delegate == (evm.Address{}) {
-		delegate = delegate.WithNote("ends the delegation")
-	}
-	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
-	if !a.anyChain() {
-		chain = chains.BigInteger("chain", a.chainID.Big(tx.raw))
-	}
-	return chains.List(fmt.Sprintf("authorization %d", number), authority, delegate, chain, chains.Integer("nonce", a.nonce))
+	return chains.List(fmt.Sprintf("authorization %d", number), append([]chains.Field{authority},
+		a.Fields(tx.raw)...)...)
 }

@@ -22,6 +22,7 @@ const (
 
 // transaction is a view over the raw bytes, and what was read from them.
 type transaction struct {
+	evm.Base
 	limits Limits
 	raw    []byte
 
@@ -72,8 +73,11 @@ func (tx *transaction) parse() error {
 	if tx.kind == typeBlob && isTempo(tx.chainID) {
 		return unsupported(fmt.Sprintf("chain %d is Tempo, which does not accept transactions of type 3", tx.chainID))
 	}
+	tx.Base = evm.Base{Chain: Name, Network: evm.NetworkOfChain(tx.chainID), Acts: tx}
 	return nil
 }
+
+func isTempo(chainID uint64) bool { return evm.TempoName(chainID) != "" }
 
 func (tx *transaction) parseByType() error {
 	switch first := tx.raw[0]; {

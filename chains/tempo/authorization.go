@@ -10,10 +10,7 @@ import (
 //
 //	[chainId, address, nonce, signature]
 type authorization struct {
-	chainID   rlp.Span    // empty, 0: on every chain
-	delegate  evm.Address // zero: the delegation ends
-	nonce     uint64
-	signed    rlp.Span // items chainId, address, nonce
+	evm.Authorization
 	signature envelope
 }
 
@@ -31,9 +28,7 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	}
 	for f.Err() == nil && list.More() {
 		tuple := list.List("authorization")
-		start := tuple.At()
-		a := authorization{chainID: tuple.Uint256("chainId"), delegate: tuple.Address("address"), nonce: tuple.Uint64("nonce")}
-		a.signed = rlp.Between(start, tuple.At())
+		a := authorization{Authorization: evm.ReadAuthorization(&tuple)}
 		a.signature = readEnvelope(&tuple, "signature", tx.raw, true)
 		list.Join(&tuple)
 		tx.authorizations = append(tx.authorizations, a)

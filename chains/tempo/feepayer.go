@@ -68,7 +68,8 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 //
 //	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
 func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
-	return evm.Recover(tx.payerHash(sender), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw), tx.feePayer.s.Uint256(tx.raw))
+	return evm.Recover(tx.payerHash(sender), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw),
+		tx.feePayer.s.Uint256(tx.raw))
 }
 
 // payerHash returns the digest that the fee payer of a sender signs. It commits to the

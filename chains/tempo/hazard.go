@@ -37,9 +37,6 @@ const authorityChange = Name + "/" + evm.AuthorityChange
 // subblockPrefix is the first byte of nonce keys that belong to subblocks.
 const subblockPrefix = 0x5b
 
-// Hazards implements chains.Transaction.
-func (tx *transaction) Hazards() []chains.Hazard { return evm.HazardsOf(tx) }
-
 // HazardsOf implements evm.Acting.
 func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var h evm.HazardList
@@ -50,12 +47,14 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 		h.Add(HazardGasOverCap, "gas %d is over the cap of %d: the network does not include it", tx.gas, gasCap)
 	}
 	if number := tx.calls.valued; number > 0 {
-		h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it", number)
+		h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it",
+			number)
 	}
 	tx.delegationHazards(&h)
 	tx.feeHazards(&h, len(effects)-1)
 	keyHazards(&h, effects)
-	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...) // the last is the transaction's own
+	// the last is the transaction's own
+	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, ok := hazard.Effect(); !ok || index >= len(effects) || !namedOtherwise(effects[index]) {
 			h = append(h, hazard)
@@ -68,8 +67,10 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 // accept too.
 func (tx *transaction) delegationHazards(h *evm.HazardList) {
 	for i := range tx.authorizations {
-		if a := &tx.authorizations[i]; a.chainID.Len() == 0 && !a.signature.keychain {
-			h.Add(HazardAnyChainAuthorization, "authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702", i+1, a.delegate)
+		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
+			h.Add(HazardAnyChainAuthorization,
+				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
+				i+1, a.Delegate)
 		}
 	}
 }
@@ -78,10 +79,12 @@ func (tx *transaction) delegationHazards(h *evm.HazardList) {
 // does not pay it.
 func (tx *transaction) feeHazards(h *evm.HazardList, index int) {
 	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
-		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it", tx.feeToken)
+		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it",
+			tx.feeToken)
 	}
 	fee := tx.maximumFee()
-	if detail := evm.OverFee(tx.chainID, &fee, tx.mostFee()); detail != "" && (tx.sender != nil || tx.feePayer.form == payerNone) {
+	if detail := evm.OverFee(tx.chainID, &fee, tx.mostFee()); detail != "" &&
+		(tx.sender != nil || tx.feePayer.form == payerNone) {
 		h.AddOn(index, HazardHighFee, "%s", detail)
 	}
 }
@@ -103,16 +106,21 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 		switch {
 		case effect.By == chains.ByOther || !grantsKey(effect):
 		case effect.Kind == chains.KindAuthority && isAdmin(effect):
-			once(i, authorityChange, "key %v becomes an admin of the account: it can authorize and revoke other keys", effect.To)
+			once(i, authorityChange, "key %v becomes an admin of the account: it can authorize and revoke other keys",
+				effect.To)
 		case effect.Kind == chains.KindAuthority && strings.HasPrefix(effect.Function, "setAllowedCalls("):
 			once(i, authorityChange, "key %v may make more calls for the account", effect.To)
 		case effect.Kind == chains.KindAuthority:
-			once(i, HazardUnscopedKey, "key %v may make any call%s: limits bind TIP-20 spending only", effect.To, neverExpires(effect))
-		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited && effect.Asset.IsUnknown():
+			once(i, HazardUnscopedKey, "key %v may make any call%s: limits bind TIP-20 spending only", effect.To,
+				neverExpires(effect))
+		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited &&
+			effect.Asset.IsUnknown():
 			once(i, HazardUnlimitedKey, "key %v may spend all that the account has: it has no limits", effect.To)
 		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
-			once(i, HazardUnlimitedKey, "key %v has a limit for %v that nothing exhausts", effect.To, effect.Asset.Token)
-		case (effect.Kind == chains.KindApprove || effect.Kind == chains.KindSettings) && effect.Until.IsNone() && !strings.HasPrefix(effect.Function, "updateSpendingLimit("):
+			once(i, HazardUnlimitedKey, "key %v has a limit for %v that nothing exhausts", effect.To,
+				effect.Asset.Token)
+		case (effect.Kind == chains.KindApprove || effect.Kind == chains.KindSettings) && effect.Until.IsNone() &&
+			!strings.HasPrefix(effect.Function, "updateSpendingLimit("):
 			once(i, HazardUnscopedKey, "key %v never expires", effect.To)
 		}
 	}

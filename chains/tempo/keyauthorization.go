@@ -13,20 +13,13 @@ import (
 //
 // A trailing field is left out; an absent field that others follow is 80.
 type keyAuthorization struct {
+	evm.KeyGrant
 	keyType   uint8
-	keyID     evm.Address
-	expiry    uint64 // seconds since the epoch; 0: never
-	limited   bool   // there is a list of limits, possibly empty
-	scoped    bool   // there is a list of scopes, possibly empty
 	witness   []byte // 32 bytes (TIP-1053), or none
-	admin     bool   // TIP-1049
 	bound     bool   // there is an account
 	account   evm.Address
 	signed    rlp.Span // the inner list, header included: what the signature covers
 	signature envelope
-
-	limits []tokenLimit
-	scopes []scope
 }
 
 var keyTypes = [...]string{kindSecp256k1, kindP256, kindWebAuthn}
@@ -61,23 +54,23 @@ func (tx *transaction) readKey(key *keyAuthorization, f *rlp.Fields) {
 		f.Fail("keyType", offset, "%d is unknown: 0 (secp256k1), 1 (P-256) and 2 (WebAuthn) are supported", key.keyType)
 	}
 	offset = f.At()
-	if key.keyID = f.Address("keyId"); key.keyID == (evm.Address{}) {
+	if key.Key = f.Address("keyId"); key.Key == (evm.Address{}) {
 		f.Fail("keyId", offset, "is the zero address, which stands for the account's own key")
 	}
 }
 
 func (key *keyAuthorization) readOptions(f *rlp.Fields, raw []byte) {
 	if readOption(f, "expiry") {
-		key.expiry = f.Uint64("expiry")
+		key.Expires = f.Uint64("expiry")
 	}
-	if key.limited = readOption(f, "limits"); key.limited {
+	if key.Limited = readOption(f, "limits"); key.Limited {
 		list := f.List("limits")
-		key.limits = readLimits(&list, raw)
+		key.Limits = readLimits(&list, raw)
 		f.Join(&list)
 	}
-	if key.scoped = readOption(f, "scopes"); key.scoped {
+	if key.Scoped = readOption(f, "scopes"); key.Scoped {
 		list := f.List("scopes")
-		key.scopes = readScopes(&list)
+		key.Scopes = readScopes(&list)
 		f.Join(&list)
 	}
 	if readOption(f, "witness") {
@@ -96,7 +89,7 @@ func (key *keyAuthorization) readAdmin(f *rlp.Fields) {
 	if marker := f.Uint8("isAdmin"); marker != 1 {
 		f.Fail("isAdmin", offset, "is %d: 1 is the only marker (TIP-1049)", marker)
 	}
-	if key.admin = true; key.expiry != 0 || key.limited || key.scoped {
+	if key.Admin = true; key.Expires != 0 || key.Limited || key.Scoped {
 		f.Fail("isAdmin", offset, "an admin key has no expiry, limits or scopes: the network refuses it")
 	}
 }

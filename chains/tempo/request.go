@@ -12,30 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Request implements chains.Transaction.
-func (tx *transaction) Request(signWith string) (chains.Request, error) {
-	with, err := evm.ReadSignWith(Name, signWith)
-	if err != nil {
-		return nil, err
-	}
-	return &request{SignWith: with, tx: tx}, nil
-}
-
-type request struct {
-	evm.SignWith
-	tx *transaction
-}
-
-// With implements chains.Request. A secp256k1 key signs as the sender, for its own
-// account or for the one that it is an access key of; if the sender has signed already,
-// it signs as the fee payer. With refuses what the network would not accept.
-func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	with, key, err := r.Signing(r.tx, keys)
-	if err != nil {
-		return nil, err
-	}
-	s := &signing{Signing: with, tx: r.tx}
-	if root := keystore.ActsFor(key); root != nil && r.tx.sender == nil {
+// Ready implements evm.Acting. A secp256k1 key signs as the sender, for its own account or for
+// the one that it is an access key of; if the sender has signed already, it signs as the fee payer.
+func (tx *transaction) Ready(with evm.Signing, key keystore.Key) (chains.Signing, error) {
+	s := &signing{Signing: with, tx: tx}
+	if root := keystore.ActsFor(key); root != nil && tx.sender == nil {
 		if len(root) != len(s.Account) {
 			return nil, notSigner("key %s acts for %x, which is no address of 20 bytes", s.ID, root)
 		}
@@ -72,20 +53,23 @@ func (s *signing) checkKeyAuthorization() error {
 		return nil
 	}
 	if key.bound && key.account != s.Account {
-		return notSigner("the key authorization is for account %v, not for %v: the network refuses it", key.account, s.Account)
+		return notSigner("the key authorization is for account %v, not for %v: the network refuses it", key.account,
+			s.Account)
 	}
 	by, ok := key.signature.address(s.tx.raw, key.digest(s.tx.raw))
 	switch {
 	case !ok:
 		return notSigner("the key authorization's signature is not valid: the network refuses it")
-	case by == s.Account && (!s.accessKey || key.keyID == s.Address && key.keyType == 0):
+	case by == s.Account && (!s.accessKey || key.Key == s.Address && key.keyType == 0):
 		return nil // by the account's own key, to which it is bound
 	case by == s.Account:
-		return notSigner("the key authorization is for another key than the access key %v that signs: the network refuses it", s.Address)
+		return notSigner("the key authorization is for another key than the access key %v that signs: the network "+
+			"refuses it", s.Address)
 	case s.accessKey && by == s.Address && key.bound:
 		return nil // by an admin
 	}
-	return notSigner("the key authorization is signed by %v, not by the account %v: the network refuses it", by, s.Account)
+	return notSigner("the key authorization is signed by %v, not by the account %v: the network refuses it", by,
+		s.Account)
 }
 
 func notSigner(format string, args ...any) error {
@@ -102,7 +86,8 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	case s.tx.sender != nil:
 		return s.tx.splicePayer(dst, &signature), nil
 	case s.accessKey:
-		return s.tx.splice(dst, slices.Concat([]byte{signatureKeychain2}, s.Account[:], signature[:64], []byte{27 + signature[64]})), nil
+		return s.tx.splice(dst, slices.Concat([]byte{signatureKeychain2}, s.Account[:], signature[:64],
+			[]byte{27 + signature[64]})), nil
 	}
 	signature[64] += 27
 	return s.tx.splice(dst, signature[:]), nil

@@ -18,33 +18,29 @@ const (
 	maxLimitBits  = 128 // the width of a TIP-20 balance
 )
 
-// tokenLimit is [token, limit, period?]: what may be spent, in total or in each period
-// of seconds.
-type tokenLimit struct {
-	token  evm.Address
-	limit  rlp.Span
-	period uint64
-}
-
-// readLimits reads a list of limits. The network accepts each token once.
-func readLimits(list *rlp.Fields, raw []byte) (limits []tokenLimit) {
+// readLimits reads a list of [token, limit, period?]: what may be spent, in total or in each period
+// of seconds. The network accepts each token once.
+func readLimits(list *rlp.Fields, raw []byte) (limits []evm.KeyLimit) {
 	if !checkCount(list, maxLimits) {
 		return nil
 	}
 	for list.More() {
 		tuple := list.List("limit")
 		offset := tuple.At()
-		limit := tokenLimit{token: tuple.Address("token")}
-		if slices.ContainsFunc(limits, func(earlier tokenLimit) bool { return earlier.token == limit.token }) {
-			tuple.Fail("token", offset, "%v has a limit already", limit.token)
+		limit := evm.KeyLimit{Token: tuple.Address("token")}
+		if slices.ContainsFunc(limits, func(earlier evm.KeyLimit) bool { return earlier.Token == limit.Token }) {
+			tuple.Fail("token", offset, "%v has a limit already", limit.Token)
 		}
 		offset = tuple.At()
-		if limit.limit = tuple.Uint256("limit"); limit.limit.Len() > maxLimitBits/8 {
-			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has", limit.limit.Big(raw).BitLen(), maxLimitBits)
+		amount := tuple.Uint256("limit")
+		if limit.Amount = amount.Big(raw); amount.Len() > maxLimitBits/8 {
+			tuple.Fail("limit", offset, "integer of %d bits is over %d, the most that a token has",
+				limit.Amount.BitLen(),
+				maxLimitBits)
 		}
 		if tuple.More() {
 			offset := tuple.At()
-			if limit.period = tuple.Uint64("period"); limit.period == 0 {
+			if limit.Period = tuple.Uint64("period"); limit.Period == 0 {
 				tuple.Fail("period", offset, "is 0: left out is its only form then")
 			}
 		}
@@ -63,36 +59,25 @@ func checkCount(list *rlp.Fields, most int) bool {
 	return count <= most
 }
 
-// scope is [target, [[selector, [recipient…]]…]]: which calls are allowed
-// (TIP-1011). No rules: any call to the target. No recipients: any.
-type scope struct {
-	target evm.Address
-	rules  []selectorRule
-}
-
-type selectorRule struct {
-	selector   []byte
-	recipients []evm.Address
-}
-
-// readScopes reads a list of scopes. The network accepts each target once, and not the
+// readScopes reads a list of [target, [[selector, [recipient…]]…]]: which calls are allowed
+// (TIP-1011). No rules: any call to the target. No recipients: any. The network accepts each target once, and not the
 // zero address.
-func readScopes(list *rlp.Fields) (scopes []scope) {
+func readScopes(list *rlp.Fields) (scopes []evm.KeyScope) {
 	if !checkCount(list, maxScopes) {
 		return nil
 	}
 	for list.More() {
 		tuple := list.List("scope")
 		offset := tuple.At()
-		s := scope{target: tuple.Address("target")}
+		s := evm.KeyScope{Target: tuple.Address("target")}
 		switch {
-		case s.target == evm.Address{}:
+		case s.Target == evm.Address{}:
 			tuple.Fail("target", offset, "is the zero address, which the network does not accept")
-		case slices.ContainsFunc(scopes, func(earlier scope) bool { return earlier.target == s.target }):
-			tuple.Fail("target", offset, "%v has a scope already", s.target)
+		case slices.ContainsFunc(scopes, func(earlier evm.KeyScope) bool { return earlier.Target == s.Target }):
+			tuple.Fail("target", offset, "%v has a scope already", s.Target)
 		}
 		rules := tuple.List("selectorRules")
-		s.readRules(&rules)
+		readRules(&s, &rules)
 		tuple.Join(&rules)
 		list.Join(&tuple)
 		scopes = append(scopes, s)
@@ -100,34 +85,38 @@ func readScopes(list *rlp.Fields) (scopes []scope) {
 	return scopes
 }
 
-func (s *scope) readRules(list *rlp.Fields) {
+func readRules(s *evm.KeyScope, list *rlp.Fields) {
 	if !checkCount(list, maxRules) {
 		return
 	}
 	for list.More() {
 		tuple := list.List("rule")
 		offset := tuple.At()
-		rule := selectorRule{selector: tuple.Bytes("selector", 4)}
-		if slices.ContainsFunc(s.rules, func(earlier selectorRule) bool { return bytes.Equal(earlier.selector, rule.selector) }) {
-			tuple.Fail("selector", offset, "%x has a rule already", rule.selector)
+		rule := evm.KeyRule{Selector: tuple.Bytes("selector", 4)}
+		if slices.ContainsFunc(s.Rules, func(earlier evm.KeyRule) bool {
+			return bytes.Equal(earlier.Selector,
+				rule.Selector)
+		}) {
+			tuple.Fail("selector", offset, "%x has a rule already", rule.Selector)
 		}
 		offset = tuple.At()
 		recipients := tuple.List("recipients")
-		rule.readRecipients(&recipients)
+		rule.Recipients = readRecipients(&recipients)
 		tuple.Join(&recipients)
-		if len(rule.recipients) > 0 && (!evm.IsTIP20(s.target) || !evm.SpendsTIP20(rule.selector)) {
-			tuple.Fail("recipients", offset, "only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
+		if len(rule.Recipients) > 0 && (!evm.IsTIP20(s.Target) || !evm.SpendsTIP20(rule.Selector)) {
+			tuple.Fail("recipients", offset,
+				"only transfer, transferWithMemo and approve of a TIP-20 token can be bound to recipients")
 		}
 		list.Join(&tuple)
-		s.rules = append(s.rules, rule)
+		s.Rules = append(s.Rules, rule)
 	}
 }
 
 // readRecipients reads a list of recipients. The network accepts each once, and not the
 // zero address.
-func (r *selectorRule) readRecipients(list *rlp.Fields) {
+func readRecipients(list *rlp.Fields) (recipients []evm.Address) {
 	if !checkCount(list, maxRecipients) {
-		return
+		return nil
 	}
 	for list.More() {
 		offset := list.At()
@@ -135,9 +124,10 @@ func (r *selectorRule) readRecipients(list *rlp.Fields) {
 		switch {
 		case recipient == evm.Address{}:
 			list.Fail("recipient", offset, "is the zero address, which the network does not accept")
-		case slices.Contains(r.recipients, recipient):
+		case slices.Contains(recipients, recipient):
 			list.Fail("recipient", offset, "%v is listed already", recipient)
 		}
-		r.recipients = append(r.recipients, recipient)
+		recipients = append(recipients, recipient)
 	}
+	return recipients
 }

@@ -47,7 +47,8 @@ func (tx *transaction) checkSigned() error {
 		address = tx.sender.signature.account
 	}
 	if form == payerSender && tx.feePayer.sender != address {
-		return malformed("feePayer", int(tx.feePayerItem.Start), "is "+tx.feePayer.sender.String()+", but "+address.String()+" has signed")
+		return malformed("feePayer", int(tx.feePayerItem.Start),
+			"is "+tx.feePayer.sender.String()+", but "+address.String()+" has signed")
 	}
 	tx.sender.address = address
 	return nil

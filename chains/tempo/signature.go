@@ -55,7 +55,8 @@ func readEnvelope(f *rlp.Fields, name string, raw []byte, keychain bool) envelop
 	signature := span.Of(raw)
 	if keychain && hasKeychainHeader(signature) {
 		if signature[0] == signatureKeychain1 {
-			f.Fail(name, offset, "is of keychain version 1 (03), which the network refuses since T1C: expected version 2 (04)")
+			f.Fail(name, offset, "is of keychain version 1 (03), which the network refuses since T1C: expected "+
+				"version 2 (04)")
 		}
 		e.keychain, e.account = true, evm.Address(signature[1:keychainHeader])
 		e.bytes.Start += keychainHeader

@@ -42,7 +42,8 @@ func (Chain) Unsign(raw []byte) (unsigned []byte, signers []string, signed bool,
 	}
 	key, err := crypto.SigToPub(crypto.Keccak256(preimageOf(items)), plain)
 	if err != nil {
-		return nil, nil, true, fmt.Errorf("tempo: this transaction is signed, but its signature is not one that any key can make: %w", err)
+		return nil, nil, true, fmt.Errorf("tempo: this transaction is signed, but its signature is not one that "+
+			"any key can make: %w", err)
 	}
 	return unsigned, []string{crypto.PubkeyToAddress(*key).Hex()}, true, nil
 }

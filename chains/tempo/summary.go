@@ -23,7 +23,8 @@ func (tx *transaction) Summary() chains.Summary {
 	}
 	fields = append(fields, tx.feeFields()...)
 	fields = append(fields, tx.nonceFields()...)
-	fields = append(fields, windowField("valid after", tx.validAfter, "no limit"), windowField("valid before", tx.validBefore, "no limit"))
+	fields = append(fields, windowField("valid after", tx.validAfter, "no limit"), windowField("valid before",
+		tx.validBefore, "no limit"))
 	fields = append(fields, tx.accessList.Summary()...)
 	for i := range tx.authorizations {
 		fields = append(fields, tx.authorizations[i].field(i+1, tx.chainID, tx.raw))
@@ -32,7 +33,8 @@ func (tx *transaction) Summary() chains.Summary {
 		fields = append(fields, tx.key.field(tx.raw))
 	}
 	if tx.sender != nil {
-		fields = append(fields, chains.List("sender", chains.AddressField("account", tx.sender.address.String()), tx.sender.signature.field(tx.raw, tx.senderHash())))
+		fields = append(fields, chains.List("sender", chains.AddressField("account", tx.sender.address.String()),
+			tx.sender.signature.field(tx.raw, tx.senderHash())))
 	}
 	noteVirtual(fields)
 	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
@@ -48,7 +50,8 @@ func noteVirtual(fields []chains.Field) {
 			continue
 		}
 		if address := evm.Address(common.HexToAddress(field.Value)); evm.IsVirtual(address) && field.Note == "" {
-			field.Note = fmt.Sprintf("virtual: goes to the account that has registered %x, with tag %x", address[:4], address[14:])
+			field.Note = fmt.Sprintf("virtual: goes to the account that has registered %x, with tag %x", address[:4],
+				address[14:])
 		}
 	}
 }
@@ -56,37 +59,41 @@ func noteVirtual(fields []chains.Field) {
 // SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
 	if s.tx.sender != nil {
-		return []chains.Field{chains.AddressField("fee payer", s.Account.String()), chains.AddressField("sender", s.tx.sender.address.String())}
+		return []chains.Field{chains.AddressField("fee payer", s.Account.String()), chains.AddressField("sender",
+			s.tx.sender.address.String())}
 	}
 	fields := []chains.Field{chains.AddressField("from", s.Account.String())}
 	if s.accessKey {
-		fields = append(fields, chains.AddressField("signed by", s.Address.String()).WithNote("an access key of the account"))
+		fields = append(fields, chains.AddressField("signed by",
+			s.Address.String()).WithNote("an access key of the account"))
 	}
 	if s.tx.calls.creates {
-		fields = append(fields, s.tx.createdField(s.Account))
+		fields = append(fields, s.createdField())
 	}
 	if s.tx.feePayer.form == payerSigned {
-		fields = append(fields, s.tx.recoveredPayerField(s.Account))
+		fields = append(fields, s.payerField())
 	}
 	return fields
 }
 
 // createdField shows the address of the created contract. It follows from the account's
 // protocol nonce, which is the transaction's nonce if the nonce key is 0.
-func (tx *transaction) createdField(from evm.Address) chains.Field {
-	if tx.nonceKey.Len() > 0 {
-		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, which is not in the transaction")
+func (s *signing) createdField() chains.Field {
+	if s.tx.nonceKey.Len() > 0 {
+		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, " +
+			"which is not in the transaction")
 	}
-	created := crypto.CreateAddress(common.Address(from), tx.nonce)
+	created := crypto.CreateAddress(common.Address(s.Account), s.tx.nonce)
 	return chains.AddressField("creates", created.Hex())
 }
 
-func (tx *transaction) recoveredPayerField(from evm.Address) chains.Field {
-	payer, ok := tx.payer(from)
+// payerField shows who has signed as the fee payer of this sender.
+func (s *signing) payerField() chains.Field {
+	payer, ok := s.tx.payer(s.Account)
 	switch {
 	case !ok:
 		return chains.Text("fee payer", "no account").WithNote("the payer's signature is not valid for this sender")
-	case payer == from:
+	case payer == s.Account:
 		return chains.AddressField("fee payer", payer.String()).WithNote("the sender itself: the network refuses it")
 	}
 	return chains.AddressField("fee payer", payer.String())
@@ -96,10 +103,11 @@ func (tx *transaction) callField(number int, c call) chains.Field {
 	input := c.input.Of(tx.raw)
 	var fields []chains.Field
 	if c.creation {
-		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"), chains.Bytes("init code", input))
+		fields = append(fields, chains.Text("to", "none").WithNote("creates a contract"),
+			chains.Bytes("init code", input))
 	} else {
 		fields = append(fields, chains.AddressField("to", c.to.String()))
-		fields = append(fields, tx.readCall(tx.Contracts(), number, c).Fields()...)
+		fields = append(fields, tx.readCall(tx.Network.Pass(), number, c).Fields()...)
 	}
 	if c.value.Len() > 0 {
 		fields = append(fields, chains.BigInteger("value", c.value.Big(tx.raw)).
@@ -150,7 +158,8 @@ func (tx *transaction) nonceFields() []chains.Field {
 	key, nonce := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw)), chains.Integer("nonce", tx.nonce)
 	if tx.expiring() {
 		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
-		nonce = nonce.WithNote("tells payments apart: the same transaction with another nonce is another payment (TIP-1106)")
+		nonce = nonce.WithNote("tells payments apart: the same transaction with another nonce is another payment " +
+			"(TIP-1106)")
 	}
 	return []chains.Field{key, nonce}
 }
@@ -169,32 +178,24 @@ func windowField(label string, seconds uint64, none string) chains.Field {
 const maxTime = 253402300799
 
 func (a *authorization) field(number int, txChain uint64, raw []byte) chains.Field {
-	chain := chains.Text("chain", "ANY").WithNote("valid on every chain")
-	if a.chainID.Len() > 0 {
-		chain = chains.BigInteger("chain", a.chainID.Big(raw))
-	}
-	delegate := chains.AddressField("delegate", a.delegate.String())
-	if a.delegate == (evm.Address{}) {
-		delegate = delegate.WithNote("ends the delegation")
-	}
-	fields := []chains.Field{delegate, chain, chains.Integer("nonce", a.nonce)}
+	fields := a.Fields(raw)
 	if a.signature.keychain {
 		fields = append(fields, chains.AddressField("account", a.signature.account.String()))
 	}
 	if skipped := a.skipped(txChain, raw); skipped != "" {
 		fields[0] = fields[0].WithNote(skipped)
 	}
-	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.field(raw, evm.AuthorizationHash(a.signed.Of(raw))))...)
+	return chains.List(fmt.Sprintf("authorization %d", number), append(fields, a.signature.field(raw, a.Hash(raw)))...)
 }
 
 func (key *keyAuthorization) field(raw []byte) chains.Field {
 	fields := []chains.Field{
-		chains.AddressField("key", key.keyID.String()).WithNote(keyTypes[key.keyType]),
-		windowField("expires", key.expiry, "never"),
-		key.limitsField(raw),
+		chains.AddressField("key", key.Key.String()).WithNote(keyTypes[key.keyType]),
+		windowField("expires", key.Expires, "never"),
+		key.limitsField(),
 		key.scopesField(),
 	}
-	if key.admin {
+	if key.Admin {
 		fields = append(fields, key.adminField())
 	}
 	if key.bound {
@@ -210,58 +211,58 @@ func (key *keyAuthorization) adminField() chains.Field {
 	return chains.Text("admin", "yes").WithNote("can authorize and revoke other keys")
 }
 
-func (key *keyAuthorization) limitsField(raw []byte) chains.Field {
-	if !key.limited {
+func (key *keyAuthorization) limitsField() chains.Field {
+	if !key.Limited {
 		return chains.Text("limits", "UNLIMITED").WithNote("may spend all that the account has")
 	}
-	if len(key.limits) == 0 {
+	if len(key.Limits) == 0 {
 		return chains.Text("limits", "none allowed").WithNote("may spend nothing")
 	}
-	fields := make([]chains.Field, 0, len(key.limits))
-	for _, limit := range key.limits {
-		fields = append(fields, limit.field(raw))
+	fields := make([]chains.Field, 0, len(key.Limits))
+	for _, limit := range key.Limits {
+		fields = append(fields, limitField(limit))
 	}
 	return chains.List("limits", fields...)
 }
 
-func (l tokenLimit) field(raw []byte) chains.Field {
+func limitField(l evm.KeyLimit) chains.Field {
 	note := "in the token's smallest unit, in all"
-	if l.period > 0 {
-		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.period)
+	if l.Period > 0 {
+		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.Period)
 	}
-	if l.grant(raw).Unlimited() {
+	if l.Unlimited() {
 		note = "UNLIMITED: " + note
 	}
-	return chains.BigInteger(l.token.String(), l.limit.Big(raw)).WithNote(note)
+	return chains.BigInteger(l.Token.String(), l.Amount).WithNote(note)
 }
 
 func (key *keyAuthorization) scopesField() chains.Field {
-	if !key.scoped {
+	if !key.Scoped {
 		return chains.Text("scopes", "any call")
 	}
-	if len(key.scopes) == 0 {
+	if len(key.Scopes) == 0 {
 		return chains.Text("scopes", "no call")
 	}
-	fields := make([]chains.Field, 0, len(key.scopes))
-	for _, s := range key.scopes {
-		if len(s.rules) == 0 {
-			fields = append(fields, chains.Text(s.target.String(), "any call"))
+	fields := make([]chains.Field, 0, len(key.Scopes))
+	for _, s := range key.Scopes {
+		if len(s.Rules) == 0 {
+			fields = append(fields, chains.Text(s.Target.String(), "any call"))
 			continue
 		}
-		fields = append(fields, chains.List(s.target.String(), ruleFields(s.rules)...))
+		fields = append(fields, chains.List(s.Target.String(), ruleFields(s.Rules)...))
 	}
 	return chains.List("scopes", fields...)
 }
 
-func ruleFields(rules []selectorRule) []chains.Field {
+func ruleFields(rules []evm.KeyRule) []chains.Field {
 	fields := make([]chains.Field, 0, len(rules))
 	for _, rule := range rules {
-		selector := chains.Bytes("selector", rule.selector)
-		if len(rule.recipients) == 0 {
+		selector := chains.Bytes("selector", rule.Selector)
+		if len(rule.Recipients) == 0 {
 			selector = selector.WithNote("to any recipient")
 		}
 		fields = append(fields, selector)
-		for _, recipient := range rule.recipients {
+		for _, recipient := range rule.Recipients {
 			fields = append(fields, chains.AddressField("recipient", recipient.String()))
 		}
 	}

@@ -31,6 +31,7 @@ const itemsPlain = 13
 
 // transaction is a view over the raw bytes, and what was read from them.
 type transaction struct {
+	evm.Base
 	limits Limits
 	raw    []byte
 	items  rlp.Span // all items
@@ -73,6 +74,7 @@ func (tx *transaction) parse() error {
 	if err := tx.readItems(f); err != nil {
 		return cmp.Or(wrongCount(f), err)
 	}
+	tx.Base = evm.Base{Chain: Name, Network: networkOf(tx.chainID), Acts: tx}
 	return tx.checkSigned()
 }
 
@@ -81,7 +83,8 @@ func (tx *transaction) parse() error {
 func wrongCount(f rlp.Fields) error {
 	count, start := f.Count(), f.At()
 	if count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
-		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one more with the sender's signature", count)
+		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one "+
+			"more with the sender's signature", count)
 		return f.Err()
 	}
 	return nil
@@ -138,7 +141,8 @@ func (tx *transaction) readAccessList(f *rlp.Fields) {
 	case tx.accessList.Addresses > maxAccessListEntries:
 		f.Fail("accessList", offset, "%d addresses: %d at most", tx.accessList.Addresses, maxAccessListEntries)
 	case tx.accessList.MostKeys > maxAccessListKeysEach:
-		f.Fail("accessList", offset, "%d storage keys of one address: %d at most", tx.accessList.MostKeys, maxAccessListKeysEach)
+		f.Fail("accessList", offset, "%d storage keys of one address: %d at most", tx.accessList.MostKeys,
+			maxAccessListKeysEach)
 	case tx.accessList.StorageKeys > maxAccessListKeys:
 		f.Fail("accessList", offset, "%d storage keys in all: %d at most", tx.accessList.StorageKeys, maxAccessListKeys)
 	}
@@ -160,7 +164,8 @@ func (tx *transaction) readWindow(f *rlp.Fields) {
 	}
 	offset = f.At()
 	if tx.validAfter = f.Uint64("validAfter"); tx.validBefore != 0 && tx.validBefore <= tx.validAfter {
-		f.Fail("validAfter", offset, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter, tx.validBefore)
+		f.Fail("validAfter", offset, "%d is not before validBefore %d: the transaction is never valid", tx.validAfter,
+			tx.validBefore)
 	}
 }
 
@@ -181,6 +186,23 @@ func (tx *transaction) readPayment(f *rlp.Fields) {
 	tx.feeTokenItem = rlp.Between(start, f.At())
 	tx.readFeePayer(f)
 	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
+}
+
+var mainnet, testnet = newNetwork(evm.TempoMainnet), newNetwork(evm.TempoTestnet)
+
+// networkOf returns the network on which a transaction's calls run.
+func networkOf(chainID uint64) *evm.Network {
+	switch chainID {
+	case evm.TempoMainnet:
+		return mainnet
+	case evm.TempoTestnet:
+		return testnet
+	}
+	return newNetwork(chainID)
+}
+
+func newNetwork(chainID uint64) *evm.Network {
+	return &evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID, Symbol: "native", Decimals: 18}
 }
 
 func malformed(field string, offset int, problem string) error {

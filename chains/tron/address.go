@@ -3,11 +3,13 @@ package tron
 import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// AddressFormat is the API's name for the format of an address here.
-const AddressFormat = "ADDRESS_FORMAT_TRON"
+// addressFormat is the API's name for the format of an address here.
+const addressFormat = "ADDRESS_FORMAT_TRON"
 
 const (
 	addressPrefix = 0x41 // first byte of every address: "T" in base58check
@@ -26,3 +28,26 @@ func addressOf(pub keystore.PublicKey) address { return pub.KeccakAddress() }
 
 // readAddress returns the address in a field, which must have 21 bytes.
 func readAddress(field []byte) address { return address(field[1:addressSize]) }
+
+// sunDecimals: one TRX is 10^6 sun.
+const sunDecimals = 6
+
+// network is the network of Tron's contract calls: Ethereum's contract ABI, with
+// addresses in base58check. Some clients precede the 20 bytes of an address in a word
+// with the byte 41, which the virtual machine ignores.
+var network = &evm.Network{
+	ID:       Name,
+	Symbol:   "TRX",
+	Decimals: sunDecimals,
+	Prefix:   []byte{addressPrefix},
+	Notation: &chains.Notation{Text: func(binary []byte) string { return readAddress(binary).String() }},
+	Lenient:  true,
+	Tag:      addressPrefix,
+	Standards: map[string]string{
+		"ERC-20": "TRC-20", "ERC-721": "TRC-721", "ERC-1155": "TRC-1155",
+		"ERC-20 or ERC-721": "TRC-20 or TRC-721", "ERC-721 or ERC-1155": "TRC-721 or TRC-1155",
+	},
+}
+
+// party returns the account at an address.
+func party(a address) chains.Party { return network.Party(evm.Address(a)) }

@@ -69,7 +69,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -98,9 +97,9 @@ const (
 	DefaultLifetime = 24 * time.Hour // MAXIMUM_TIME_UNTIL_EXPIRATION of java-tron
 )
 
-// MaxSignatures is the largest number of signatures of a transaction: the network
+// maxSignatures is the largest number of signatures of a transaction: the network
 // allows no permission more keys (TOTAL_SIGN_NUM).
-const MaxSignatures = 5
+const maxSignatures = 5
 
 func (l Limits) orDefaults() Limits {
 	l.MaxSize = min(cmp.Or(l.MaxSize, DefaultMaxSize), math.MaxInt32) // the range of a value's offsets
@@ -127,7 +126,7 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil
 	}
-	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
+	return []chains.Address{{Format: addressFormat, Address: addressOf(pub).String()}}
 }
 
 // Locate implements chains.Chain: the key at an address of 21 bytes controls it alone,
@@ -139,19 +138,5 @@ func (Chain) Locate(address []byte) (keystore.Locator, bool) {
 	return keystore.ByKeccak(readAddress(address)), true
 }
 
-// HazardNames implements chains.Chain.
-func (Chain) HazardNames() []string {
-	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit, HazardExpiredBeforeTimestamp)
-}
-
 // Expects implements chains.Chain.
 func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }
-
-// Parse implements chains.Chain.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
-	if err := tx.parse(); err != nil {
-		return nil, err
-	}
-	return tx, nil
-}

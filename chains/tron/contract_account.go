@@ -22,12 +22,13 @@ var setAccountIDContract = &message{name: "SetAccountIdContract", fields: []fiel
 	owner(2),
 }}
 
-var accountPermissionUpdateContract = &message{name: "AccountPermissionUpdateContract", rule: rulePermissions, fields: []field{
-	owner(1),
-	one(2, "owner", "owner permission", permissionMessage).because("without it no key could sign for the account"),
-	one(3, "witness", "witness permission", permissionMessage).optional(),
-	many(4, "actives", "active permission", permissionMessage),
-}}
+var accountPermissionUpdateContract = &message{name: "AccountPermissionUpdateContract", rule: rulePermissions,
+	fields: []field{
+		owner(1),
+		one(2, "owner", "owner permission", permissionMessage).because("without it no key could sign for the account"),
+		one(3, "witness", "witness permission", permissionMessage).optional(),
+		many(4, "actives", "active permission", permissionMessage),
+	}}
 
 // Indexes of the fields of accountPermissionUpdateContract.
 const (
@@ -50,7 +51,8 @@ var permissionMessage = (&message{name: "Permission", rule: rulePermission, fiel
 	str(3, "permission_name", "name"),
 	count(4, "threshold", "threshold", ""),
 	refused(5, "parent_id", "the network only accepts 0: leave it out"),
-	{number: 6, name: "operations", label: "operations", kind: kindOperations, least: 32, most: 32, why: "one bit for each contract type"},
+	{number: 6, name: "operations", label: "operations", kind: kindOperations, least: 32, most: 32,
+		why: "one bit for each contract type"},
 	many(7, "keys", "key", keyMessage),
 }}).named()
 
@@ -107,8 +109,10 @@ const createParameters = 1 // index of parameters in proposalCreateContract
 
 // parameterMessage is an entry of map<int64, int64>.
 var parameterMessage = (&message{name: "parameters", mapEntry: true, fields: []field{
-	{number: 1, name: "key", label: "number", kind: kindInt, needed: true, most: math.MaxInt64, why: "both fields of a map's entry are written, also when 0"},
-	{number: 2, name: "value", label: "value", kind: kindInt, needed: true, least: math.MinInt64, most: math.MaxInt64, why: "both fields of a map's entry are written, also when 0"},
+	{number: 1, name: "key", label: "number", kind: kindInt, needed: true, most: math.MaxInt64,
+		why: "both fields of a map's entry are written, also when 0"},
+	{number: 2, name: "value", label: "value", kind: kindInt, needed: true, least: math.MinInt64, most: math.MaxInt64,
+		why: "both fields of a map's entry are written, also when 0"},
 }}).named()
 
 var proposalApproveContract = &message{name: "ProposalApproveContract", fields: []field{

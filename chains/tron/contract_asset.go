@@ -10,12 +10,13 @@ var transferAssetContract = &message{name: "TransferAssetContract", rule: ruleNo
 	count(4, "amount", "amount", tokenUnit),
 }}
 
-var participateAssetIssueContract = &message{name: "ParticipateAssetIssueContract", rule: ruleNotToOwner, fields: []field{
-	owner(1),
-	addr(2, "to_address", "issuer"),
-	token(3, "asset_name", "token").notTRX(),
-	sun(4, "amount", "amount paid"),
-}}
+var participateAssetIssueContract = &message{name: "ParticipateAssetIssueContract", rule: ruleNotToOwner,
+	fields: []field{
+		owner(1),
+		addr(2, "to_address", "issuer"),
+		token(3, "asset_name", "token").notTRX(),
+		sun(4, "amount", "amount paid"),
+	}}
 
 var assetIssueContract = &message{name: "AssetIssueContract", rule: ruleIssue, fields: []field{
 	owner(1),

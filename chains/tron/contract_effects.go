@@ -1,13 +1,13 @@
 package tron
 
 import (
+	"cmp"
 	"math/big"
+	"strconv"
+	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// effectsFunc returns the effects of executing a contract, except its fee.
-type effectsFunc func(*transaction) []chains.Effect
 
 // The effects of contract types. The source of each is the actuator of java-tron's
 // org.tron.core.actuator that executes the type and has its name.
@@ -32,7 +32,8 @@ func doTransferAsset(tx *transaction) []chains.Effect {
 // doIssue creates the whole supply, all of which the owner gets. The network assigns
 // the token's id.
 func doIssue(tx *transaction) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty, To: tx.ownerParty, Asset: chains.UnknownAsset(Name),
+	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty, To: tx.ownerParty,
+		Asset:  chains.UnknownAsset(Name),
 		Amount: tx.amountAt(issueSupply), Path: tx.label(issueSupply)}}
 }
 
@@ -62,7 +63,8 @@ func doUnfreezeV2(tx *transaction) []chains.Effect {
 
 // doCancelUnfreeze stakes again what has not expired, and withdraws what has.
 func doCancelUnfreeze(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.locked(trxAsset, chains.UnknownQuantity(), "type"), tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
+	return []chains.Effect{tx.locked(trxAsset, chains.UnknownQuantity(), "type"),
+		tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
 }
 
 // doExchangeCreate offers both tokens at the price that their amounts make: anyone may buy
@@ -79,25 +81,126 @@ func doExchangeInject(tx *transaction) []chains.Effect {
 }
 
 func doExchangeWithdraw(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(tx.assetAt(2), tx.amountAt(3), tx.label(3)), tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
+	return []chains.Effect{tx.unlocked(tx.assetAt(2), tx.amountAt(3), tx.label(3)),
+		tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
-func doExchangeTrade(tx *transaction) []chains.Effect {
-	return []chains.Effect{
-		tx.moves(chains.UnknownParty(), tx.assetAt(2), tx.amountAt(3), tx.label(3)),
-		tx.received(chains.UnknownParty(), chains.UnknownAsset(Name), chains.AtLeast(big.NewInt(tx.values[4].number)), tx.label(4)),
-	}
-}
+func doExchangeTrade(tx *transaction) []chains.Effect { return tx.sold(2, chains.UnknownAsset(Name)) }
 
 // doOrder sells at a price or better. What is not sold comes back when the order is
 // canceled.
-func doOrder(tx *transaction) []chains.Effect {
+func doOrder(tx *transaction) []chains.Effect { return tx.sold(1, tx.assetAt(3)) }
+
+// sold returns that the token in a field is sold, the amount in the next one, for at least the
+// amount in field 4 of another.
+func (tx *transaction) sold(token int, bought chains.Asset) []chains.Effect {
 	return []chains.Effect{
-		tx.moves(chains.UnknownParty(), tx.assetAt(1), tx.amountAt(2), tx.label(2)),
-		tx.received(chains.UnknownParty(), tx.assetAt(3), chains.AtLeast(big.NewInt(tx.values[4].number)), tx.label(4)),
+		tx.moves(chains.UnknownParty(), tx.assetAt(token), tx.amountAt(token+1), tx.label(token+1)),
+		tx.received(chains.UnknownParty(), bought, chains.AtLeast(big.NewInt(tx.values[4].number)), tx.label(4)),
 	}
 }
 
 func doCancelOrder(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
+
+// doCreateContract returns the effects of a CreateSmartContract.
+func doCreateContract(tx *transaction) []chains.Effect {
+	created := party(tx.createdAddress())
+	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}
+	contract := smartContractMessage.reread(tx.raw, tx.values[createNewContract])
+	if value := contract[smartValue]; value.present() {
+		effect.Asset, effect.Amount = trxAsset, chains.Exactly(big.NewInt(value.number))
+	}
+	effects := []chains.Effect{effect}
+	if tx.values[createTokenValue].present() {
+		effects = append(effects, tx.tokenValue(createTokenValue, created))
+	}
+	return effects
+}
+
+// doPermissions returns that each key of a permission controls the account from now
+// on, alone or with others.
+func doPermissions(tx *transaction) (effects []chains.Effect) {
+	for _, field := range []int{updateOwner, updateWitness, updateActives} {
+		if span := tx.values[field]; !span.present() {
+			continue
+		} else if field != updateActives {
+			effects = tx.appendHolders(effects, span, tx.label(field))
+			continue
+		}
+		number := 0
+		for active := range entries(tx.raw, tx.values[field]) {
+			number++
+			effects = tx.appendHolders(effects, active, tx.label(field)+" "+strconv.Itoa(number))
+		}
+	}
+	return effects
+}
+
+func (tx *transaction) appendHolders(effects []chains.Effect, span value, path string) []chains.Effect {
+	permission := permissionMessage.reread(tx.raw, span)
+	threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
+	for entry := range entries(tx.raw, permission[permissionKeys]) {
+		key := keyMessage.reread(tx.raw, entry)
+		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty, Account: tx.ownerParty,
+			To: party(readAddress(key[0].of(tx.raw))), Path: path,
+			Args: []chains.Arg{{Name: "permission", Value: path},
+				{Name: "weight", Value: strconv.FormatInt(key[1].number, 10)}, {Name: "threshold", Value: threshold}}})
+	}
+	return effects
+}
+
+// doVote returns a change for each candidate: votes neither move nor lock
+// anything.
+func doVote(tx *transaction) (effects []chains.Effect) {
+	number := 0
+	for entry := range entries(tx.raw, tx.values[voteVotes]) {
+		vote := voteMessage.reread(tx.raw, entry)
+		number++
+		effects = append(effects, chains.Effect{Kind: chains.KindSettings, From: tx.ownerParty,
+			To: party(readAddress(vote[0].of(tx.raw))), Account: tx.ownerParty,
+			Args: []chains.Arg{{Name: "votes", Value: strconv.FormatInt(vote[1].number, 10)}},
+			Path: "vote " + strconv.Itoa(number)})
+	}
+	return effects
+}
+
+// doDelegate returns that another account gets the resources of the owner's
+// staked TRX, or loses them. The stake remains the owner's, and nothing is moved; with a
+// lock, the owner cannot unstake it before that ends.
+func doDelegate(tx *transaction) []chains.Effect {
+	effects := tx.settings(chains.Party{})
+	effect := &effects[0]
+	effect.To, effect.Asset, effect.Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
+	if tx.contract.message == delegateResourceContract && tx.values[delegateLock].present() {
+		period := cmp.Or(tx.values[delegatePeriod].number, defaultLock)
+		effect.Kind, effect.To, effect.Account, effect.Until = chains.KindStake, tx.ownerParty, effect.To,
+			tx.lockedUntil(period)
+		effect.Function = tx.contract.message.name
+		effect.Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
+	}
+	return effects
+}
+
+// lockedUntil returns the latest end of a lock of some blocks. The network counts 3 seconds
+// for each, from the block of the transaction, which is before the expiration.
+func (tx *transaction) lockedUntil(period int64) chains.Until {
+	const blockTime, last = 3000, 253402300799_999 // milliseconds; the end of the year 9999
+	expiration := tx.frame[rawExpiration].number
+	if expiration > last || period > (last-expiration)/blockTime {
+		return chains.Until{} // never
+	}
+	return chains.Until{Time: time.UnixMilli(expiration + period*blockTime).Truncate(time.Second).UTC()}
+}
+
+// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
+// field, the id in the next one.
+func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
+	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
+	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
+}
+
+// defaultLock is DELEGATE_PERIOD: the lock, in blocks, of resources that are delegated
+// with a lock and without a period.
+const defaultLock = 86_400

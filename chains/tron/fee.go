@@ -73,7 +73,7 @@ func (tx *transaction) fees() []fee {
 func (tx *transaction) bandwidthFee() int64 {
 	size := tx.signedSize() + resultRoom/2
 	if tx.envelope[contractPermission].present() {
-		size += (MaxSignatures - 1 - len(tx.signatures)) * (len(signatureHeader) + signatureSize)
+		size += (maxSignatures - 1 - len(tx.signatures)) * (len(signatureHeader) + signatureSize)
 	}
 	return max(int64(size)*feePerByte, feeNewAccountNet)
 }
@@ -99,7 +99,8 @@ func (tx *transaction) otherFees() uint64 {
 func (tx *transaction) feeSummary() []chains.Field {
 	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
 	for _, charged := range tx.fees() {
-		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals, "TRX").WithNote(charged.note))
+		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals,
+			"TRX").WithNote(charged.note))
 	}
 	return []chains.Field{chains.List("fee", fields...)}
 }

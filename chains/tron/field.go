@@ -9,63 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is one line of a message's table.
-type field struct {
-	number uint64 // as the .proto files say
-	name   string // as the .proto files say
-	label  string // in summaries
-	kind   kind
-	needed bool
-	path   string // message.name and name, for errors
-
-	least, most int64    // of a number; of the length of bytes
-	except      int64    // a number that is refused though it is between them, unless 0
-	plain       bool     // bytes from 21 to 7e only
-	noTRX       bool     // a token, and not TRX
-	names       []string // of an enum's values
-	of          *message // of a message
-	showUnset   bool     // a summary also shows that a flag is not set
-	opaque      bool     // a message that a summary shows as bytes
-	unit        string   // of an integer, for summaries
-	why         string   // of a field that is refused; of one that is needed
-}
-
-// kind is the kind of a field's values.
-type kind uint8
-
-const (
-	kindAddress    kind = iota + 1
-	kindOwner           // the address that the contract acts for
-	kindBytes           // shown as hex
-	kindText            // bytes that are shown as text if they are
-	kindString          // a proto3 string: UTF-8
-	kindToken           // bytes: the id of a TRC-10 token in decimal, or _ for TRX
-	kindOperations      // bytes: one bit for each contract type
-	kindSun             // int64: an amount in sun
-	kindInt             // int64
-	kindInt32           // int32
-	kindTime            // int64: milliseconds since 1970
-	kindBool
-	kindEnum
-	kindMessage
-	kindMessages // repeated message
-	kindRepeated // repeated bytes
-	kindRefused  // well-formed, but not in a transaction to be signed
-)
-
-func (f *field) repeated() bool { return f.kind == kindMessages || f.kind == kindRepeated }
-
 // wireName returns the name of a wire type in the specification.
 func wireName(wire protowire.Type) string {
 	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
-}
-
-func (f *field) wire() protowire.Type {
-	switch f.kind {
-	case kindSun, kindInt, kindInt32, kindTime, kindBool, kindEnum:
-		return protowire.VarintType
-	}
-	return protowire.BytesType
 }
 
 // repetition returns why a field must not be repeated.
@@ -195,7 +141,8 @@ func (f *field) checkAddress(raw []byte, from, to int) error {
 	case to-from == addressSize:
 		return malformed(f.path, from, "address starts with %02x, want 41", raw[from])
 	case to-from == addressSize-1:
-		return malformed(f.path, from, "20 bytes: this looks like an Ethereum address; an address of Tron has 41 in front and 21 bytes")
+		return malformed(f.path, from, "20 bytes: this looks like an Ethereum address; an address of Tron has 41 "+
+			"in front and 21 bytes")
 	}
 	return malformed(f.path, from, "address has %d bytes, want 21", to-from)
 }

@@ -54,8 +54,9 @@ var contractMessage = (&message{name: "contract", fields: []field{
 	one(2, "parameter", "", nil),
 	text(3, "provider", "provider").optional(),
 	text(4, "ContractName", "contract name").optional(),
-	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID, except: permissionWitness,
-		why: "the network accepts no transaction under the witness permission"},
+	{number: 5, name: "Permission_id", label: "permission", kind: kindInt32, most: maxPermissionID,
+		except: permissionWitness,
+		why:    "the network accepts no transaction under the witness permission"},
 }}).named()
 
 // maxPermissionID is the last id of a permission: 0 is the owner permission, 1 the
@@ -67,9 +68,3 @@ var anyMessage = (&message{name: "Any", fields: []field{
 	{number: 1, name: "type_url", kind: kindString, needed: true, most: 128},
 	one(2, "value", "", nil),
 }}).named()
-
-// neededAbove0 requires a number, above 0.
-func (f field) neededAbove0() field {
-	f.needed, f.least = true, 1
-	return f
-}

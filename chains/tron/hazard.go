@@ -35,10 +35,13 @@ const (
 func (tx *transaction) Hazards() []chains.Hazard { return tx.hazards() }
 
 func (tx *transaction) hazards() evm.HazardList {
-	effects := tx.effects(brief)
-	h := evm.HazardList(evm.Hazards(Name, effects, tx.ownerParty))
-	tx.timeHazard(&h)
-	tx.feeHazard(&h, len(effects)-1)
+	var h evm.HazardList
+	network.Judge(func(pass *evm.Pass) {
+		effects := tx.effects(pass)
+		h = evm.Hazards(Name, effects, tx.ownerParty)
+		tx.timeHazard(&h)
+		tx.feeHazard(&h, len(effects)-1)
+	})
 	return h
 }
 
@@ -59,7 +62,8 @@ func (tx *transaction) timeHazard(h *evm.HazardList) {
 	case expiration <= timestamp:
 		h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
 	case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
-		h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s", milliseconds(expiration-timestamp), tx.limits.Lifetime)
+		h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
+			milliseconds(expiration-timestamp), tx.limits.Lifetime)
 	}
 }
 
@@ -76,11 +80,14 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 	limit := tx.frame[rawFeeLimit]
 	switch {
 	case !limit.present() && tx.contract.runsCode():
-		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that is staked for")
+		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that "+
+			"is staked for")
 	case limit.number > tx.limits.FeeLimit:
-		h.AddOn(index, HazardFeeLimit, "fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)), trx(uint64(tx.limits.FeeLimit)))
+		h.AddOn(index, HazardFeeLimit, "fee_limit is %s TRX, the cap is %s TRX", trx(uint64(limit.number)),
+			trx(uint64(tx.limits.FeeLimit)))
 	case tx.otherFees() > uint64(tx.limits.FeeLimit):
-		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX%s, the cap is %s TRX", trx(tx.otherFees()), besides(tx.contract), trx(uint64(tx.limits.FeeLimit)))
+		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX%s, the cap is %s TRX", trx(tx.otherFees()),
+			besides(tx.contract), trx(uint64(tx.limits.FeeLimit)))
 	}
 }
 
@@ -94,3 +101,9 @@ func besides(c *contract) string {
 
 // trx formats an amount in sun as TRX.
 func trx(sun uint64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }
+
+// HazardNames implements chains.Chain.
+func (Chain) HazardNames() []string {
+	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit,
+		HazardExpiredBeforeTimestamp)
+}

@@ -4,19 +4,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is the table of one Protocol Buffers message: the fields that the .proto
-// files declare, and which of their values the network accepts. One reader reads all
-// messages by their tables, and one function summarizes them.
-type message struct {
-	name   string  // as the .proto files say
-	fields []field // by ascending number
-	rule   rule    // between fields
-
-	// mapEntry reports that the message is a map's entry, of which encoders write both
-	// fields even if they are 0.
-	mapEntry bool
-}
-
 // read reads the message in raw[at:end] and records where its fields are. It accepts
 // the canonical encoding only: fields in ascending order, each once unless it is
 // repeated, no default written out, nothing unknown.
@@ -75,7 +62,9 @@ func (m *message) find(number uint64, next, offset int) (int, error) {
 
 // readField reads the value of a field whose tag is at tag, and returns the offset of
 // the next tag.
-func (m *message) readField(raw []byte, tag, offset, end int, wire protowire.Type, index int, into []value) (int, error) {
+func (m *message) readField(
+	raw []byte, tag, offset, end int, wire protowire.Type, index int, into []value,
+) (next int, err error) {
 	f, v := &m.fields[index], &into[index]
 	if f.kind == kindRefused {
 		return 0, malformed(f.path, tag, "%s", f.why)
@@ -119,11 +108,11 @@ func (m *message) checkMissing(end int, into []value) error {
 	return nil
 }
 
-// named sets the paths of fields in errors, so that reading does not concatenate
-// strings.
-func (m *message) named() *message {
+func (m *message) indexOf(wanted kind) int {
 	for index := range m.fields {
-		m.fields[index].path = m.name + "." + m.fields[index].name
+		if m.fields[index].kind == wanted {
+			return index
+		}
 	}
-	return m
+	panic("tron: " + m.name + " has no field of this kind") // a test walks the tables
 }

@@ -7,22 +7,6 @@ import (
 	"unicode/utf16"
 )
 
-// rule is what the network requires between the fields of one message, in addition to
-// the checks of each field: the validate methods of java-tron's actuators.
-type rule uint8
-
-const (
-	ruleNotToOwner  rule = iota + 1 // owner and receiver differ
-	ruleTwoTokens                   // two different tokens
-	ruleTokenValue                  // a token value has a token
-	ruleCreation                    // and the origin of a new contract is its owner
-	ruleVotes                       // 1 to 30
-	ruleParameters                  // each parameter once
-	rulePermission                  // its keys can reach its threshold
-	rulePermissions                 // owner, witness and active where they belong
-	ruleIssue                       // frozen parts are within the supply; the sale ends after it starts
-)
-
 const (
 	maxVotes      = 30        // MAX_VOTE_NUMBER
 	maxActives    = 8         // active permissions of an account
@@ -63,18 +47,10 @@ func (m *message) checkRule(raw []byte, v []value) error {
 func (m *message) checkNotToOwner(raw []byte, v []value) error {
 	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
 	if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
-		return malformed(m.fields[to].path, v[to].from(), "the same account as owner_address: the network refuses a transfer to oneself")
+		return malformed(m.fields[to].path, v[to].from(),
+			"the same account as owner_address: the network refuses a transfer to oneself")
 	}
 	return nil
-}
-
-func (m *message) indexOf(wanted kind) int {
-	for index := range m.fields {
-		if m.fields[index].kind == wanted {
-			return index
-		}
-	}
-	panic("tron: " + m.name + " has no field of this kind") // a test walks the tables
 }
 
 func (m *message) checkTwoTokens(raw []byte, v []value) error {
@@ -102,7 +78,8 @@ func (m *message) checkOrigin(raw []byte, v []value) error {
 	created := smartContractMessage.reread(raw, v[createNewContract])
 	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
 	if !bytes.Equal(owner.of(raw), origin.of(raw)) {
-		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(), "another account than owner_address: the network requires the same")
+		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(),
+			"another account than owner_address: the network requires the same")
 	}
 	return nil
 }
@@ -125,14 +102,16 @@ func (m *message) checkIssue(raw []byte, v []value) error {
 	for entry := range entries(raw, v[issueFrozen]) {
 		frozen := frozenSupplyMessage.reread(raw, entry)
 		if left -= frozen[0].number; left < 0 {
-			return malformed(frozenSupplyMessage.fields[0].path, frozen[0].from(), "more is frozen than the total supply")
+			return malformed(frozenSupplyMessage.fields[0].path, frozen[0].from(),
+				"more is frozen than the total supply")
 		}
 	}
 	switch name, end := v[issueName], v[issueEnd]; {
 	case strings.EqualFold(string(name.of(raw)), "trx"):
 		return malformed(m.fields[issueName].path, name.from(), "the network allows no token the name %q", name.of(raw))
 	case end.number <= v[issueStart].number:
-		return malformed(m.fields[issueEnd].path, end.from(), "%d is not after start_time %d", end.number, v[issueStart].number)
+		return malformed(m.fields[issueEnd].path, end.from(), "%d is not after start_time %d", end.number,
+			v[issueStart].number)
 	}
 	return nil
 }
@@ -146,7 +125,8 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 		parameter := parameterMessage.reread(raw, entry)
 		key := parameter[0]
 		if seen[key.number] {
-			return malformed(parameterMessage.fields[0].path, key.from(), "%d is there twice: of a map's equal keys the last one counts", key.number)
+			return malformed(parameterMessage.fields[0].path, key.from(),
+				"%d is there twice: of a map's equal keys the last one counts", key.number)
 		}
 		seen[key.number] = true
 	}
@@ -154,7 +134,7 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 }
 
 func (m *message) checkPermission(raw []byte, v []value) error {
-	if err := m.checkCount(raw, v, permissionKeys, MaxSignatures); err != nil {
+	if err := m.checkCount(raw, v, permissionKeys, maxSignatures); err != nil {
 		return err
 	}
 	var sum int64
@@ -164,7 +144,8 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 		holder, weight := key[0], key[1]
 		switch {
 		case seen[string(holder.of(raw))]:
-			return malformed(keyMessage.fields[0].path, holder.from(), "this address has a key in the permission already")
+			return malformed(keyMessage.fields[0].path, holder.from(),
+				"this address has a key in the permission already")
 		case weight.number > math.MaxInt64-sum:
 			return malformed(keyMessage.fields[1].path, weight.from(), "the sum of the weights is over 63 bits")
 		}
@@ -175,7 +156,8 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 		return malformed(m.fields[permissionName].path, name.from(), "more than %d characters", maxPermissionName)
 	}
 	if threshold := v[permissionThreshold]; threshold.number > sum {
-		return malformed(m.fields[permissionThreshold].path, threshold.from(), "%d is above %d, the sum of all weights: no set of keys could sign", threshold.number, sum)
+		return malformed(m.fields[permissionThreshold].path, threshold.from(),
+			"%d is above %d, the sum of all weights: no set of keys could sign", threshold.number, sum)
 	}
 	return nil
 }
@@ -215,13 +197,16 @@ func checkPermissionType(raw []byte, span value, want int64) error {
 	operations, keys := permission[permissionOperations], permission[permissionKeys]
 	switch got := permission[permissionType]; {
 	case got.number != want:
-		return malformed(fields[permissionType].path, max(got.from(), span.from()), "%d stands where %d (%s) belongs", got.number, want, fields[permissionType].names[want])
+		return malformed(fields[permissionType].path, max(got.from(), span.from()), "%d stands where %d (%s) belongs",
+			got.number, want, fields[permissionType].names[want])
 	case want == permissionWitness && countEntries(raw, keys) != 1:
 		return malformed(fields[permissionKeys].path, keys.from(), "a witness permission has one key")
 	case want == permissionActive && !operations.present():
-		return malformed(fields[permissionOperations].path, span.to(), "missing: 32 bytes that say what the permission is for")
+		return malformed(fields[permissionOperations].path, span.to(),
+			"missing: 32 bytes that say what the permission is for")
 	case want != permissionActive && operations.present():
-		return malformed(fields[permissionOperations].path, operations.from(), "only an active permission has operations")
+		return malformed(fields[permissionOperations].path, operations.from(),
+			"only an active permission has operations")
 	}
 	return nil
 }

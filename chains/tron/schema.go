@@ -38,11 +38,13 @@ func sun(number uint64, name, label string) field {
 }
 
 func count(number uint64, name, label, unit string) field {
-	return field{number: number, name: name, label: label, kind: kindInt, unit: unit, needed: true, least: 1, most: math.MaxInt64}
+	return field{number: number, name: name, label: label, kind: kindInt, unit: unit, needed: true, least: 1,
+		most: math.MaxInt64}
 }
 
 func count32(number uint64, name, label, unit string) field {
-	return field{number: number, name: name, label: label, kind: kindInt32, unit: unit, needed: true, least: 1, most: math.MaxInt32}
+	return field{number: number, name: name, label: label, kind: kindInt32, unit: unit, needed: true, least: 1,
+		most: math.MaxInt32}
 }
 
 func moment(number uint64, name, label string) field {
@@ -122,5 +124,103 @@ func (f field) asBytes() field {
 // shown makes a summary show also that a flag is not set.
 func (f field) shown() field {
 	f.showUnset = true
+	return f
+}
+
+// message is the table of one Protocol Buffers message: the fields that the .proto
+// files declare, and which of their values the network accepts. One reader reads all
+// messages by their tables, and one function summarizes them.
+type message struct {
+	name   string  // as the .proto files say
+	fields []field // by ascending number
+	rule   rule    // between fields
+
+	// mapEntry reports that the message is a map's entry, of which encoders write both
+	// fields even if they are 0.
+	mapEntry bool
+}
+
+// named sets the paths of fields in errors, so that reading does not concatenate
+// strings.
+func (m *message) named() *message {
+	for index := range m.fields {
+		m.fields[index].path = m.name + "." + m.fields[index].name
+	}
+	return m
+}
+
+// field is one line of a message's table.
+type field struct {
+	number uint64 // as the .proto files say
+	name   string // as the .proto files say
+	label  string // in summaries
+	kind   kind
+	needed bool
+	path   string // message.name and name, for errors
+
+	least, most int64    // of a number; of the length of bytes
+	except      int64    // a number that is refused though it is between them, unless 0
+	plain       bool     // bytes from 21 to 7e only
+	noTRX       bool     // a token, and not TRX
+	names       []string // of an enum's values
+	of          *message // of a message
+	showUnset   bool     // a summary also shows that a flag is not set
+	opaque      bool     // a message that a summary shows as bytes
+	unit        string   // of an integer, for summaries
+	why         string   // of a field that is refused; of one that is needed
+}
+
+// kind is the kind of a field's values.
+type kind uint8
+
+const (
+	kindAddress    kind = iota + 1
+	kindOwner           // the address that the contract acts for
+	kindBytes           // shown as hex
+	kindText            // bytes that are shown as text if they are
+	kindString          // a proto3 string: UTF-8
+	kindToken           // bytes: the id of a TRC-10 token in decimal, or _ for TRX
+	kindOperations      // bytes: one bit for each contract type
+	kindSun             // int64: an amount in sun
+	kindInt             // int64
+	kindInt32           // int32
+	kindTime            // int64: milliseconds since 1970
+	kindBool
+	kindEnum
+	kindMessage
+	kindMessages // repeated message
+	kindRepeated // repeated bytes
+	kindRefused  // well-formed, but not in a transaction to be signed
+)
+
+func (f *field) repeated() bool { return f.kind == kindMessages || f.kind == kindRepeated }
+
+func (f *field) wire() protowire.Type {
+	switch f.kind {
+	case kindSun, kindInt, kindInt32, kindTime, kindBool, kindEnum:
+		return protowire.VarintType
+	}
+	return protowire.BytesType
+}
+
+// rule is what the network requires between the fields of one message, in addition to
+// the checks of each field: the validate methods of java-tron's actuators.
+type rule uint8
+
+const (
+	ruleNotToOwner  rule = iota + 1 // owner and receiver differ
+	ruleTwoTokens                   // two different tokens
+	ruleTokenValue                  // a token value has a token
+	ruleCreation                    // and the origin of a new contract is its owner
+	ruleVotes                       // 1 to 30
+	ruleParameters                  // each parameter once
+	rulePermission                  // its keys can reach its threshold
+	rulePermissions                 // owner, witness and active where they belong
+	ruleIssue                       // frozen parts are within the supply; the sale ends after it starts
+)
+
+// neededAbove0 requires a number, above 0.
+func (f field) neededAbove0() field {
+	f.needed, f.least = true, 1
 	return f
 }

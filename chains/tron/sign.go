@@ -2,11 +2,8 @@ package tron
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/ethereum/go-ethereum/crypto"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -22,48 +19,6 @@ const vOffset = 27
 
 // signatureHeader precedes each signature: field 2, 65 bytes.
 var signatureHeader = [2]byte{2<<3 | 2, signatureSize}
-
-// signature is a signature by another party.
-type signature struct {
-	offset int // in raw
-	signer address
-}
-
-// recoverSigners recovers the signers of all signatures. It refuses a signer that is
-// there twice, even with different signatures: the network counts each once.
-func (tx *transaction) recoverSigners() error {
-	for i := range tx.signatures {
-		signature := &tx.signatures[i]
-		signer, err := recoverSigner(tx.id, tx.raw[signature.offset:signature.offset+signatureSize])
-		if err != nil {
-			return malformed("Transaction.signature", signature.offset, "%s", err)
-		}
-		signature.signer = signer
-		for _, earlier := range tx.signatures[:i] {
-			if earlier.signer == signer {
-				return malformed("Transaction.signature", signature.offset, "%s has signed already at byte %d: each signer signs once", signer, earlier.offset)
-			}
-		}
-	}
-	return nil
-}
-
-func recoverSigner(id [32]byte, signature []byte) (signer address, err error) {
-	plain := [signatureSize]byte(signature)
-	if plain[64] >= vOffset {
-		plain[64] -= vOffset
-	}
-	if plain[64] > 1 {
-		return signer, fmt.Errorf("v is %02x, want 1b or 1c (or 00 or 01)", signature[64])
-	}
-	point, err := crypto.Ecrecover(id[:], plain[:])
-	if err != nil {
-		return signer, errors.New("no key can have made it")
-	}
-	hash := crypto.Keccak256Hash(point[1:])
-	copy(signer[:], hash[12:])
-	return signer, nil
-}
 
 // signing is a transaction with the key that signs it.
 type signing struct {
@@ -121,13 +76,4 @@ func (tx *transaction) splice(dst []byte, signature [signatureSize]byte) []byte 
 	out = append(out, tx.raw...)
 	out = append(out, signatureHeader[:]...)
 	return append(out, signature[:]...)
-}
-
-// signedSize returns the length of what splice appends.
-func (tx *transaction) signedSize() int {
-	size := len(tx.raw) + len(signatureHeader) + signatureSize
-	if !tx.whole {
-		size += 1 + protowire.SizeVarint(uint64(len(tx.raw)))
-	}
-	return size
 }

@@ -57,7 +57,8 @@ func (r *request) ready(key keystore.Key) (*signing, error) {
 	address := addressOf(key.PublicKey())
 	for _, earlier := range r.tx.signatures {
 		if earlier.signer == address {
-			return nil, malformed("Transaction.signature", earlier.offset, "%s has signed already: each signer signs once", address)
+			return nil, malformed("Transaction.signature", earlier.offset,
+				"%s has signed already: each signer signs once", address)
 		}
 	}
 	return &signing{tx: r.tx, key: signer, id: key.ID(), address: address}, nil
@@ -135,7 +136,8 @@ func (s *signWith) read() (err error) {
 		_, err = hex.Decode(s.decoded[:], []byte(text))
 		return err
 	case strings.HasPrefix(text, "0x") && isHex(text[2:]):
-		return badSignWith("this looks like an Ethereum address; an address of Tron starts with T, or in hex with 41 and has 42 digits without 0x")
+		return badSignWith("this looks like an Ethereum address; an address of Tron starts with T, or in hex with " +
+			"41 and has 42 digits without 0x")
 	}
 	return nil
 }
@@ -146,7 +148,8 @@ func (s *signWith) readBase58() (err error) {
 	case len(decoded) == 0 && !isAlphanumeric(s.text):
 		return nil // an id of that length
 	case len(decoded) == 0:
-		return badSignWith("%s is no address of Tron, it has been mistyped: it has a character that base58 does not have (0, O, I, l)", s.text)
+		return badSignWith("%s is no address of Tron, it has been mistyped: it has a character that base58 does "+
+			"not have (0, O, I, l)", s.text)
 	case len(decoded) > len(s.decoded):
 		return badSignWith("%s is no address of Tron, it has been mistyped: it is longer than an address", s.text)
 	}
@@ -177,4 +180,8 @@ func isAlphanumeric(text string) bool {
 
 func isHex(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789abcdefABCDEF") == ""
+}
+
+func badSignWith(format string, args ...any) *chains.SignerError {
+	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(format, args...)}
 }

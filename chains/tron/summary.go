@@ -10,13 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ethereum/go-ethereum/crypto"
-
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// sunDecimals: one TRX is 10^6 sun.
-const sunDecimals = 6
 
 // Summary implements chains.Transaction: the contract by its table, then what is around
 // it.
@@ -80,16 +75,13 @@ func showLock(fields []chains.Field, values []value) []chains.Field {
 	locked, period := values[delegateLock].present(), values[delegatePeriod]
 	switch {
 	case locked && !period.present():
-		return append(fields, chains.Integer("lock period", defaultLock).WithNote("blocks of 3 seconds, the default: 3 days"))
+		return append(fields, chains.Integer("lock period", defaultLock).WithNote("blocks of 3 seconds, the "+
+			"default: 3 days"))
 	case !locked && period.present():
 		fields[len(fields)-1].Note = "without effect: not locked"
 	}
 	return fields
 }
-
-// defaultLock is DELEGATE_PERIOD: the lock, in blocks, of resources that are delegated
-// with a lock and without a period.
-const defaultLock = 86_400
 
 // frameSummary shows what is around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
@@ -105,15 +97,6 @@ func (tx *transaction) frameSummary() []chains.Field {
 		fields = append(fields, chains.AddressField("signed by", signature.signer.String()))
 	}
 	return fields
-}
-
-// createdAddress returns the address of the new contract: Keccak-256 over the
-// transaction's id and the owner's 21 bytes.
-func (tx *transaction) createdAddress() (created address) {
-	creator := tx.owner
-	hash := crypto.Keccak256Hash(tx.id[:], []byte{addressPrefix}, creator[:])
-	copy(created[:], hash[12:])
-	return created
 }
 
 // summarize shows the fields of a message that was read, except the owner, which is
@@ -165,7 +148,8 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 	case kindOperations:
 		return operationsField(f.label, payload)
 	case kindSun:
-		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").WithNote(fmt.Sprintf("%d sun", v.number))
+		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").
+			WithNote(fmt.Sprintf("%d sun", v.number))
 	case kindTime:
 		return timeField(f.label, v.number)
 	case kindBool:
@@ -178,7 +162,8 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 		}
 		return f.nested(raw, v)
 	case kindInt, kindInt32:
-		return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10), Symbol: f.unit}
+		return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10),
+			Symbol: f.unit}
 	}
 	return chains.Bytes(f.label, payload)
 }
@@ -217,7 +202,8 @@ const lastTime = 253_402_300_799_999
 
 func timeField(label string, millis int64) chains.Field {
 	if millis > lastTime {
-		return chains.Field{Label: label, Type: chains.TypeInteger, Value: strconv.FormatInt(millis, 10), Symbol: "ms since 1970"}
+		return chains.Field{Label: label, Type: chains.TypeInteger, Value: strconv.FormatInt(millis, 10),
+			Symbol: "ms since 1970"}
 	}
 	return chains.Time(label, time.UnixMilli(millis))
 }

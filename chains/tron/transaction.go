@@ -1,9 +1,9 @@
 package tron
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"fmt"
+	"math/big"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -30,118 +30,72 @@ type transaction struct {
 
 var _ chains.Transaction = (*transaction)(nil)
 
+func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
+
+// signature is a signature by another party.
+type signature struct {
+	offset int // in raw
+	signer address
+}
+
+// signedSize returns the length of what splice appends.
+func (tx *transaction) signedSize() int {
+	size := len(tx.raw) + len(signatureHeader) + signatureSize
+	if !tx.whole {
+		size += 1 + protowire.SizeVarint(uint64(len(tx.raw)))
+	}
+	return size
+}
+
+// contract is one contract type: a kind of transaction.
+type contract struct {
+	number  int64
+	message *message
+	effects effectsFunc // nil for triggerSmartContract: see callEffects
+	title   string      // in a few words, for summaries
+	typeURL string
+}
+
+// runsCode reports whether executing the contract runs a smart contract, for
+// which fee_limit pays.
+func (c *contract) runsCode() bool {
+	return c.message == createSmartContract || c.message == triggerSmartContract
+}
+
+// effectsFunc returns the effects of executing a contract, except its fee.
+type effectsFunc func(*transaction) []chains.Effect
+
+// addressAt returns the account in a field of the contract, none if the field is
+// absent.
+func (tx *transaction) addressAt(field int) chains.Party {
+	if !tx.values[field].present() {
+		return chains.Party{}
+	}
+	return party(readAddress(tx.bytes(tx.values[field])))
+}
+
+// amountAt returns the amount in a field of the contract.
+func (tx *transaction) amountAt(field int) chains.Quantity {
+	return chains.Exactly(big.NewInt(tx.values[field].number))
+}
+
+// assetAt returns the token in a field of the contract, or TRX.
+func (tx *transaction) assetAt(field int) chains.Asset {
+	return tokenAsset(string(tx.bytes(tx.values[field])))
+}
+
+func tokenAsset(id string) chains.Asset {
+	if id == trxToken {
+		return trxAsset
+	}
+	return chains.Asset{Chain: Name, TokenID: id, Standard: "trc10"}
+}
+
+// label returns the label of a field in the summary.
+func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
+
+var trxAsset = chains.Native(Name)
+
 // resultRoom is what the network adds to the size of a transaction before it
 // compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.
 const resultRoom = 2 * 64
-
-func (tx *transaction) parse() error {
-	if err := tx.checkForm(); err != nil {
-		return err
-	}
-	if err := tx.findRawData(); err != nil {
-		return err
-	}
-	if err := rawMessage.read(tx.raw, tx.from, tx.to, tx.frame[:]); err != nil {
-		return err
-	}
-	if err := tx.readContract(); err != nil {
-		return err
-	}
-	if size := tx.signedSize() + resultRoom; size > tx.limits.MaxSize {
-		return malformed("", -1, "%d bytes once signed and with room for its result, the network accepts %d", size, tx.limits.MaxSize)
-	}
-	tx.id = sha256.Sum256(tx.raw[tx.from:tx.to])
-	return tx.recoverSigners()
-}
-
-// checkForm refuses what is not a transaction at all, and says what it is.
-func (tx *transaction) checkForm() error {
-	switch {
-	case len(tx.raw) == 0:
-		return malformed("", -1, "empty: expected raw_data_hex")
-	case len(tx.raw) > tx.limits.MaxSize:
-		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
-	case tx.raw[0] == '{':
-		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
-	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
-		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing is signed that cannot be read")
-	}
-	return nil
-}
-
-// findRawData distinguishes the two forms: a raw starts with its two reference bytes
-// (0a 02), a whole Transaction with a raw_data that does.
-func (tx *transaction) findRawData() error {
-	tx.from, tx.to = 0, len(tx.raw)
-	if tx.raw[0] != 0x0a {
-		return nil
-	}
-	length, offset, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
-	if whole := err == nil && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
-		return nil
-	}
-	if length == 2 {
-		return nil // 0a 02 0a 02: reference bytes that happen to be these
-	}
-	return tx.readWhole()
-}
-
-func (tx *transaction) readWhole() error {
-	var whole values
-	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), whole[:]); err != nil {
-		return err
-	}
-	tx.whole = true
-	tx.from, tx.to = whole[0].from(), whole[0].to()
-	for entry := range entries(tx.raw, whole[1]) {
-		tx.signatures = append(tx.signatures, signature{offset: entry.from()})
-	}
-	if len(tx.signatures) >= MaxSignatures {
-		return malformed("Transaction.signature", tx.signatures[len(tx.signatures)-1].offset,
-			"%d signatures already: the network accepts at most %d", len(tx.signatures), MaxSignatures)
-	}
-	return nil
-}
-
-// readContract reads the contract, its Any, and the message in it.
-func (tx *transaction) readContract() error {
-	span := tx.frame[rawContract]
-	if err := contractMessage.read(tx.raw, span.from(), span.to(), tx.envelope[:]); err != nil {
-		return err
-	}
-	number := tx.envelope[contractType].number
-	contract, err := contractOf(number, max(tx.envelope[contractType].from(), span.from()))
-	if err != nil {
-		return err
-	}
-	tx.contract = contract
-	var parameter [2]value // of anyMessage
-	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
-		return err
-	}
-	url := parameter[0]
-	if got := url.of(tx.raw); string(got) != contract.typeURL {
-		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which requires %q", got, number, contract.typeURL)
-	}
-	if tx.values = tx.few[:]; len(contract.message.fields) > len(tx.few) {
-		tx.values = make([]value, len(contract.message.fields))
-	}
-	if err := contract.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
-		return err
-	}
-	tx.owner = readAddress(tx.bytes(tx.values[contract.message.indexOf(kindOwner)]))
-	tx.ownerParty = party(tx.owner)
-	return nil
-}
-
-func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
-
-// malformed returns an error of this chain.
-func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
-}
-
-func badSignWith(format string, args ...any) *chains.SignerError {
-	return &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: fmt.Sprintf(format, args...)}
-}

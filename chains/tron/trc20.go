@@ -7,33 +7,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// network is the network of Tron's contract calls: Ethereum's contract ABI, with
-// addresses in base58check. Some clients precede the 20 bytes of an address in a word
-// with the byte 41, which the virtual machine ignores.
-var network = &evm.Network{
-	ID:       Name,
-	Symbol:   "TRX",
-	Decimals: sunDecimals,
-	Prefix:   []byte{addressPrefix},
-	Notation: &chains.Notation{Text: func(binary []byte) string { return readAddress(binary).String() }},
-	Lenient:  true,
-	Tag:      addressPrefix,
-	Standards: map[string]string{
-		"ERC-20": "TRC-20", "ERC-721": "TRC-721", "ERC-1155": "TRC-1155",
-		"ERC-20 or ERC-721": "TRC-20 or TRC-721", "ERC-721 or ERC-1155": "TRC-721 or TRC-1155",
-	},
-}
-
-// brief is network for effects from which only hazards are derived.
-var brief = network.Briefly()
-
 // call decodes the call of a TriggerSmartContract.
-func (tx *transaction) call(network *evm.Network) *evm.Call {
-	return network.ReadFrom(evm.Address(tx.owner), evm.Transaction{
-		To:    evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
-		Value: big.NewInt(tx.values[triggerValue].number),
-		Data:  tx.bytes(tx.values[triggerData]),
-	}, false)
+func (tx *transaction) call(pass *evm.Pass) *evm.Call {
+	call := evm.Transaction{To: evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
+		Data: tx.bytes(tx.values[triggerData])}
+	if value := tx.values[triggerValue].number; value != 0 {
+		call.Value = big.NewInt(value)
+	}
+	return pass.ReadFrom(evm.Address(tx.owner), call, false)
 }
 
 // callSummary shows the call of a TriggerSmartContract.
@@ -41,7 +22,7 @@ func (tx *transaction) callSummary() []chains.Field {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call(network).Fields()
+	return tx.call(network.Pass()).Fields()
 }
 
 var _ chains.Caller = (*transaction)(nil)
@@ -51,5 +32,5 @@ func (tx *transaction) Calls() []chains.Call {
 	if tx.contract.message != triggerSmartContract {
 		return nil
 	}
-	return tx.call(network).Calls()
+	return tx.call(network.Pass()).Calls()
 }

@@ -21,7 +21,7 @@ func TestVectors(t *testing.T) {
 			var vector struct{ Address, PrivateKey, UnsignedTransaction, TxID, SignedTransaction string }
 			chaintest.ReadJSON(t, filepath.Join("testdata", name), &vector)
 			key := keyOf(t, vector.PrivateKey[2:])
-			if got := (Chain{}).Addresses(key.PublicKey()); len(got) != 1 || got[0] != (chains.Address{Format: AddressFormat, Address: vector.Address}) {
+			if got := (Chain{}).Addresses(key.PublicKey()); len(got) != 1 || got[0] != (chains.Address{Format: addressFormat, Address: vector.Address}) {
 				t.Errorf("addresses %v, want %s", got, vector.Address)
 			}
 			checkSigned(t, key, vector.Address, vector.UnsignedTransaction, vector.TxID, vector.SignedTransaction)

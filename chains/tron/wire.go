@@ -1,10 +1,13 @@
 package tron
 
 import (
+	"fmt"
 	"iter"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // value is the position of a field in the raw bytes. The zero value is an absent field.
@@ -44,7 +47,8 @@ func readVarint(raw []byte, offset, end int, field string) (number uint64, after
 	case size < 0:
 		return 0, offset, malformed(field, offset, "the varint is over 64 bits")
 	case size != protowire.SizeVarint(number):
-		return 0, offset, malformed(field, offset, "the varint has %d bytes where %d would do", size, protowire.SizeVarint(number))
+		return 0, offset, malformed(field, offset, "the varint has %d bytes where %d would do", size,
+			protowire.SizeVarint(number))
 	}
 	return number, offset + size, nil
 }
@@ -91,4 +95,10 @@ func entries(raw []byte, repeated value) iter.Seq[value] {
 			}
 		}
 	}
+}
+
+// malformed returns an error of this chain.
+func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset,
+		Problem: fmt.Sprintf(format, args...)}
 }

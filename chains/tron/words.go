@@ -11,7 +11,8 @@ import (
 
 // Words implements chains.Chain.
 func (Chain) Words() chains.Words {
-	return chains.Words{Namespace: Name, ListID: 728126428, Decimals: sunDecimals, Units: []chains.Unit{{Name: "sun"}, {Name: "trx", Decimals: sunDecimals}},
+	return chains.Words{Namespace: Name, ListID: 728126428, Decimals: sunDecimals,
+		Units:       []chains.Unit{{Name: "sun"}, {Name: "trx", Decimals: sunDecimals}},
 		AddressSize: addressSize, ReadAddress: readText, Wraps: evm.Wraps, Foreign: evm.Foreign,
 		Account:  func(address []byte) []byte { return address[1:] },
 		Variable: Name, Details: []chains.Detail{

@@ -3,23 +3,7 @@ package evm
 import (
 	"bytes"
 	"encoding/binary"
-	"math/big"
-
-	"github.com/countersign-dev/countersign/internal/rlp"
 )
-
-// word is the unit of the contract ABI: 32 bytes.
-const word = 32
-
-// value is a decoded argument. Its bytes are those of the call data.
-type value struct {
-	*abiType
-	word  []byte  // of an elementary static type: all 32 bytes
-	bytes []byte  // of bytes and string
-	list  []value // of a tuple and an array
-	raw   []byte  // of an array: the encoding of its elements
-	calls []*Call // the calls in it
-}
 
 // decoder reads arguments in their one canonical encoding: a head for each, followed by
 // the tails of the dynamic ones in order, without gaps, padded with zeros.
@@ -170,23 +154,3 @@ func (d *decoder) length(number []byte, most int) int {
 	}
 	return int(length)
 }
-
-func zeros(part []byte) bool { return len(bytes.Trim(part, "\x00")) == 0 }
-
-// address returns the value of an address.
-func (v *value) address() Address { return Address(v.word[word-20:]) }
-
-// big returns the value of an integer, within its width and with its sign.
-func (v *value) big() *big.Int {
-	number := rlp.Big(v.word[word-v.size:])
-	if v.kind == kindInt && v.word[word-v.size]&0x80 != 0 {
-		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*v.size)))
-	}
-	return number
-}
-
-// yes returns the value of a bool. A dirty one is true, as it is for contracts.
-func (v *value) yes() bool { return !zeros(v.word) }
-
-// fixed returns the value of a bytesN.
-func (v *value) fixed() []byte { return v.word[:v.size] }

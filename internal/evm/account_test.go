@@ -81,7 +81,7 @@ func TestAccountFunctions(t *testing.T) {
 		{"deposit(bytes validator key", deposit(append(credentials(1), 0)), "stake signer>unknown over " + validator + " exact 7"},
 	} {
 		text, self, value := standardOf(t, c.function)
-		effects := mainnet.Read(Transaction{To: self, Value: value, Data: pack(t, text, c.values...)}).Effects()
+		effects := mainnet.Pass().Read(Transaction{To: self, Value: value, Data: pack(t, text, c.values...)}).Effects()
 		got := effectLines(effects, map[string]common.Address{"self": common.Address(self), "a": a, "b": b, "zero": zero})
 		if effects[0].Undecoded { // of a function that any contract may have
 			_, got, _ = strings.Cut(got, "\n")
@@ -121,14 +121,14 @@ func TestContractsWithoutSelector(t *testing.T) {
 		self := common.Address(home(&function{at: c.at}))
 		names := map[string]common.Address{"self": self,
 			"created": crypto.CreateAddress2(self, salt, crypto.Keccak256([]byte{0x60, 0})), "empty": crypto.CreateAddress2(self, salt, crypto.Keccak256(nil))}
-		got := effectLines(mainnet.Read(Transaction{To: Address(self), Data: c.data}).Effects(), names)
+		got := effectLines(mainnet.Pass().Read(Transaction{To: Address(self), Data: c.data}).Effects(), names)
 		for name, key := range validators {
 			got = strings.ReplaceAll(got, key, name)
 		}
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
-		asSafe := mainnet.ReadFrom(Address{0x5a}, Transaction{To: Address(self), Data: c.data}, true).Effects()
+		asSafe := mainnet.Pass().ReadFrom(Address{0x5a}, Transaction{To: Address(self), Data: c.data}, true).Effects()
 		if len(asSafe) != 1 || !asSafe[0].Undecoded {
 			t.Errorf("%s, by delegatecall: %s", c.name, effectLines(asSafe, names))
 		}

@@ -144,14 +144,14 @@ func bothCarriers(random *rand.Rand, row int, c *carrier) (called, typed []chain
 	point := make([]byte, word)
 	copy(point[12:], contract[:])
 	d.known["entryPoint"] = value{word: point}
-	signed, ok := mainnet.ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return typedMembers(d.values(c.parameters(), "")) }})
+	signed, ok := mainnet.Pass().ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return typedMembers(d.values(c.parameters(), "")) }})
 	if ok {
 		typed = signed.Effects
 	}
 	if hashed := d.known["init code"].bytes; len(hashed) >= 20 && entryPoints[contract] >= 8 && !mainnet.isKnown(Address(hashed), atAccountFactory) {
 		d.known["init code"] = value{bytes: append(slices.Clone(delegatedSender[:]), hashed[20:]...)} // what is hashed is the delegate
 	}
-	call := &Call{network: mainnet, caller: account{signer: true}, self: contract, code: contract, value: new(big.Int), data: []byte{0}, path: "call",
+	call := &Call{pass: mainnet.Pass(), caller: account{signer: true}, self: contract, code: contract, value: new(big.Int), data: []byte{0}, path: "call",
 		function: f, args: d.values(f.parameters, "")}
 	r := reader{left: maxCalls}
 	r.nest(call, call.args)

@@ -85,7 +85,8 @@ func (c *Call) Calls() []chains.Call { return c.calls(nil) }
 
 func (c *Call) calls(into []chains.Call) []chains.Call {
 	if len(c.data) > 0 && !c.delegate && c.code == c.self && c.operator == nil && len(into) < chains.MaxEffects {
-		into = append(into, chains.Call{Path: c.path, Chain: c.network.ID, From: c.callerParty(), To: c.party(c.self), Value: c.value, Data: c.data})
+		into = append(into, chains.Call{Path: c.path, Chain: c.pass.ID, From: c.callerParty(), To: c.party(c.self),
+			Value: c.value, Data: c.data})
 	}
 	return callsIn(c.args, into)
 }

@@ -26,7 +26,8 @@ var unspendables = []unspendable{
 	{one: hexAddress("0x100")},
 	{one: hexAddress("0x000000000000000000000000000000000000dEaD")},
 	{one: hexAddress("0xdEAD000000000000000042069420694206942069")},
-	{one: hexAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")}, // which stands for the native asset in many contracts
+	// which stands for the native asset in many contracts
+	{one: hexAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")},
 	{one: hexAddress("0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF")},
 	{one: hexAddress("0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE")}, // which calls system contracts
 	{one: hexAddress("0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02")},
@@ -44,9 +45,6 @@ var unspendables = []unspendable{
 	{ids: tempoNetworks, one: hexAddress("0x1060000000000000000000000000000000000000")},
 	{ids: tempoNetworks, one: hexAddress("0xCCCCCCCC00000000000000000000000000000000"), beside: 1},
 }
-
-// tronNetwork is the id of Tron's networks, which the bytes do not tell apart.
-const tronNetwork = "tron"
 
 var tempoNetworks = []string{NetworkID(TempoMainnet), NetworkID(TempoTestnet)}
 
@@ -106,13 +104,4 @@ func (n *Network) Settled(effect chains.Effect) chains.Effect {
 		effect.Kind = chains.KindBurn
 	}
 	return effect
-}
-
-// addressOf returns the 20 bytes of a party's address; ok is false if it has none.
-func addressOf(p chains.Party) (parsed Address, ok bool) {
-	address := p.Address()
-	if len(address) < len(parsed) {
-		return parsed, false
-	}
-	return Address(address[len(address)-len(parsed):]), true
 }

@@ -64,7 +64,7 @@ func redirected(t *testing.T, random *rand.Rand, f *function, to Address, token 
 	if token && (f.at == atAny || f.at == atTIP20) {
 		self = to
 	}
-	c := &Call{network: mainnet, caller: account{signer: true}, self: self, code: self, value: new(big.Int)}
+	c := &Call{pass: mainnet.Pass(), caller: account{signer: true}, self: self, code: self, value: new(big.Int)}
 	(&reader{}).decodeAs(c, f, randomCall(t, random, f)[4:])
 	if c.function == nil {
 		t.Fatalf("%s: %s", f.signature, c.problem)
@@ -129,7 +129,7 @@ func checkBurn(t *testing.T, f *function, effect chains.Effect, signer, other ch
 		authorizes = effect.OtherSigner
 	}
 	effect.Path = strings.TrimSuffix(effect.Path, refundPath) // whose own hazard is tested elsewhere
-	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+Burn {
+	if got := Hazards("c", []chains.Effect{effect}, authorizes); len(got) != 1 || got[0].Name != "c/"+hazardBurn {
 		t.Errorf("%s: hazards %v", f.signature, got)
 	}
 	if got := Hazards("c", []chains.Effect{effect}, other); effect.By == chains.ByOther && len(got) != 0 {
@@ -223,7 +223,7 @@ func TestKeepsTokens(t *testing.T) {
 // TestValueBurns checks that native value is burned as tokens are, with data or without.
 func TestValueBurns(t *testing.T) {
 	for _, data := range [][]byte{nil, {1, 2, 3, 4}} {
-		effects := mainnet.Read(Transaction{To: hexAddress("0x9"), Value: big.NewInt(1), Data: data}).Effects()
+		effects := mainnet.Pass().Read(Transaction{To: hexAddress("0x9"), Value: big.NewInt(1), Data: data}).Effects()
 		if effects[0].Kind != chains.KindBurn {
 			t.Errorf("%x: %s", data, effects[0].Kind)
 		}

@@ -1,11 +1,14 @@
 package evm
 
 import (
-	"cmp"
+	"bytes"
 	"math/big"
-	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // Bounds for calls in the arguments of calls, besides chains.MaxCallDepth: how many are
@@ -28,7 +31,7 @@ func at(a Address) account { return account{address: a} }
 // Call is a call of a contract: that of a transaction, or one in the arguments of
 // another call.
 type Call struct {
-	network  *Network
+	pass     *Pass
 	caller   account  // msg.sender
 	self     Address  // the account on which the code runs
 	code     Address  // whose code runs: not self in a delegatecall
@@ -49,12 +52,11 @@ type Call struct {
 	typed    bool   // it is typed data, with its members as arguments: see Typed
 
 	function *function // nil if it is not decoded
+	plain    *act      // what the code does with data that has no selector; nil if it is not known
 	args     []value
 	rest     []byte // after the arguments
 	dirty    bool   // decoded leniently
 	problem  string // why it is not decoded
-
-	emitter emitter // of AppendEffects
 }
 
 // Transaction is the call of a contract by a transaction.
@@ -63,112 +65,6 @@ type Transaction struct {
 	Value *big.Int // in the native asset's smallest unit; nil is 0
 	Data  []byte
 	Path  string // of the call among others; empty: "call"
-}
-
-// Read decodes the call that a transaction makes, and the calls in its arguments.
-func (n *Network) Read(tx Transaction) *Call {
-	caller := account{signer: true}
-	if n.Signer != nil {
-		caller = at(*n.Signer)
-	}
-	return n.read(caller, tx.To, tx, false)
-}
-
-// ReadFrom decodes a call that another account than the signer, such as a Safe, makes once
-// the signed message is submitted. With delegate, the code of tx.To runs as that account.
-func (n *Network) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
-	self := tx.To
-	if delegate {
-		self = caller
-	}
-	return n.read(at(caller), self, tx, delegate)
-}
-
-func (n *Network) read(caller account, self Address, tx Transaction, delegate bool) *Call {
-	c := &Call{network: n, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data, path: cmp.Or(tx.Path, "call"), delegate: delegate,
-		message: !caller.signer && (n.Signer == nil || caller != at(*n.Signer))}
-	if c.value == nil {
-		c.value = &c.nothing
-	}
-	r := reader{left: maxCalls}
-	return r.read(c)
-}
-
-// child returns a call of a contract in the arguments of this one.
-func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
-	c.children++
-	path := c.path + "/" + strconv.Itoa(c.children-1)
-	if c.typed { // of whose calls there is one
-		path = "call"
-	}
-	return &Call{network: c.network, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
-		depth: c.depth + 1, message: c.message, path: path}
-}
-
-// reader decodes a call and the calls in its arguments.
-type reader struct {
-	left int // calls that may still be decoded
-}
-
-func (r *reader) read(c *Call) *Call {
-	switch {
-	case c.depth >= chains.MaxCallDepth:
-		c.problem = "nested too deep: not decoded"
-	case r.left == 0:
-		c.problem = "too many calls: not decoded"
-	case len(c.data) > 0:
-		r.decode(c)
-	}
-	r.left = max(0, r.left-1)
-	return c
-}
-
-func (r *reader) decode(c *Call) {
-	if c.network.rawInput(c.code) {
-		return
-	}
-	if len(c.data) < 4 {
-		c.problem = "shorter than a function's selector: not decoded"
-		return
-	}
-	f := c.network.functionAt(c.code, [4]byte(c.data))
-	if f == nil {
-		if c.note = c.isNote(); !c.note {
-			c.problem = "unknown function"
-		}
-		return
-	}
-	r.decodeAs(c, f, c.data[4:])
-}
-
-// decodeAs decodes the arguments of a function.
-func (r *reader) decodeAs(c *Call, f *function, data []byte) {
-	d := c.network.decoder()
-	args, used := d.tuple(data, f.parameters)
-	if d.bad {
-		c.problem = "has the selector of " + f.signature + ", but not its canonical encoding: not decoded"
-		return
-	}
-	c.function, c.args, c.rest, c.dirty = f, args, data[used:], d.dirty
-	r.nest(c, c.args)
-}
-
-// rawContracts are the contracts whose input has no selector, and what that input
-// requests.
-var rawContracts = []struct {
-	at       contractSet
-	requests string
-}{{atWithdrawals, "withdrawal"}, {atConsolidations, "consolidation"}, {atCreate2Factory, "creation"}}
-
-// rawInput reports whether the contract at an address takes bytes without a
-// selector.
-func (n *Network) rawInput(code Address) bool {
-	for _, raw := range rawContracts {
-		if n.isKnown(code, raw.at) {
-			return true
-		}
-	}
-	return false
 }
 
 // arg returns the argument with a name. It panics if there is none.
@@ -200,4 +96,163 @@ func sibling(values []value, r role) *value {
 		}
 	}
 	return nil
+}
+
+// value is a decoded argument. Its bytes are those of the call data.
+type value struct {
+	*abiType
+	word  []byte  // of an elementary static type: all 32 bytes
+	bytes []byte  // of bytes and string
+	list  []value // of a tuple and an array
+	raw   []byte  // of an array: the encoding of its elements
+	calls []*Call // the calls in it
+}
+
+func zeros(part []byte) bool { return len(bytes.Trim(part, "\x00")) == 0 }
+
+// address returns the value of an address.
+func (v *value) address() Address { return Address(v.word[word-20:]) }
+
+// big returns the value of an integer, within its width and with its sign.
+func (v *value) big() *big.Int {
+	number := rlp.Big(v.word[word-v.size:])
+	if v.kind == kindInt && v.word[word-v.size]&0x80 != 0 {
+		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*v.size)))
+	}
+	return number
+}
+
+// yes returns the value of a bool. A dirty one is true, as it is for contracts.
+func (v *value) yes() bool { return !zeros(v.word) }
+
+// fixed returns the value of a bytesN.
+func (v *value) fixed() []byte { return v.word[:v.size] }
+
+type function struct {
+	standard   string
+	at         contractSet
+	signature  string // as the selector is computed from it
+	parameters []abiType
+	act        act
+}
+
+// An act is what a function does, apart from the calls in its arguments.
+type act struct {
+	payable bool // it takes native value
+	holds   bool // its effects account for that value
+	effects func(*emitter, *Call)
+	after   func(*emitter, *Call) // what it does after the calls in its arguments; nil for nothing
+
+	carriers []carrier // typed data by which the same is signed
+}
+
+func nonpayable(effects func(*emitter, *Call)) act { return act{effects: effects} }
+
+func payable(effects func(*emitter, *Call)) act { return act{payable: true, effects: effects} }
+
+func holds(effects func(*emitter, *Call)) act {
+	return act{payable: true, holds: true, effects: effects}
+}
+
+// functionsBySelector has functions by the first four bytes of Keccak-256 over their signatures.
+type functionsBySelector map[[4]byte][]*function
+
+func (all functionsBySelector) add(f *function, at contractSet, does act) {
+	f.at, f.act = at, does
+	selector := [4]byte(crypto.Keccak256([]byte(f.signature)))
+	all[selector] = append(all[selector], f)
+}
+
+// parseFunction parses name(parameters).
+func parseFunction(standard, text string) *function {
+	name, list, _ := strings.Cut(text, "(")
+	parameters := parseTypes(list)
+	return &function{standard: standard, signature: name + "(" + typeList(parameters) + ")", parameters: parameters}
+}
+
+// carrier is the form that an act has in typed data (EIP-712). Its text is the encoded type,
+// in which a member has a role after a colon, as in abiType, and after an equals sign the
+// name of the argument that it is, if the names differ:
+//
+//	Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)
+type carrier struct {
+	text    string
+	effects func(*emitter, *Call)
+	after   func(*emitter, *Call) // nil for nothing
+}
+
+// signed adds a type of typed data that carries the same act: its signature lets anyone who has
+// it have the call made.
+func (d act) signed(text string) act { return d.signedAs(text, d.effects, d.after) }
+
+// signedAs is signed for typed data that leaves something to the account that submits it, so
+// that it does more than one call.
+func (d act) signedAs(text string, effects, after func(*emitter, *Call)) act {
+	d.carriers = append(d.carriers[:len(d.carriers):len(d.carriers)], carrier{text, effects, after})
+	return d
+}
+
+func (c *Call) native() chains.Asset { return chains.Native(c.pass.ID) }
+
+// token returns the called contract as an asset.
+func (c *Call) token(standard string) chains.Asset {
+	return chains.Token(c.pass.ID, c.party(c.self), standard)
+}
+
+// tokenAt returns the asset at an address.
+func (c *Call) tokenAt(address Address, standard string) chains.Asset {
+	return chains.Token(c.pass.ID, c.party(address), standard)
+}
+
+// numbered returns one token of a collection, or of a multi-token contract.
+func numbered(asset chains.Asset, id *big.Int) chains.Asset {
+	asset.NFT = id
+	return asset
+}
+
+// party returns the account at an address.
+func (c *Call) party(address Address) chains.Party { return c.pass.Party(address) }
+
+// callerParty returns the account that makes the call.
+func (c *Call) callerParty() chains.Party {
+	if c.caller.signer {
+		return chains.SignerParty()
+	}
+	return c.party(c.caller.address)
+}
+
+// codeParty returns the account whose code runs, unknown if it cannot be read.
+func (c *Call) codeParty() chains.Party {
+	if c.unread {
+		return chains.UnknownParty()
+	}
+	return c.party(c.code)
+}
+
+// exactly returns the amount in an argument.
+func (c *Call) exactly(name string) chains.Quantity { return chains.Exactly(c.arg(name).big()) }
+
+// tokenIn returns the asset at the address in an argument.
+func (c *Call) tokenIn(name, standard string) chains.Asset {
+	return c.tokenAt(c.arg(name).address(), standard)
+}
+
+// addressOf returns the account that an argument names.
+func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
+
+// authority returns the authorization of a call, and whose it is if it is another's.
+func (c *Call) authority() (chains.By, chains.Party) {
+	if c.operator != nil {
+		return chains.ByOther, c.party(*c.operator)
+	}
+	return chains.BySigner, chains.Party{}
+}
+
+// origin returns the account that sends the Ethereum transaction: the signer of one. Who
+// submits a message is not known.
+func (c *Call) origin() chains.Party {
+	if c.message {
+		return chains.SubmitterParty()
+	}
+	return chains.SignerParty()
 }

@@ -57,15 +57,15 @@ func carriers(t *testing.T) map[string]func(to Address, data []byte) (Address, [
 
 // readings returns the effects of a call by each of the signatures that can authorize it.
 func readings(t testing.TB, to Address, data []byte) map[string][]chains.Effect {
-	all := map[string][]chains.Effect{"a transaction": mainnet.Read(Transaction{To: to, Data: data}).Effects()}
-	all["a Safe's message"] = signedSafe(t, mainnet, Address{0xa1}, to, data, SafeRefund{})
+	all := map[string][]chains.Effect{"a transaction": mainnet.Pass().Read(Transaction{To: to, Data: data}).Effects()}
+	all["a Safe's message"] = signedSafe(t, mainnet, Address{0xa1}, to, data, safeRefund{})
 	from := Address{0xa2}
 	all["a request to a forwarder"] = typedOf(t, mainnet, forwardRequest+"bytes", Address{0xf0}, map[string]any{"from": from, "to": to, "call": data}).Effects
 	all["a MetaTransaction"] = typedOf(t, mainnet, "MetaTransaction(", to, map[string]any{"from": from, "call": data}).Effects
 	all["a transaction of the ZK Stack"] = typedOf(t, mainnet, zkSyncTransaction, Address{}, map[string]any{"txType": big.NewInt(zkSyncType),
 		"from": new(big.Int).SetBytes(from[:]), "to": new(big.Int).SetBytes(to[:]), "call": data}).Effects
 	for at := range entryPoints {
-		o := Operation{EntryPoint: at, Sender: to, CallData: data}
+		o := operation{EntryPoint: at, Sender: to, CallData: data}
 		for _, gas := range []**big.Int{&o.CallGas, &o.VerificationGas, &o.PreVerificationGas, &o.MaxFeePerGas} {
 			*gas = big.NewInt(1)
 		}
@@ -94,13 +94,13 @@ func TestDangerInCarriers(t *testing.T) {
 		to           Address
 		data         []byte
 	}{
-		{"a refund", Refund, Address{0x77}, refunding(common.Address{9})},
-		{"a refund to the submitter", Refund, Address{0x77}, refunding(common.Address{})},
-		{"a refund to a shared contract", Burn, Address{0x77}, refunding(common.Address(routerAt))},
-		{"a fee of the signer's operation", HighFee, point, operation(signer, nil)},
-		{"a fee that the signer pays for another", HighFee, point, operation(Address{0x66}, append(signer[:20:20], make([]byte, 32)...))},
-		{"left in a router", Burn, usdcAt, pack(t, "transfer(address,uint256)", common.Address(routerAt), number(5))},
-		{"an allowance for anyone", Burn, usdcAt, pack(t, "approve(address,uint256)", common.Address(multicallAt), number(5))},
+		{"a refund", hazardRefund, Address{0x77}, refunding(common.Address{9})},
+		{"a refund to the submitter", hazardRefund, Address{0x77}, refunding(common.Address{})},
+		{"a refund to a shared contract", hazardBurn, Address{0x77}, refunding(common.Address(routerAt))},
+		{"a fee of the signer's operation", hazardHighFee, point, operation(signer, nil)},
+		{"a fee that the signer pays for another", hazardHighFee, point, operation(Address{0x66}, append(signer[:20:20], make([]byte, 32)...))},
+		{"left in a router", hazardBurn, usdcAt, pack(t, "transfer(address,uint256)", common.Address(routerAt), number(5))},
+		{"an allowance for anyone", hazardBurn, usdcAt, pack(t, "approve(address,uint256)", common.Address(multicallAt), number(5))},
 		{"an allowance without end", UnlimitedApproval, usdcAt, pack(t, "approve(address,uint256)", common.Address{9}, new(big.Int).Lsh(number(1), 200))},
 		{"control", AuthorityChange, Address{0x77}, pack(t, "transferOwnership(address)", common.Address{9})},
 		{"a stored transaction", BlindCall, Address{0x77}, pack(t, "approveHash(bytes32)", [32]byte{5})},
@@ -121,7 +121,7 @@ func TestDangerInCarriers(t *testing.T) {
 			}
 			for by, effects := range readings(t, to, data) {
 				effects = chains.ResolveSigner(effects, party)
-				ClaimFees(effects, chains.Parties(nil).With(party))
+				claimFees(effects, chains.Parties(nil).With(party))
 				hazards := append(Hazards("c", effects, party), FeeHazards("c", effects, party, 0)...)
 				if !slices.ContainsFunc(hazards, func(h chains.Hazard) bool { return h.Name == "c/"+danger.hazard }) {
 					t.Fatalf("%s, by %s: no %s among %v", strings.Join(route, " in "), by, danger.hazard, hazards)

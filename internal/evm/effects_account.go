@@ -1,107 +1,52 @@
 package evm
 
 import (
-	"bytes"
 	"encoding/hex"
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// control adds that a party controls an account, or has a say in it.
-func (e *emitter) control(c *Call, over Address, to chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: to, Account: c.party(over)})
+// addControl adds that a party controls an account, or has a say in it.
+func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: to, Account: c.party(over)})
 }
 
 // controlTo is for functions that give control of the called contract to the account in
 // an argument.
 func controlTo(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.control(c, c.self, c.addressOf(name)) }
+	return func(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf(name)) }
 }
 
 // controlOf is for functions that give control of the proxy in an argument to the
 // account in another.
 func controlOf(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.control(c, c.arg("proxy").address(), c.addressOf(name)) }
+	return func(e *emitter, c *Call) { e.addControl(c, c.arg("proxy").address(), c.addressOf(name)) }
 }
 
-func acceptOwnership(e *emitter, c *Call) { e.control(c, c.self, c.callerParty()) }
+func acceptOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.callerParty()) }
 
-func renounceOwnership(e *emitter, c *Call) { e.control(c, c.self, c.party(Address{})) }
+func renounceOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.party(Address{})) }
 
 // loses is for functions that take control of the called contract from the account in
 // an argument.
 func loses(name string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf(name), Account: c.party(c.self)})
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf(name), Account: c.party(c.self)})
 	}
 }
 
 func swapOwner(e *emitter, c *Call) {
 	loses("old owner")(e, c)
-	e.control(c, c.self, c.addressOf("new owner"))
+	e.addControl(c, c.self, c.addressOf("new owner"))
 }
 
-func installModule(e *emitter, c *Call) { e.control(c, c.self, c.addressOf("module")) }
-
-// handleOps adds what an EntryPoint does before the calls of its operations, authorized
-// by the signatures in them: it deploys accounts, and charges the account or its paymaster.
-func handleOps(e *emitter, c *Call) {
-	operations := c.arg("operations").list
-	for i := range operations {
-		if e.full() {
-			return
-		}
-		o := c.operation(operations[i].list)
-		signer := c.party(o.Sender)
-		add := e.by(c, &signer)
-		o.initialize(add, c, o.calldataInit())
-		o.charge(add, c, false)
-	}
-}
-
-// payBeneficiary adds that the EntryPoint pays all fees to the beneficiary, after the calls.
-func payBeneficiary(e *emitter, c *Call) {
-	total := new(big.Int)
-	operations := c.arg("operations").list
-	for i := range operations {
-		total.Add(total, c.operation(operations[i].list).prefund())
-	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding, To: c.addressOf("beneficiary"),
-		Asset: c.native(), Amount: chains.AtMost(total)})
-}
-
-// operation returns an operation in the calldata of an EntryPoint, packed or not.
-func (c *Call) operation(members []value) *Operation {
-	o := &Operation{EntryPoint: c.code}
-	for i := range members {
-		switch v := &members[i]; v.name {
-		case "sender":
-			o.Sender = v.address()
-		case "init code":
-			o.InitCode = v.bytes
-		case "paymaster and data":
-			o.Paymaster = v.bytes
-		case "call gas limit":
-			o.CallGas = v.big()
-		case "verification gas limit":
-			o.VerificationGas = v.big()
-		case "pre-verification gas":
-			o.PreVerificationGas = v.big()
-		case "max fee per gas":
-			o.MaxFeePerGas = v.big()
-		case "account gas limits":
-			o.SetGasLimits(v.word)
-		case "gas fees":
-			o.SetGasFees(v.word)
-		}
-	}
-	return o
-}
+func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("module")) }
 
 // depositFor adds that the value of the call is held for an account.
 func depositFor(e *emitter, c *Call, account chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: account, Account: c.party(c.self), Asset: c.native(), Amount: chains.Exactly(c.value)})
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: account, Account: c.party(c.self), Asset: c.native(),
+		Amount: chains.Exactly(c.value)})
 }
 
 func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
@@ -109,12 +54,12 @@ func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
 func addStake(e *emitter, c *Call) { depositFor(e, c, c.callerParty()) }
 
 func withdrawTo(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
-		Asset: c.native(), Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
+		Asset: c.native(), Amount: c.exactly("amount")})
 }
 
 func withdrawStake(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.addressOf("to"), Account: c.party(c.self),
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
 		Asset: c.native(), Amount: chains.All()})
 }
 
@@ -122,11 +67,12 @@ func withdrawStake(e *emitter, c *Call) {
 // 01 or 02 end in the address that can withdraw it.
 func depositValidator(e *emitter, c *Call) {
 	to := chains.UnknownParty()
-	if credentials := c.arg("withdrawal credentials").bytes; len(credentials) == 32 && (credentials[0] == 1 || credentials[0] == 2) && zeros(credentials[1:12]) {
+	if credentials := c.arg("withdrawal credentials").bytes; len(credentials) == 32 &&
+		(credentials[0] == 1 || credentials[0] == 2) && zeros(credentials[1:12]) {
 		to = c.party(Address(credentials[12:]))
 	}
 	key := c.arg("validator key").bytes
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: to, Account: validator(key),
+	e.add(c, chains.Effect{Kind: chains.KindStake, To: to, Account: validator(key),
 		Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
@@ -136,49 +82,3 @@ func validator(key []byte) chains.Party { return chains.PartyAt(key, blsKey) }
 var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.EncodeToString(key) }}
 
 var gwei = big.NewInt(1e9)
-
-// raw adds what contracts do whose input has no selector.
-func (e *emitter) raw(c *Call) {
-	switch n, data := c.network, c.data; {
-	case c.delegate:
-		e.undecoded(c)
-	case n.isKnown(c.code, atWithdrawals) && len(data) == 56:
-		amount := chains.All()
-		if !zeros(data[48:]) {
-			amount = chains.AtMost(new(big.Int).Mul(new(big.Int).SetBytes(data[48:]), gwei))
-		}
-		e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Account: validator(data[:48]),
-			Asset: c.native(), Amount: amount})
-	case n.isKnown(c.code, atConsolidations) && len(data) == 96:
-		e.consolidation(c, data[:48], data[48:])
-	case c.creates():
-		e.created(c)
-	default:
-		e.undecoded(c)
-	}
-}
-
-// creates reports whether the call has the CREATE2 factory create a contract.
-func (c *Call) creates() bool {
-	return c.problem == "" && len(c.data) >= word && c.network.isKnown(c.code, atCreate2Factory)
-}
-
-// created adds that a contract comes into being, which gets the value of the call.
-func (e *emitter) created(c *Call) {
-	effect := chains.Effect{Kind: chains.KindCreate, From: c.callerParty(), To: c.party(Create2(c.code, c.data[:word], c.data[word:]))}
-	if c.value.Sign() > 0 {
-		effect.Asset, effect.Amount = c.native(), chains.Exactly(c.value)
-	}
-	e.add(c, effect)
-}
-
-// consolidation adds that the balance of a validator goes to another, whose withdrawal
-// credentials the bytes do not say, or that a validator compounds.
-func (e *emitter) consolidation(c *Call, source, target []byte) {
-	if bytes.Equal(source, target) {
-		e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: validator(source)})
-		return
-	}
-	e.add(c, chains.Effect{Kind: chains.KindStake, From: c.callerParty(), To: chains.UnknownParty(), Account: validator(target),
-		Asset: c.native(), Amount: chains.All()})
-}

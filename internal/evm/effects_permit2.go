@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 
 // permit2Approve gives an allowance through Permit2, which expires.
 func permit2Approve(e *emitter, c *Call) {
-	e.permit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
+	e.addPermit2(c, c.callerParty(), "", c.arg("spender").address(), c.args, "")
 }
 
 // permitted returns the token that members name. Permit2 calls transferFrom of it, which of an NFT
@@ -18,21 +19,10 @@ func (c *Call) permitted(members []value) chains.Asset {
 	return c.tokenAt(member(members, "token").address(), erc20Or721)
 }
 
-// permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
-// of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is
-// handed over.
-func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
-	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
-		return chains.KindRevoke, chains.Quantity{}
-	}
-	return chains.KindApprove, chains.Exactly(amount.big())
-}
-
-// permit2 adds an allowance of Permit2 from its details: token, amount and
+// addPermit2 adds an allowance of Permit2 from its details: token, amount and
 // expiration.
-func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, By: by, To: c.party(spender), Path: path,
-		Asset: c.permitted(details)}
+func (e *emitter) addPermit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
+	effect := chains.Effect{From: from, By: by, To: c.party(spender), Path: path, Asset: c.permitted(details)}
 	effect.Kind, effect.Amount = c.permission(effect.Asset, member(details, "amount"))
 	expiration := member(details, "expiration").big()
 	switch {
@@ -43,51 +33,41 @@ func (e *emitter) permit2(c *Call, from chains.Party, by chains.By, spender Addr
 		effect.Until = TimeOf(expiration)
 	}
 	if by == chains.ByOther {
-		effect.By, effect.OtherSigner = e.signature(c, from)
+		effect.By, effect.OtherSigner = e.requireSignature(c, from)
 	}
 	e.add(c, effect)
 	if expiration.Sign() > 0 {
-		e.ends(c, effect.Until)
+		e.setEnd(c, effect.Until)
 	}
 }
 
 // permit2Permit gives allowances that their owner has signed.
 func permit2Permit(e *emitter, c *Call) {
-	e.permit2Details(c, c.signatory("owner"), chains.ByOther)
+	e.addPermit2Details(c, c.signatory("owner"), chains.ByOther)
 }
 
-// permit2Details adds the allowances of a permit: one, or those of a batch.
-func (e *emitter) permit2Details(c *Call, owner chains.Party, by chains.By) {
+// addPermit2Details adds the allowances of a permit: one, or those of a batch.
+func (e *emitter) addPermit2Details(c *Call, owner chains.Party, by chains.By) {
 	permit := c.inner("permit")
 	details, spender := member(permit, "details"), member(permit, "spender").address()
-	if details.kind == kindTuple {
-		e.permit2(c, owner, by, spender, details.list, c.under("details"))
-	} else {
-		for i := range details.list {
-			if e.full() {
-				return
-			}
-			e.permit2(c, owner, by, spender, details.list[i].list, c.under("details/"+strconv.Itoa(i)))
-		}
+	for path, one := range e.oneOrMany(details) {
+		e.addPermit2(c, owner, by, spender, one, c.under(path))
 	}
-	e.endsWhole(c, TimeOf(member(permit, "signature deadline").big()))
+	e.setEndOfAll(c, TimeOf(member(permit, "signature deadline").big()))
 }
 
-func permit2Transfer(e *emitter, c *Call) { e.permit2Moved(c, c.args, chains.ByStanding) }
+func permit2Transfer(e *emitter, c *Call) { e.addPermit2Transfer(c, c.args, chains.ByStanding) }
 
 func permit2TransferBatch(e *emitter, c *Call) {
 	transfers := c.arg("transfers").list
-	for i := range transfers {
-		if e.full() {
-			return
-		}
-		e.permit2Moved(c, transfers[i].list, chains.ByStanding)
+	for i := range e.upTo(len(transfers)) {
+		e.addPermit2Transfer(c, transfers[i].list, chains.ByStanding)
 	}
 }
 
-// permit2Moved adds a transfer over an allowance of Permit2.
-func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
-	e.moved(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
+// addPermit2Transfer adds a transfer over an allowance of Permit2.
+func (e *emitter) addPermit2Transfer(c *Call, details []value, by chains.By) {
+	e.addTransfer(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
 		c.permitted(details), chains.Exactly(member(details, "amount").big()))
 }
 
@@ -97,52 +77,72 @@ func (e *emitter) permit2Moved(c *Call, details []value, by chains.By) {
 func permit2Signed(e *emitter, c *Call) {
 	permitted := member(c.arg("permit").list, "permitted")
 	if permitted.kind == kindTuple {
-		e.permit2Requested(c, permitted.list, c.arg("transfer").list)
+		e.addPermit2Request(c, permitted.list, c.arg("transfer").list)
 		return
 	}
 	transfers := c.arg("transfers").list
-	for i := range min(len(permitted.list), len(transfers)) {
-		if e.full() {
-			return
-		}
-		e.permit2Requested(c, permitted.list[i].list, transfers[i].list)
+	for i := range e.upTo(min(len(permitted.list), len(transfers))) {
+		e.addPermit2Request(c, permitted.list[i].list, transfers[i].list)
 	}
 }
 
-func (e *emitter) permit2Requested(c *Call, permitted, requested []value) {
+func (e *emitter) addPermit2Request(c *Call, permitted, requested []value) {
 	amount := member(requested, "requested amount").big()
 	_, fungible := chains.Listed(c.permitted(permitted))
 	if several := find(c.args, "transfers") != nil; amount.Sign() == 0 && (several || fungible) {
 		return // Permit2 skips it among several, and alone it is nothing unless the token is an NFT
 	}
-	e.moved(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
+	e.addTransfer(c, c.addressOf("owner"), chains.ByOther, c.party(member(requested, "to").address()),
 		c.permitted(permitted), chains.Exactly(amount))
 }
 
 // permit2Transferable adds what a signature lets the spender transfer once, to any address:
 // at most the permitted amount of each token. In a call, permit2Signed adds what it transfers.
 func permit2Transferable(e *emitter, c *Call) {
-	permitted := c.arg("permitted")
-	if permitted.kind == kindTuple {
-		e.permit2Allowed(c, permitted.list, c.under("permitted"))
-		return
-	}
-	for i := range permitted.list {
-		if e.full() {
-			return
-		}
-		e.permit2Allowed(c, permitted.list[i].list, c.under("permitted/"+strconv.Itoa(i)))
+	for path, one := range e.oneOrMany(c.arg("permitted")) {
+		e.addPermit2Allowance(c, one, c.under(path))
 	}
 }
 
-func (e *emitter) permit2Allowed(c *Call, permitted []value, path string) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
+// oneOrMany yields the members of a struct, or those of each in a list, with their paths.
+func (e *emitter) oneOrMany(v *value) iter.Seq2[string, []value] {
+	return func(yield func(string, []value) bool) {
+		if v.kind == kindTuple {
+			yield(v.name, v.list)
+			return
+		}
+		for i := range e.upTo(len(v.list)) {
+			if !yield(v.name+"/"+strconv.Itoa(i), v.list[i].list) {
+				return
+			}
+		}
+	}
+}
+
+func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
+	effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
 		Asset: c.permitted(permitted)}
-	if effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount")); effect.Kind != chains.KindRevoke {
+	effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount"))
+	if effect.Kind != chains.KindRevoke {
 		effect.Until = TimeOf(c.arg("deadline").big())
 	}
 	e.add(c, effect)
-	e.ends(c, effect.Until)
+	e.setEnd(c, effect.Until)
+}
+
+// The types of transfers that are signed for a spender.
+const (
+	permit2Permissions  = "TokenPermissions(address token,uint256 amount)"
+	permit2Single       = "TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"
+	permit2Batch        = "TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline"
+	permit2TransferType = "PermitTransferFrom(" + permit2Single + ")" + permit2Permissions
+	permit2BatchType    = "PermitBatchTransferFrom(" + permit2Batch + ")" + permit2Permissions
+)
+
+// permit2Witnessed are the beginnings of the types of transfers with a witness.
+var permit2Witnessed = []struct{ witnessed, plain string }{
+	{"PermitWitnessTransferFrom(" + permit2Single + ",", permit2TransferType},
+	{"PermitBatchWitnessTransferFrom(" + permit2Batch + ",", permit2BatchType},
 }
 
 // witnessed returns the type of a transfer without the witness that it has: one more member,
@@ -152,35 +152,23 @@ func witnessed(encoded string) (plain string, ok bool) {
 		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
 		witness, _, _ := strings.Cut(rest, ")")
 		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
-			return transfer.plain + ")" + permit2Permissions, true
+			return transfer.plain, true
 		}
 	}
 	return "", false
 }
 
-const permit2Permissions = "TokenPermissions(address token,uint256 amount)"
-
-var permit2Witnessed = []struct{ witnessed, plain string }{
-	{"PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,",
-		"PermitTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline"},
-	{"PermitBatchWitnessTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline,",
-		"PermitBatchTransferFrom(TokenPermissions[] permitted,address spender,uint256 nonce,uint256 deadline"},
-}
-
 // permit2Invalidate adds that unused permits for a spender become invalid.
 func permit2Invalidate(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), To: c.addressOf("spender"), Account: c.party(c.self),
-		Asset: c.tokenAt(c.arg("token").address(), erc20)})
+	e.add(c, chains.Effect{Kind: chains.KindSettings, To: c.addressOf("spender"), Account: c.party(c.self),
+		Asset: c.tokenIn("token", erc20)})
 }
 
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
-	for i := range approvals {
-		if e.full() {
-			return
-		}
+	for i := range e.upTo(len(approvals)) {
 		pair := approvals[i].list
-		e.approved(c, c.callerParty(), c.party(member(pair, "spender").address()),
-			c.tokenAt(member(pair, "token").address(), erc20), chains.Quantity{}, false)
+		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.party(member(pair, "spender").address()),
+			Asset: c.tokenAt(member(pair, "token").address(), erc20)})
 	}
 }

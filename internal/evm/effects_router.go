@@ -42,20 +42,20 @@ func balanceOr(amount *big.Int) chains.Quantity {
 	return chains.Exactly(amount)
 }
 
-// sent adds that something of the router goes to a party: an amount for the effect, and
+// addPayout adds that something of the router goes to a party: an amount for the effect, and
 // what is known of it besides.
-func (e *emitter) sent(c *Call, asset chains.Asset, to chains.Party, amount, known chains.Quantity) {
-	e.addMoving(c, c.movement(c.party(c.self), "", to, asset, amount), known)
+func (e *emitter) addPayout(c *Call, asset chains.Asset, to chains.Party, amount, known chains.Quantity) {
+	e.addMoving(c, c.transfer(c.party(c.self), "", to, asset, amount), known)
 }
 
 // routerTransferFrom takes from the caller, over an allowance of Permit2.
 func routerTransferFrom(e *emitter, c *Call) {
-	e.moved(c, c.callerParty(), "", c.recipient(), c.permitted(c.args), chains.Exactly(c.arg("amount").big()))
+	e.addTransfer(c, c.callerParty(), "", c.recipient(), c.permitted(c.args), c.exactly("amount"))
 }
 
 // routerPermit gives allowances of the caller. The caller's signature over them is in
 // the bytes; the call is by the same account.
-func routerPermit(e *emitter, c *Call) { e.permit2Details(c, c.callerParty(), "") }
+func routerPermit(e *emitter, c *Call) { e.addPermit2Details(c, c.callerParty(), "") }
 
 // routerTransfer sends an amount. Only of a token may it be the whole balance.
 func routerTransfer(e *emitter, c *Call) {
@@ -64,32 +64,33 @@ func routerTransfer(e *emitter, c *Call) {
 	if !asset.IsNative() {
 		quantity = balanceOr(amount)
 	}
-	e.sent(c, asset, c.recipient(), quantity, quantity)
+	e.addPayout(c, asset, c.recipient(), quantity, quantity)
 }
 
 // sweep sends the whole balance. Its amount is a minimum, below which it fails.
 func sweep(e *emitter, c *Call) {
-	e.sent(c, c.routerAsset(c.arg("token").address()), c.recipient(), chains.AtLeast(c.arg("least amount").big()), chains.All())
+	e.addPayout(c, c.routerAsset(c.arg("token").address()), c.recipient(),
+		chains.AtLeast(c.arg("least amount").big()), chains.All())
 }
 
 // payPortion sends a share of the router's balance, in hundredths of a percent.
 func payPortion(e *emitter, c *Call) {
 	asset, router, to := c.routerAsset(c.arg("token").address()), c.party(c.self), c.recipient()
 	if !to.Equal(router) {
-		e.held.paysPortion(router, asset, c.arg("basis points").big())
+		e.held.takePortion(router, asset, c.arg("basis points").big())
 	}
-	e.sent(c, asset, to, chains.UnknownQuantity(), chains.Quantity{})
+	e.addPayout(c, asset, to, chains.UnknownQuantity(), chains.Quantity{})
 }
 
 // wrapped returns the token that wraps the chain's native asset, unknown if none is
 // known.
 func (c *Call) wrapped() (chains.Asset, chains.Party) {
 	for address := range contracts {
-		if c.network.isKnown(address, atWETH) {
+		if c.pass.isKnown(address, atWETH) {
 			return c.tokenAt(address, erc20), c.party(address)
 		}
 	}
-	return chains.UnknownAsset(c.network.ID), chains.UnknownParty()
+	return chains.UnknownAsset(c.pass.ID), chains.UnknownParty()
 }
 
 func routerWrap(e *emitter, c *Call) {
@@ -99,8 +100,9 @@ func routerWrap(e *emitter, c *Call) {
 	if amount.Bound == chains.BoundAll {
 		known = chains.AtLeast(e.held.least(c.party(c.self), c.native()))
 	}
-	e.sent(c, c.native(), contract, amount, amount)
-	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token, Amount: amount}, known)
+	e.addPayout(c, c.native(), contract, amount, amount)
+	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token,
+		Amount: amount}, known)
 }
 
 // routerUnwrap unwraps the whole balance, as sweep sends it.
@@ -110,15 +112,17 @@ func routerUnwrap(e *emitter, c *Call) {
 	if known.Cmp(least) < 0 {
 		known = least
 	}
-	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token, Amount: chains.AtLeast(least)}, chains.All())
-	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(), Amount: chains.AtLeast(least)},
+	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token,
+		Amount: chains.AtLeast(least)}, chains.All())
+	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(),
+		Amount: chains.AtLeast(least)},
 		chains.AtLeast(known))
 }
 
-// swap adds what goes into pools and what comes out of them. No argument names the
+// addSwap adds what goes into pools and what comes out of them. No argument names the
 // pools. Of what the router pays, an exact input counts as consumed: whether the liquidity
 // of a pool of version 3 ends before, the bytes do not say.
-func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
+func (e *emitter) addSwap(c *Call, in, out Address, exactIn, version3 bool) {
 	payer, to := c.party(c.self), c.recipient()
 	paid, got := c.swapped(exactIn, version3)
 	consumed, standard := paid, erc20
@@ -128,8 +132,8 @@ func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
 	case exactIn:
 		consumed = balanceOr(c.arg("amount in").big())
 	}
-	e.addMoving(c, c.movement(payer, "", chains.UnknownParty(), c.tokenAt(in, standard), paid), consumed)
-	e.moved(c, chains.UnknownParty(), "", to, c.tokenAt(out, erc20), got)
+	e.addMoving(c, c.transfer(payer, "", chains.UnknownParty(), c.tokenAt(in, standard), paid), consumed)
+	e.addTransfer(c, chains.UnknownParty(), "", to, c.tokenAt(out, erc20), got)
 }
 
 // swapped returns what a swap takes and gives. Pools of version 2 take an exact input
@@ -138,7 +142,7 @@ func (e *emitter) swap(c *Call, in, out Address, exactIn, version3 bool) {
 // liquidity runs out.
 func (c *Call) swapped(exactIn, version3 bool) (paid, got chains.Quantity) {
 	if !exactIn {
-		paid, got = chains.AtMost(c.arg("most amount in").big()), chains.Exactly(c.arg("amount out").big())
+		paid, got = chains.AtMost(c.arg("most amount in").big()), c.exactly("amount out")
 		if !version3 {
 			got.Bound = chains.BoundLeast
 		}
@@ -155,10 +159,10 @@ func swapV2(exactIn bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		path := c.arg("path").list
 		if len(path) < 2 {
-			e.undecoded(c)
+			e.addUndecoded(c)
 			return
 		}
-		e.swap(c, path[0].address(), path[len(path)-1].address(), exactIn, false)
+		e.addSwap(c, path[0].address(), path[len(path)-1].address(), exactIn, false)
 	}
 }
 
@@ -168,13 +172,13 @@ func swapV3(exactIn bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		path := c.arg("path").bytes
 		if len(path) < 43 || (len(path)-20)%23 != 0 {
-			e.undecoded(c)
+			e.addUndecoded(c)
 			return
 		}
 		first, last := Address(path[:20]), Address(path[len(path)-20:])
 		if !exactIn {
 			first, last = last, first
 		}
-		e.swap(c, first, last, exactIn, true)
+		e.addSwap(c, first, last, exactIn, true)
 	}
 }

@@ -27,19 +27,21 @@ const (
 
 var one = big.NewInt(1)
 
-// moved adds that a token goes from one party to another.
-func (e *emitter) moved(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) {
-	e.add(c, c.movement(from, by, to, asset, amount))
+// addTransfer adds that a token goes from one party to another.
+func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
+	amount chains.Quantity) {
+	e.add(c, c.transfer(from, by, to, asset, amount))
 }
 
-// movement returns the effect of moved. A token that goes where it is lost is burned: not so
+// transfer returns the effect that addTransfer adds. A token that goes where it is lost is burned: not so
 // what a function hands to the contract that is called, which has a use for it.
-func (c *Call) movement(from chains.Party, by chains.By, to chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
+	amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
 	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
 		effect.By = ""
 	}
-	if c.network.Lost(asset, to) {
+	if c.pass.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
 	}
 	if by == chains.ByOther {
@@ -55,26 +57,37 @@ func needsNone(asset chains.Asset) bool {
 	return !fungible && asset.Standard != erc20
 }
 
-// approved adds a permission over an asset, or its revocation if there is no amount.
-func (e *emitter) approved(c *Call, from, spender chains.Party, asset chains.Asset, amount chains.Quantity, signed bool) {
-	effect := chains.Effect{Kind: chains.KindApprove, From: from, To: spender, Asset: asset, Amount: amount}
+// addApproval adds a permission of the caller's for the account in an argument, or its revocation
+// if there is no amount.
+func (e *emitter) addApproval(c *Call, spender string, asset chains.Asset, amount chains.Quantity) {
+	e.add(c, permission(chains.Party{}, c.addressOf(spender), asset, amount))
+}
+
+// addSignedApproval is addApproval for a permission that its owner signs.
+func (e *emitter) addSignedApproval(c *Call, owner chains.Party, spender string, asset chains.Asset,
+	amount chains.Quantity) {
+	effect := permission(owner, c.addressOf(spender), asset, amount)
+	effect.By, effect.OtherSigner = e.requireSignature(c, owner)
+	e.add(c, effect)
+}
+
+// permission returns the effect of an approval, or of a revocation if there is no amount.
+func permission(owner, spender chains.Party, asset chains.Asset, amount chains.Quantity) chains.Effect {
+	effect := chains.Effect{Kind: chains.KindApprove, From: owner, To: spender, Asset: asset, Amount: amount}
 	if amount.IsNone() {
 		effect.Kind = chains.KindRevoke
 	}
-	if signed {
-		effect.By, effect.OtherSigner = e.signature(c, from)
-	}
-	e.add(c, effect)
+	return effect
 }
 
 // allowance returns an amount that another party may spend; none for zero, which
 // revokes it. The emitter marks one that counts as unlimited.
-func allowance(v *value, bound chains.Bound) chains.Quantity {
-	amount := v.big()
+func (c *Call) allowance(name string) chains.Quantity {
+	amount := c.arg(name).big()
 	if amount.Sign() == 0 {
 		return chains.Quantity{}
 	}
-	return chains.Quantity{Bound: bound, Value: amount}
+	return chains.Exactly(amount)
 }
 
 // operator returns a permission over everything, or none.
@@ -85,11 +98,12 @@ func operator(approved bool) chains.Quantity {
 	return chains.Quantity{}
 }
 
-// handsData adds that the recipient gets bytes that are not read.
-func (e *emitter) handsData(c *Call, recipient string) {
+// addDataCall adds that the recipient gets bytes that are not read.
+func (e *emitter) addDataCall(c *Call, recipient string) {
 	for i := range c.args {
 		if v := &c.args[i]; v.kind == kindBytes && len(v.bytes) > 0 {
-			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient), Undecoded: true})
+			e.add(c, chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: c.addressOf(recipient),
+				Undecoded: true})
 			return
 		}
 	}
@@ -99,8 +113,8 @@ func (e *emitter) handsData(c *Call, recipient string) {
 // for the recipient.
 func sends(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), c.exactly("amount"))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -108,8 +122,9 @@ func sends(standard string) func(*emitter, *Call) {
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard),
+			c.exactly("amount"))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -120,7 +135,8 @@ func transferFrom(e *emitter, c *Call) {
 	if number.name == "amount or token id" {
 		standard = erc20Or721
 	}
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard), chains.Exactly(number.big()))
+	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard),
+		chains.Exactly(number.big()))
 }
 
 // approve reads ERC-20 and ERC-721. Zero is an amount that revokes an allowance, or the
@@ -132,85 +148,87 @@ func approve(e *emitter, c *Call) {
 	if kind == chains.KindRevoke || zeros(c.arg("spender").word) {
 		amount = chains.Quantity{}
 	}
-	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, amount, false)
+	e.addApproval(c, "spender", asset, amount)
 }
 
 func raiseAllowance(e *emitter, c *Call) {
-	if amount := allowance(c.arg("added amount"), chains.BoundAdded); !amount.IsNone() {
-		e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), amount, false)
+	if amount := c.allowance("added amount"); !amount.IsNone() {
+		amount.Bound = chains.BoundAdded
+		e.addApproval(c, "spender", c.token(erc20), amount)
 	}
 }
 
 func lowerAllowance(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindRevoke, From: c.callerParty(), To: c.addressOf("spender"), Asset: c.token(erc20),
+	e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf("spender"), Asset: c.token(erc20),
 		Amount: chains.AtMost(c.arg("removed amount").big())})
 }
 
 func permit(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), true)
-	e.ends(c, TimeOf(c.arg("deadline").big()))
+	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(erc20), c.allowance("amount"))
+	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 // permitDai gives an allowance that is all or nothing. An expiry of 0 means none.
 func permitDai(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("holder"), c.addressOf("spender"), c.token(erc20), operator(c.arg("allowed").yes()), true)
+	e.addSignedApproval(c, c.addressOf("holder"), "spender", c.token(erc20), operator(c.arg("allowed").yes()))
 	expiry := c.arg("expiry").big()
 	if expiry.Sign() == 0 {
-		e.ends(c, chains.Until{})
+		e.setEnd(c, chains.Until{})
 		return
 	}
-	e.ends(c, TimeOf(expiry))
+	e.setEnd(c, TimeOf(expiry))
 }
 
 // permitNFT allows one token, whose owner the arguments do not name.
 func permitNFT(e *emitter, c *Call) {
-	e.approved(c, c.signatory("owner"), c.addressOf("spender"), numbered(c.token(erc721), c.arg("token id").big()), chains.Exactly(one), true)
-	e.ends(c, TimeOf(c.arg("deadline").big()))
+	e.addSignedApproval(c, c.signatory("owner"), "spender", numbered(c.token(erc721), c.arg("token id").big()),
+		chains.Exactly(one))
+	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
 func permitForAll(e *emitter, c *Call) {
-	e.approved(c, c.addressOf("owner"), c.addressOf("operator"), c.token(erc721Or1155), operator(true), true)
+	e.addSignedApproval(c, c.addressOf("owner"), "operator", c.token(erc721Or1155), operator(true))
 }
 
 // transferWithAuthorization moves what its owner has signed. Anyone may submit that, or, if
 // it is received, the recipient alone.
 func transferWithAuthorization(e *emitter, c *Call) {
-	effect := c.movement(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), chains.Exactly(c.arg("amount").big()))
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect := c.transfer(c.addressOf("from"), "", c.addressOf("to"), c.token(erc20), c.exactly("amount"))
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	effect.Until = TimeOf(c.arg("valid before").big())
 	e.add(c, effect)
-	e.ends(c, effect.Until)
+	e.setEnd(c, effect.Until)
 }
 
 // cancelAuthorization uses up the nonce of an authorization.
 func cancelAuthorization(e *emitter, c *Call) {
 	effect := chains.Effect{Kind: chains.KindSettings, From: c.addressOf("authorizer"), Account: c.party(c.self)}
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	e.add(c, effect)
 }
 
 func burn777(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), To: c.party(Address{}), Asset: c.token(erc777),
-		Amount: chains.Exactly(c.arg("amount").big())})
+	e.add(c, chains.Effect{Kind: chains.KindBurn, To: c.party(Address{}), Asset: c.token(erc777),
+		Amount: c.exactly("amount")})
 }
 
 func approveAndCall(e *emitter, c *Call) {
-	e.approved(c, c.callerParty(), c.addressOf("spender"), c.token(erc20), allowance(c.arg("amount"), chains.BoundExact), false)
-	e.handsData(c, "spender")
+	e.addApproval(c, "spender", c.token(erc20), c.allowance("amount"))
+	e.addDataCall(c, "spender")
 }
 
 func transferNFT(e *emitter, c *Call) {
 	asset := numbered(c.token(erc721), c.arg("token id").big())
-	e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
-	e.handsData(c, "to")
+	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
+	e.addDataCall(c, "to")
 }
 
 // takesNumbered is takes for a contract of several tokens.
 func takesNumbered(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
 		asset := numbered(c.token(standard), c.arg("token id").big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
-		e.handsData(c, "to")
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, c.exactly("amount"))
+		e.addDataCall(c, "to")
 	}
 }
 
@@ -218,65 +236,76 @@ func takesNumbered(standard string) func(*emitter, *Call) {
 // length.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
-	for i := range min(len(ids), len(amounts)) {
-		if e.full() {
-			return
-		}
+	for i := range e.upTo(min(len(ids), len(amounts))) {
 		asset := numbered(c.token(erc1155), ids[i].big())
-		e.moved(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(amounts[i].big()))
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset,
+			chains.Exactly(amounts[i].big()))
 	}
-	e.handsData(c, "to")
+	e.addDataCall(c, "to")
 }
 
 func transfer6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.moved(c, c.callerParty(), "", c.addressOf("to"), asset, chains.Exactly(c.arg("amount").big()))
+	e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), asset, c.exactly("amount"))
 }
 
 func approve6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.approved(c, c.callerParty(), c.addressOf("spender"), asset, allowance(c.arg("amount"), chains.BoundExact), false)
+	e.addApproval(c, "spender", asset, c.allowance("amount"))
 }
 
 // approvesAll is for functions that let an operator take all of the caller's tokens, or
 // that end this. The bool in an argument says which.
 func approvesAll(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(standard), operator(c.arg("approved").yes()), false)
+		e.addApproval(c, "operator", c.token(standard), operator(c.arg("approved").yes()))
 	}
 }
 
 // sets777 is for functions of ERC-777 that authorize an operator or revoke one.
 func sets777(approved bool) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.approved(c, c.callerParty(), c.addressOf("operator"), c.token(erc777), operator(approved), false)
+		e.addApproval(c, "operator", c.token(erc777), operator(approved))
 	}
 }
 
 // delegatesVotes is for a function that gives the votes of the caller's tokens to a delegatee.
 func delegatesVotes(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, From: c.callerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)})
+	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.addressOf("delegatee"), Asset: c.token(erc20)})
 }
 
 // delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
 func delegatesVotesOf(e *emitter, c *Call) {
-	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"), Asset: c.token(erc20)}
+	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"),
+		Asset: c.token(erc20)}
 	if !c.typed {
 		effect.From = chains.UnknownParty()
 	}
-	effect.By, effect.OtherSigner = e.signature(c, effect.From)
+	effect.By, effect.OtherSigner = e.requireSignature(c, effect.From)
 	e.add(c, effect)
 }
 
 // wrap turns the native value of the call into tokens of its sender.
 func wrap(e *emitter, c *Call) {
 	if c.value.Sign() > 0 {
-		e.add(c, chains.Effect{Kind: chains.KindMint, From: c.party(c.self), To: c.callerParty(), Asset: c.token(erc20), Amount: chains.Exactly(c.value)})
+		e.add(c, chains.Effect{Kind: chains.KindMint, From: c.party(c.self), To: c.callerParty(),
+			Asset: c.token(erc20), Amount: chains.Exactly(c.value)})
 	}
 }
 
 func unwrap(e *emitter, c *Call) {
-	amount := chains.Exactly(c.arg("amount").big())
-	e.add(c, chains.Effect{Kind: chains.KindBurn, From: c.callerParty(), Asset: c.token(erc20), Amount: amount})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(), Amount: amount})
+	amount := c.exactly("amount")
+	e.add(c, chains.Effect{Kind: chains.KindBurn, Asset: c.token(erc20), Amount: amount})
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(),
+		Amount: amount})
+}
+
+// permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
+// of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is
+// handed over.
+func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chains.Quantity) {
+	if _, fungible := chains.Listed(asset); fungible && amount.big().Sign() == 0 {
+		return chains.KindRevoke, chains.Quantity{}
+	}
+	return chains.KindApprove, chains.Exactly(amount.big())
 }

@@ -11,8 +11,8 @@ import "github.com/countersign-dev/countersign/chains"
 // acts for everyone, where anyone could take what the vault gives.
 func vault(effects func(*emitter, *Call), accounts ...string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		if !c.isCaller(accounts) || c.network.IsShared(c.callerParty()) {
-			e.undecoded(c)
+		if !c.isCaller(accounts) || c.pass.IsShared(c.callerParty()) {
+			e.addUndecoded(c)
 			return
 		}
 		effects(e, c)
@@ -31,22 +31,22 @@ func (c *Call) isCaller(names []string) bool {
 }
 
 // deposit adds that a vault takes assets of the caller's.
-func deposit(e *emitter, c *Call) { e.pays(c, chains.Exactly(c.arg("assets").big())) }
+func deposit(e *emitter, c *Call) { e.addVaultDeposit(c, c.exactly("assets")) }
 
 // mintShares adds that a vault takes what the shares cost.
-func mintShares(e *emitter, c *Call) { e.pays(c, chains.UnknownQuantity()) }
+func mintShares(e *emitter, c *Call) { e.addVaultDeposit(c, chains.UnknownQuantity()) }
 
-// pays adds that an amount of an asset that the bytes do not name goes to the vault.
-func (e *emitter) pays(c *Call, amount chains.Quantity) {
-	e.moved(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.network.ID), amount)
+// addVaultDeposit adds that an amount of an asset that the bytes do not name goes to the vault.
+func (e *emitter) addVaultDeposit(c *Call, amount chains.Quantity) {
+	e.addTransfer(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.pass.ID), amount)
 }
 
 // redeem adds that the caller gives back shares for what they are worth.
-func redeem(e *emitter, c *Call) { e.redeemed(c, chains.Exactly(c.arg("shares").big())) }
+func redeem(e *emitter, c *Call) { e.addRedemption(c, c.exactly("shares")) }
 
 // withdrawAssets adds that the caller gives back as many shares as the assets are worth.
-func withdrawAssets(e *emitter, c *Call) { e.redeemed(c, chains.UnknownQuantity()) }
+func withdrawAssets(e *emitter, c *Call) { e.addRedemption(c, chains.UnknownQuantity()) }
 
-func (e *emitter) redeemed(c *Call, shares chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, From: c.callerParty(), To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
+func (e *emitter) addRedemption(c *Call, shares chains.Quantity) {
+	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
 }

@@ -12,7 +12,7 @@ import (
 // The tests below keep what execution has found (interop/evm).
 
 func effectsAt(to Address, value int64, data string) []chains.Effect {
-	return mainnet.Read(Transaction{To: to, Value: big.NewInt(value), Data: common.FromHex(data)}).Effects()
+	return mainnet.Pass().Read(Transaction{To: to, Value: big.NewInt(value), Data: common.FromHex(data)}).Effects()
 }
 
 func kinds(effects []chains.Effect) (all []chains.Kind) {
@@ -60,7 +60,7 @@ func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
 		{0x09, path2, chains.BoundMost, chains.BoundLeast},
 	} {
 		r := reader{left: maxCalls}
-		outer := &Call{network: mainnet, caller: account{signer: true}, value: new(big.Int)}
+		outer := &Call{pass: mainnet.Pass(), caller: account{signer: true}, value: new(big.Int)}
 		command := r.commands(outer, []byte{c.command}, []value{{bytes: common.FromHex(head + c.path)}})[0]
 		got := command.Effects()
 		if len(got) != 2 || got[0].Amount.Bound != c.paid || got[1].Amount.Bound != c.got {

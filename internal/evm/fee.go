@@ -3,110 +3,15 @@ package evm
 import (
 	"cmp"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// DefaultMaxFee is the highest fee without a hazard, in whole units of the native asset,
-// on chains that are not in maxFees.
-const DefaultMaxFee = 0.5
-
-// maxFees are the highest fees without a hazard, in whole units of the native asset, on
-// the chains where they are not DefaultMaxFee: coins that are worth much more or less than
-// ether, and chains of ether whose gas costs little. Where a coin is worth cents, ordinary
-// transactions cost many: PulseChain's base fee has been over 10^6 gwei, and BitTorrent
-// Chain takes no less than 9·10^6 gwei.
-var maxFees = map[uint64]float64{
-	10:           0.02,
-	14:           100,
-	19:           200,
-	25:           100,
-	30:           0.002,
-	40:           50,
-	50:           50,
-	56:           0.1,
-	100:          10,
-	108:          500,
-	109:          10,
-	130:          0.02,
-	137:          100,
-	143:          50,
-	146:          100,
-	199:          5_000_000,
-	204:          0.02,
-	250:          20,
-	295:          20,
-	324:          0.02,
-	361:          50,
-	369:          100_000,
-	480:          0.02,
-	592:          100,
-	747:          10,
-	841:          500,
-	888:          20,
-	1030:         20,
-	1284:         50,
-	1329:         10,
-	3637:         0.002,
-	4114:         0.002,
-	4200:         0.002,
-	4689:         100,
-	5000:         50,
-	7000:         20,
-	7700:         100,
-	8217:         20,
-	8453:         0.02,
-	9745:         20,
-	17000:        1000,
-	23294:        50,
-	33139:        10,
-	42161:        0.02,
-	42220:        10,
-	43114:        2,
-	59144:        0.02,
-	80094:        10,
-	81457:        0.02,
-	84532:        1000,
-	88888:        50,
-	200901:       0.002,
-	421614:       1000,
-	534352:       0.02,
-	560048:       1000,
-	11155111:     1000,
-	11155420:     1000,
-	1666600000:   100,
-	TempoMainnet: 100,
-	TempoTestnet: 100_000,
-}
-
-// wholeFees are the chains whose fee is no more than gas at its price: those that settle on no
-// other chain, and those whose gas pays for what they publish (Arbitrum's, ZKsync, Linea). On the
-// others a fee for that may come on top (op-geth and scroll-geth, core/state_transition.go),
-// which the transaction does not limit.
-var wholeFees = map[uint64]bool{1: true, 14: true, 19: true, 25: true, 30: true, 40: true, 50: true, 56: true,
-	61: true, 100: true, 137: true, 143: true, 146: true, 199: true, 250: true, 295: true, 324: true, 361: true, 369: true, 592: true, 747: true, 1030: true, 1284: true,
-	1329: true, 2741: true, 8217: true, 9745: true, 17000: true, 33139: true, 42161: true, 42170: true, 43114: true, 59144: true, 80094: true,
-	88888: true, 421614: true, 560048: true, 11155111: true, 1666600000: true, TempoMainnet: true, TempoTestnet: true}
-
-// WholeFee reports whether the fee of a transaction on a chain is no more than gas at its price.
-func WholeFee(chainID uint64) bool { return wholeFees[chainID] }
-
-// MaxFee returns the highest fee on a chain without a hazard, in whole units of its
-// native asset.
-func MaxFee(chainID uint64) float64 {
-	if fee, ok := maxFees[chainID]; ok {
-		return fee
-	}
-	return DefaultMaxFee
-}
-
 // FeeHazards returns a hazard, <chain>/high-fee, for each fee that the signature lets be
 // taken from the signer, or from an account that it acts for, and that is over most, in
-// whole units of the native asset. If most is 0, it is MaxFee of the fee's chain. A fee
+// whole units of the native asset. If most is 0, it is maxFeeOn of the fee's chain. A fee
 // without an upper bound, or in another asset, is over every limit.
 func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most float64) []chains.Hazard {
 	var h HazardList
@@ -116,7 +21,7 @@ func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most
 			continue
 		}
 		if detail := feeDanger(effect, most); detail != "" {
-			h.AddOn(i, chain+"/"+HighFee, "%s", detail)
+			h.AddOn(i, chain+"/"+hazardHighFee, "%s", detail)
 		}
 	}
 	return h
@@ -124,7 +29,7 @@ func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most
 
 // chargesSigner reports whether a fee is by the signer's authorization: by this signature,
 // or by another one of the signer's in the bytes. A fee that a paymaster pays is its own
-// affair, unless ClaimFees has found that the paymaster is one of ours.
+// affair, unless claimFees has found that the paymaster is one of ours.
 func chargesSigner(fee *chains.Effect, signer chains.Party) bool {
 	return fee.By != chains.ByOther || fee.Account.IsNone() && fee.OtherSigner.Equal(signer)
 }
@@ -145,9 +50,9 @@ func feeDanger(fee *chains.Effect, most float64) string {
 }
 
 // OverFee returns why a fee in 10⁻¹⁸ of a chain's unit is dangerous, empty if it is at
-// most the limit in whole units. If most is 0, the limit is MaxFee.
+// most the limit in whole units. If most is 0, the limit is maxFeeOn.
 func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
-	most = cmp.Or(most, MaxFee(chainID))
+	most = cmp.Or(most, maxFeeOn(chainID))
 	if limit := Attos(most); !fee.Gt(&limit) {
 		return ""
 	}
@@ -161,23 +66,19 @@ func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
 	return "the fee is up to " + chains.Decimal(fee.Dec(), 18) + " " + network.Symbol + ", over " + fmt.Sprint(most)
 }
 
-// chainOf returns the chain id of an asset, 0 if the bytes do not name one of 64 bits.
-func chainOf(asset chains.Asset) uint64 {
-	id, err := strconv.ParseUint(strings.TrimPrefix(asset.Chain, "eip155:"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return id
-}
-
-// ClaimFees attributes the fees of user operations whose paymaster is one of our own
+// claimFees attributes the fees of user operations whose paymaster is one of our own
 // accounts to the signature, in place: what they cost is ours. The others stay by the
 // paymaster's authorization.
-func ClaimFees(effects []chains.Effect, own func(chains.Party) bool) {
+func claimFees(effects []chains.Effect, own func(chains.Party) bool) {
 	for i := range effects {
 		fee := &effects[i]
 		if fee.Kind == chains.KindFee && fee.By == chains.ByOther && !fee.Account.IsNone() && own(fee.From) {
 			fee.By, fee.OtherSigner = chains.BySigner, chains.Party{}
 		}
 	}
+}
+
+// Dangers returns the hazards of the effects of a message: those of Hazards and FeeHazards.
+func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee float64) []chains.Hazard {
+	return append(Hazards(chain, effects, signer), FeeHazards(chain, effects, signer, maxFee)...)
 }

@@ -25,11 +25,11 @@ func hazardsAt(hazards []chains.Hazard) (names []string, effects []int) {
 func TestFeeHazards(t *testing.T) {
 	signer := mainnet.Party(Address{0xaa})
 	ids := []uint64{1, 987654321, 0}
-	for id := range maxFees {
+	for id := range chainsByID() {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		limit := Attos(MaxFee(id))
+		limit := Attos(maxFeeOn(id))
 		for over, want := range map[int64]int{0: 0, 1: 1} {
 			fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, From: signer, Asset: chains.Native(NetworkID(id)),
 				Amount: chains.AtMost(new(big.Int).Add(limit.ToBig(), big.NewInt(over)))}
@@ -75,7 +75,7 @@ func TestWhoseFee(t *testing.T) {
 			c.fee.Asset = native
 		}
 		effects := []chains.Effect{c.fee}
-		ClaimFees(effects, chains.Parties(c.own).With(signer))
+		claimFees(effects, chains.Parties(c.own).With(signer))
 		if got := FeeHazards("c", effects, signer, 0); (len(got) == 1) != c.want || len(got) > 1 {
 			t.Errorf("%s: %v, want a hazard: %v", name, got, c.want)
 		}
@@ -125,8 +125,8 @@ func TestEverydayFees(t *testing.T) {
 
 // TestCapsNameTheirCoin: each chain with a cap of its own has a name and a coin.
 func TestCapsNameTheirCoin(t *testing.T) {
-	for id := range maxFees {
-		if TempoName(id) == "" && chains.NetworkOf(NetworkID(id)).Name == "" {
+	for id, c := range chainsByID() {
+		if c.maxFee != DefaultMaxFee && TempoName(id) == "" && chains.NetworkOf(NetworkID(id)).Name == "" {
 			t.Errorf("chain %d has a cap in a coin without a name", id)
 		}
 	}

@@ -1,9 +1,6 @@
 package evm
 
 import (
-	"math/big"
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -21,50 +18,35 @@ import (
 // forwardRequest begins the types of requests to a forwarder.
 const forwardRequest = "ForwardRequest(address from,address:target to,uint256 value,uint256 gas,uint256 nonce,"
 
-// forwarded decodes the call of a request.
-func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
-	to := c.self
-	if target := sibling(values, roleTarget); target != nil {
-		to = target.address()
-	}
-	from := find(values, "from").address()
-	call := c.child(at(from), to, new(big.Int), data)
-	if len(data) < 4 || c.network.rawInput(to) {
-		call.data = slices.Concat(data, from[:])
-		call.problem = "the account's address behind it makes it another call: not decoded"
-		return call
-	}
-	return r.read(call)
-}
-
 // forwards adds the effects of a forward request. The account that submits the request pays its
 // value: the forwarder passes on what it receives.
 func forwards(e *emitter, c *Call) {
 	if value := find(c.args, "value"); value != nil && value.big().Sign() > 0 {
-		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.origin(), By: chains.ByOther, OtherSigner: c.origin(), To: c.addressOf("to"),
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.origin(), By: chains.ByOther,
+			OtherSigner: c.origin(), To: c.addressOf("to"),
 			Asset: c.native(), Amount: chains.Exactly(value.big())})
 	}
-	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), len(e.effects)})
+	e.signed.Owners = append(e.signed.Owners, claim{c.addressOf("from"), len(e.effects)})
 	if deadline := find(c.args, "deadline"); deadline != nil {
-		e.endsWhole(c, TimeOf(deadline.big()))
+		e.setEndOfAll(c, TimeOf(deadline.big()))
 	}
 }
 
 // gasFreeTransfer is for a transfer from the account that GasFree's controller has for the user,
 // which pays the service provider for it in the same token.
 func gasFreeTransfer(e *emitter, c *Call) {
-	user, token, until := c.addressOf("user"), c.tokenAt(c.arg("token").address(), erc20), TimeOf(c.arg("deadline").big())
+	user, token, until := c.addressOf("user"), c.tokenIn("token", erc20), TimeOf(c.arg("deadline").big())
 	for _, paid := range []struct {
 		to     string
 		amount chains.Quantity
-	}{{"receiver", chains.Exactly(c.arg("value").big())}, {"serviceProvider", chains.AtMost(c.arg("maxFee").big())}} {
+	}{{"receiver", c.exactly("value")}, {"serviceProvider", chains.AtMost(c.arg("maxFee").big())}} {
 		if paid.to == "serviceProvider" && paid.amount.Value.Sign() == 0 {
 			continue
 		}
-		effect := c.movement(user, "", c.addressOf(paid.to), token, paid.amount)
-		effect.By, effect.OtherSigner = e.signature(c, user)
+		effect := c.transfer(user, "", c.addressOf(paid.to), token, paid.amount)
+		effect.By, effect.OtherSigner = e.requireSignature(c, user)
 		effect.Until = until
 		e.add(c, effect)
-		e.ends(c, until)
+		e.setEnd(c, until)
 	}
 }

@@ -33,7 +33,7 @@ func TestForwardedIsTheAccounts(t *testing.T) {
 		"unknown":      {1, 2, 3, 4},
 		"an owner":     pack(t, "transferOwnership(address)", common.Address{9}),
 	} {
-		own := kindsOf(mainnet.ReadFrom(from, Transaction{To: usdcAt, Data: data}, false).Effects())
+		own := kindsOf(mainnet.Pass().ReadFrom(from, Transaction{To: usdcAt, Data: data}, false).Effects())
 		for _, of := range []struct {
 			beginning string
 			contract  Address
@@ -146,7 +146,7 @@ func TestZKsyncDomain(t *testing.T) {
 		of.typed.Members = func() []chains.TypedValue {
 			return membersOf(c.parameters(), map[string]any{"txType": big.NewInt(zkSyncType)})
 		}
-		if _, ok := of.network.ReadTyped(of.typed); ok {
+		if _, ok := of.network.Pass().ReadTyped(of.typed); ok {
 			t.Errorf("%s: read", name)
 		}
 	}

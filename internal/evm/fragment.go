@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
@@ -56,7 +55,8 @@ func ParseFunction(fragment string) (*Function, error) {
 }
 
 func isIdentifier(name string) bool {
-	return name != "" && len(name) <= 128 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
+	return name != "" && len(name) <= 128 &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
 		(name[0] < '0' || name[0] > '9')
 }
 
@@ -64,6 +64,18 @@ func isIdentifier(name string) bool {
 type fragmentParser struct {
 	text  string
 	count int
+	roles bool // of our own tables: types may have roles, and names may have spaces
+}
+
+// parseTypes parses parameters in a table of our own, up to and including their closing
+// parenthesis. It panics if they are malformed.
+func parseTypes(text string) []abiType {
+	p := fragmentParser{text: text, roles: true}
+	types, err := p.types(1)
+	if err != nil {
+		panic("evm: " + text + ": " + err.Error())
+	}
+	return types
 }
 
 // types reads parameters up to and including their closing parenthesis.
@@ -109,7 +121,7 @@ func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 			err = errors.New("a tuple without members")
 		}
 	} else {
-		t, err = elementaryType(p.word())
+		t, err = elementaryType(p.until(wordEnds))
 	}
 	if err != nil {
 		return t, err
@@ -117,8 +129,16 @@ func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	if t, err = p.arrays(t, depth); err != nil {
 		return t, err
 	}
+	if p.roles {
+		if p.skip(":") {
+			t.setRole(role(p.until("[], )(")))
+		}
+		p.skip(" ")
+		t.name = p.until(",)")
+		return t, nil
+	}
 	p.space()
-	t.name = p.word()
+	t.name = p.until(wordEnds)
 	if t.name != "" && !isIdentifier(t.name) {
 		return t, errors.New("a parameter whose name is no identifier")
 	}
@@ -155,9 +175,12 @@ func (p *fragmentParser) skip(prefix string) (found bool) {
 	return found
 }
 
-// word reads up to the end of a type or a name.
-func (p *fragmentParser) word() string {
-	end := strings.IndexAny(p.text, "[], )(")
+// wordEnds are what ends a type or a name.
+const wordEnds = "[], )(:"
+
+// until reads up to one of some characters.
+func (p *fragmentParser) until(ends string) string {
+	end := strings.IndexAny(p.text, ends)
 	if end < 0 {
 		end = len(p.text)
 	}
@@ -166,26 +189,31 @@ func (p *fragmentParser) word() string {
 	return word
 }
 
-// sizedType matches a type with a size, which the caller must check.
-var sizedType = plaintext.NewPattern(`^(uint|int|bytes)([1-9][0-9]{0,2})$`)
+// elementaryTypes are those without a number of bits or bytes in their names.
+var elementaryTypes = map[string]abiType{
+	"address": {kind: kindAddress, size: 20},
+	"bool":    {kind: kindBool, size: 1},
+	"string":  {kind: kindString},
+	"bytes":   {kind: kindBytes},
+	"uint":    {kind: kindUint, size: word},
+	"int":     {kind: kindInt, size: word},
+}
 
 // elementaryType parses the name of a type that is neither an array nor a tuple.
 func elementaryType(name string) (abiType, error) {
-	switch name {
-	case "uint", "int":
-		name += "256"
-	case "address", "bool", "string", "bytes":
-		return elementary(name), nil
+	if t, ok := elementaryTypes[name]; ok {
+		return t, nil
 	}
-	parts := sizedType.Regexp().FindStringSubmatch(name)
-	if parts == nil {
-		return abiType{}, fmt.Errorf("%q is no type of the contract ABI", cutText(name))
+	digits := strings.TrimLeft(name, "uintbyes")
+	size, err := strconv.Atoi(digits)
+	ok := err == nil && digits[0] >= '1' && digits[0] <= '9'
+	switch t := elementaryTypes[strings.TrimSuffix(name, digits)]; {
+	case ok && t.kind == kindBytes && size <= word:
+		return abiType{kind: kindFixed, size: size}, nil
+	case ok && (t.kind == kindInt || t.kind == kindUint && t.size == word) && size%8 == 0 && size <= 8*word:
+		return abiType{kind: t.kind, size: size / 8}, nil
 	}
-	size, _ := strconv.Atoi(parts[2])
-	if parts[1] == "bytes" && size > word || parts[1] != "bytes" && (size%8 != 0 || size > 8*word) {
-		return abiType{}, fmt.Errorf("%q is no type of the contract ABI", name)
-	}
-	return elementary(name), nil
+	return abiType{}, fmt.Errorf("%q is no type of the contract ABI", cutText(name))
 }
 
 func cutText(text string) string { return text[:min(len(text), 32)] }

@@ -77,7 +77,7 @@ func handled[O any](t *testing.T, w contractSet, operations ...O) string {
 		}
 	}
 	point := home(&function{at: w})
-	return effectLines(mainnet.Read(Transaction{To: point, Data: data}).Effects(), map[string]common.Address{"point": common.Address(point),
+	return effectLines(mainnet.Pass().Read(Transaction{To: point, Data: data}).Effects(), map[string]common.Address{"point": common.Address(point),
 		"sender": opSender, "beneficiary": opBeneficiary, "factory": opFactory, "paymaster": opPaymaster, "other": {0x52}})
 }
 

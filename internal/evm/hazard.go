@@ -15,20 +15,21 @@ const (
 	BlindCall         = "blind-call"         // a call that is not decoded
 	AuthorityChange   = "authority-change"   // control goes to a party other than the signer
 	UnlimitedApproval = "unlimited-approval" // an operator, or an allowance of 2^96 and more
-	Burn              = "burn"               // an asset is destroyed, or anyone can take it
-	Refund            = "refund"             // a Safe pays for the gas of its transaction
+	hazardBurn        = "burn"               // an asset is destroyed, or anyone can take it
+	hazardRefund      = "refund"             // a Safe pays for the gas of its transaction
 )
 
-// HighFee is the hazard of fees, of the chains whose fees FeeHazards judges. NoMinimum is that
+// hazardHighFee is the hazard of fees, of the chains whose fees FeeHazards judges. hazardNoMinimum is that
 // of swaps, of the chains where routers are known: one may give nothing for what it takes.
 const (
-	HighFee   = "high-fee"
-	NoMinimum = "no-minimum"
+	hazardHighFee   = "high-fee"
+	hazardNoMinimum = "no-minimum"
 )
 
 // HazardNames returns the names of all of them on a chain.
 func HazardNames(chain string) []string {
-	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval, chain + "/" + Burn, chain + "/" + Refund}
+	return []string{chain + "/" + BlindCall, chain + "/" + AuthorityChange, chain + "/" + UnlimitedApproval,
+		chain + "/" + hazardBurn, chain + "/" + hazardRefund}
 }
 
 // HazardList collects hazards.
@@ -49,7 +50,7 @@ func (l *HazardList) AddOn(effect int, name, format string, args ...any) {
 // key. Effects by another signature are dangers only if that signature is the signer's, or if
 // they pass on what the signer put into a shared contract: see chains.Follow.
 func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chains.Hazard {
-	var hazards []chains.Hazard
+	var h HazardList
 	followed := effects
 	if chains.MovedByOthers(effects) {
 		followed, _ = chains.Follow(effects)
@@ -60,25 +61,21 @@ func Hazards(chain string, effects []chains.Effect, signer chains.Party) []chain
 			continue
 		}
 		if name, detail := danger(effect, signer); name != "" {
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + name, Detail: detail}.OnEffect(i))
+			h.AddOn(i, chain+"/"+name, "%s", detail)
 		}
 		if strings.HasSuffix(effect.Path, refundPath) {
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + Refund,
-				Detail: fmt.Sprintf("%s pays for gas at a price in the signed bytes: %s", effect.From, chains.Sentence(*effect, nil))}.OnEffect(i))
+			h.AddOn(i, chain+"/"+hazardRefund, "%s pays for gas at a price in the signed bytes: %s", effect.From,
+				chains.Sentence(*effect, nil))
 		}
 	}
 	for _, i := range unbounded(effects) {
 		if e := &effects[i-1]; e.By != chains.ByOther || e.OtherSigner.Equal(signer) { // what the swap takes
-			hazards = append(hazards, chains.Hazard{Name: chain + "/" + NoMinimum,
-				Detail: "the swap may give nothing: neither it nor what follows has a minimum of " + chains.AssetText(effects[i].Asset)}.OnEffect(i))
+			h.AddOn(i, chain+"/"+hazardNoMinimum,
+				"the swap may give nothing: neither it nor what follows has a minimum of %s",
+				chains.AssetText(effects[i].Asset))
 		}
 	}
-	return hazards
-}
-
-// Dangers returns the hazards of the effects of a message: those of Hazards and FeeHazards.
-func Dangers(chain string, effects []chains.Effect, signer chains.Party, maxFee float64) []chains.Hazard {
-	return append(Hazards(chain, effects, signer), FeeHazards(chain, effects, signer, maxFee)...)
+	return h
 }
 
 // danger returns the hazard of an effect, empty if it has none.
@@ -87,24 +84,27 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Undecoded && effect.Kind == chains.KindMessage:
 		return BlindCall, fmt.Sprintf("what a signature over %q lets others do is not known", effect.Function)
 	case effect.Undecoded:
-		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the caller may",
-			effect.From, effect.To, ofFunction(effect))
+		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the "+
+			"caller may", effect.From, effect.To, ofFunction(effect))
 	case effect.Kind == chains.KindApprove && opens(effect):
-		return Burn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
+		return hazardBurn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
-		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To, effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To,
+			effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindTransfer && openEnded(effect):
-		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all that it has", effect.Asset.Token, effect.From)
+		return UnlimitedApproval, fmt.Sprintf("others decide how much of the token %s is taken from %s, up to all "+
+			"that it has", effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindBurn && effect.To.Equal(effect.From):
-		return Burn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
+		return hazardBurn, fmt.Sprintf("what is left at %s can be taken by anyone", effect.To)
 	case effect.Kind == chains.KindBurn && !effect.To.IsNone():
-		return Burn, fmt.Sprintf("what goes to %s is lost", effect.To)
+		return hazardBurn, fmt.Sprintf("what goes to %s is lost", effect.To)
 	case !signer.IsNone() && effect.Asset.Token.Equal(signer): // asked by a message: see Call.ofOwn
 		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
-		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To, effect.Asset.Token, effect.From)
+		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To,
+			effect.Asset.Token, effect.From)
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer):
 		return AuthorityChange, fmt.Sprintf("%s gets control of %s", effect.To, controlled(effect))
 	case effect.Kind == chains.KindStake && !effect.To.Equal(signer):
@@ -117,7 +117,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 // how much it takes, and its maximum is practically unlimited. A refund has a hazard of its own:
 // it only counts here if its maximum has unlimitedBits or more.
 func openEnded(effect *chains.Effect) bool {
-	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil && IsUnlimited(effect.Asset, effect.Amount.Value) &&
+	return effect.Amount.Bound == chains.BoundMost && effect.Amount.Value != nil &&
+		isUnlimited(effect.Asset, effect.Amount.Value) &&
 		(effect.Amount.Value.BitLen() >= unlimitedBits || !strings.HasSuffix(effect.Path, refundPath))
 }
 
@@ -177,4 +178,10 @@ func ending(effects, last []chains.Effect) []chains.Effect {
 	effects = Cut(effects, chains.MaxEffects-len(last))
 	rest := effects[len(effects)-1]
 	return append(append(effects[:len(effects)-1], last...), rest)
+}
+
+// opens reports whether an approval is one for anyone: its spender makes any call for any
+// caller.
+func opens(approval *chains.Effect) bool {
+	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
 }

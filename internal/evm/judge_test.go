@@ -22,8 +22,8 @@ var renaming = map[string]string{
 }
 
 // ofEffects matches code that makes a hazard which follows from effects.
-var ofEffects = regexp.MustCompile(`(evm\.(BlindCall|AuthorityChange|UnlimitedApproval|Burn|Refund|HighFee|NoMinimum)\b|` +
-	`Hazard(UnlimitedApproval|AgentApproval|UnknownType|Delegation|HighFee|NoMinimum)\b|"/?(blind-call|burn|refund|high-fee|unlimited-approval|authority-change|no-minimum)")`)
+var ofEffects = regexp.MustCompile(`(evm\.(BlindCall|AuthorityChange|UnlimitedApproval|hazardBurn|hazardRefund|hazardHighFee|hazardNoMinimum)\b|` +
+	`Hazard(UnlimitedApproval|AgentApproval|UnknownType|Delegation|hazardHighFee|hazardNoMinimum)\b|"/?(blind-call|burn|refund|high-fee|unlimited-approval|authority-change|no-minimum)")`)
 
 // definition matches the line of a name.
 var definition = regexp.MustCompile(`^\tHazard\w+ += "`)

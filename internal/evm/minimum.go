@@ -47,7 +47,8 @@ func isSwap(e *chains.Effect) bool {
 	if strings.HasPrefix(e.Function, "swapExactAmountIn(") {
 		return e.Amount.Bound == chains.BoundLeast
 	}
-	return (strings.HasPrefix(e.Function, "V2_SWAP_") || strings.HasPrefix(e.Function, "V3_SWAP_")) && e.From.IsUnknown()
+	return (strings.HasPrefix(e.Function, "V2_SWAP_") || strings.HasPrefix(e.Function, "V3_SWAP_")) &&
+		e.From.IsUnknown()
 }
 
 // bounded reports whether something bounds from below what comes out of a swap.
@@ -65,7 +66,8 @@ func bounded(effects []chains.Effect, swaps []swapped, out int) bool {
 			if slices.Contains(swaps, swapped{out: i + 1, good: true}) {
 				return true
 			}
-		case !e.To.Equal(got.To) && e.Amount.Bound == chains.BoundLeast && exceeds(e.Amount.Value, brought(effects[:i], got)):
+		case !e.To.Equal(got.To) && e.Amount.Bound == chains.BoundLeast &&
+			exceeds(e.Amount.Value, brought(effects[:i], got)):
 			return true
 		}
 	}
@@ -80,7 +82,8 @@ func brought(effects []chains.Effect, got *chains.Effect) *big.Int {
 	for i := range effects {
 		switch e := &effects[i]; {
 		case !e.Asset.Equal(got.Asset):
-		case e.From.Equal(got.To) && (e.Amount.Bound == chains.BoundAll || e.Amount.Bound == chains.BoundLeast): // as a sweep
+		// as a sweep
+		case e.From.Equal(got.To) && (e.Amount.Bound == chains.BoundAll || e.Amount.Bound == chains.BoundLeast):
 			sum.SetUint64(0)
 		case e.From.Equal(got.To) && e.Amount.Bound == chains.BoundExact && e.Amount.Value != nil && spends(e.Kind):
 			sum = less(sum, e.Amount.Value)

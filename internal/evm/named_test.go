@@ -76,7 +76,7 @@ func plainEffects(f *function, at Address, values []value) (text string, decoded
 	if isPrecompile(f) {
 		network = tempo
 	}
-	c := &Call{network: network, caller: account{signer: true}, self: at, code: at, value: new(big.Int), data: []byte{0}, path: "call", function: f, args: values}
+	c := &Call{pass: network.Pass(), caller: account{signer: true}, self: at, code: at, value: new(big.Int), data: []byte{0}, path: "call", function: f, args: values}
 	r := reader{left: maxCalls}
 	r.nest(c, c.args)
 	effects := c.Effects()

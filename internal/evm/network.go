@@ -1,14 +1,12 @@
 package evm
 
 import (
-	"strconv"
-	"sync"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Network is what distinguishes the chains that share the contract ABI.
+// Network says where contracts run: what distinguishes the chains that share the contract ABI. It
+// does not change.
 type Network struct {
 	ID       string // CAIP-2, such as "eip155:1"; "eip155" or "tron" where the bytes name no network
 	ChainID  uint64 // of EIP-155; 0: none, and no address is of a known contract
@@ -28,72 +26,8 @@ type Network struct {
 	// argument, such as Tron's 41; 0 for none.
 	Tag byte
 
-	// Signer is the account that makes the transactions, if it is known. It decides what
-	// comes back to the signer.
-	Signer *Address
-
-	signer chains.Party // at it, once asked for
-
-	// Own reports whether an account is one of our own besides the signer; nil if none is.
-	Own func(chains.Party) bool
-
-	// Brief omits the arguments of functions from effects, and the fields that show calls:
-	// hazards show neither.
-	Brief bool
-
-	room []chains.Effect // see Room; nil: none is lent
-
 	// Standards has the names of standards that differ from those on Ethereum.
 	Standards map[string]string
-}
-
-// NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
-func NetworkID(chainID uint64) string {
-	if chainID == 0 {
-		return "eip155"
-	}
-	if id, ok := networkIDs()[chainID]; ok {
-		return id
-	}
-	return networkID(chainID)
-}
-
-// networkIDs has the ids of the chains whose fees are known, which are those of most
-// transactions.
-var networkIDs = sync.OnceValue(func() map[uint64]string {
-	ids := map[uint64]string{1: networkID(1)}
-	for chainID := range maxFees {
-		ids[chainID] = networkID(chainID)
-	}
-	return ids
-})
-
-func networkID(chainID uint64) string {
-	var room [7 + 20]byte
-	return string(strconv.AppendUint(append(room[:0], "eip155:"...), chainID, 10))
-}
-
-// NamedNetwork returns what people call a chain with a CAIP-2 id, and the unit of its fees.
-// The chains of Tempo, which take transactions of Ethereum's types 0, 1, 2 and 4, have
-// no native asset: gas is priced in 10⁻¹⁸ US dollars.
-func NamedNetwork(chainID uint64, id string) chains.Network {
-	if name := TempoName(chainID); name != "" {
-		return chains.Network{Name: name, Symbol: "USD", Decimals: 18}
-	}
-	return chains.NetworkOf(id)
-}
-
-// OnChain returns the network of a chain of EIP-155, whose CAIP-2 id says more than its
-// number if that has over 64 bits, and is 0.
-func OnChain(chainID uint64, id string) *Network {
-	return &Network{ID: id, ChainID: chainID, Symbol: NamedNetwork(chainID, id).Symbol, Decimals: 18}
-}
-
-// Briefly returns the network for effects from which only hazards are derived.
-func (n *Network) Briefly() *Network {
-	brief := *n
-	brief.Brief = true
-	return &brief
 }
 
 func (n *Network) standard(name string) string {
@@ -106,22 +40,8 @@ func (n *Network) standard(name string) string {
 // eip55 formats the 20 bytes of an address with the checksum of EIP-55.
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 
-// MadeBy sets the account that makes the transactions, where another one than the key's does:
-// the key only pays the fee.
-func (n *Network) MadeBy(account Address) { n.Signer, n.signer = &account, chains.Party{} }
-
 // Party returns the account at an address.
 func (n *Network) Party(address Address) chains.Party {
-	if n.Signer == nil || address != *n.Signer {
-		return n.party(address)
-	}
-	if n.signer.IsNone() {
-		n.signer = n.party(address)
-	}
-	return n.signer
-}
-
-func (n *Network) party(address Address) chains.Party {
 	var room [len(address) + 1]byte
 	notation := n.Notation
 	if notation == nil {
@@ -142,4 +62,13 @@ func (n *Network) text(address Address) string {
 		return address.String()
 	}
 	return n.Party(address).String()
+}
+
+// addressOf returns the 20 bytes of a party's address; ok is false if it has none.
+func addressOf(p chains.Party) (parsed Address, ok bool) {
+	address := p.Address()
+	if len(address) < len(parsed) {
+		return parsed, false
+	}
+	return Address(address[len(address)-len(parsed):]), true
 }

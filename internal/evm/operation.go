@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Operation is a user operation of ERC-4337, in the members that its EntryPoint acts on:
+// operation is a user operation of ERC-4337, in the members that its EntryPoint acts on:
 // in calldata of handleOps, where its sender has signed it, or in typed data, where this
 // signature is requested.
-type Operation struct {
+type operation struct {
 	EntryPoint Address
 	Sender     Address
 	InitCode   []byte
@@ -36,19 +36,19 @@ var entryPoints = map[Address]int{
 
 // Gas members of packed operations, since EntryPoint 0.7.
 
-// SetGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
+// setGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
 // each.
-func (o *Operation) SetGasLimits(packed []byte) {
+func (o *operation) setGasLimits(packed []byte) {
 	o.VerificationGas, o.CallGas = new(big.Int).SetBytes(packed[:16]), new(big.Int).SetBytes(packed[16:])
 }
 
-// SetGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
+// setGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
 // bytes each.
-func (o *Operation) SetGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
+func (o *operation) setGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
 
 // paymaster returns the account that is charged instead of the sender. The zero address
 // stands for none, in every version.
-func (o *Operation) paymaster() (address Address, ok bool) {
+func (o *operation) paymaster() (address Address, ok bool) {
 	if len(o.Paymaster) < len(address) {
 		return address, false
 	}
@@ -64,7 +64,7 @@ const paymasterHead = 20 + 16 + 16
 
 // prefund returns the most that the operation costs, as its EntryPoint computes it: all
 // gas limits at the highest price.
-func (o *Operation) prefund() *big.Int {
+func (o *operation) prefund() *big.Int {
 	gas := new(big.Int).Add(o.CallGas, o.PreVerificationGas)
 	gas.Add(gas, o.VerificationGas)
 	switch _, sponsored := o.paymaster(); {
@@ -86,8 +86,8 @@ func packedOperation(e *emitter, c *Call) {
 		return
 	}
 	o := c.operation(c.args)
-	e.signed.Member, e.signed.Problem = o.CheckHashed()
-	e.operated(c, o)
+	e.signed.Member, e.signed.Problem = o.checkHashed()
+	e.addOperation(c, o)
 }
 
 // safeOperation is an operation of a Safe, for EntryPoint 0.6 or 0.7: typed data of its module.
@@ -96,40 +96,41 @@ func safeOperation(e *emitter, c *Call) {
 		c.problem = "of an EntryPoint that hashes operations in another way"
 		return
 	}
-	e.operated(c, c.operation(c.args))
+	e.addOperation(c, c.operation(c.args))
 	until := c.arg("valid until").big()
 	if until.Sign() == 0 {
-		e.endsWhole(c, chains.Until{})
+		e.setEndOfAll(c, chains.Until{})
 		return
 	}
-	e.endsWhole(c, TimeOf(until))
+	e.setEndOfAll(c, TimeOf(until))
 }
 
-// operated adds what an operation of typed data does besides its call. Without calldata the
+// addOperation adds what an operation of typed data does besides its call. Without calldata the
 // EntryPoint makes none: the nonce is used, as by a transaction of 0 to oneself.
-func (e *emitter) operated(c *Call, o *Operation) {
+func (e *emitter) addOperation(c *Call, o *operation) {
 	sender := c.party(o.Sender)
 	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) {
-		ClaimFees(effects, own)
+		claimFees(effects, own)
 		if own(sender) {
-			o.Delegated(effects)
+			o.delegated(effects)
 		}
 	}
 	if len(c.arg("call").bytes) == 0 {
-		e.add(c, chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender, Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"})
+		e.add(c, chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: sender, To: sender,
+			Asset: c.native(), Amount: chains.ExactlyUint(0), Path: "call"})
 	}
 }
 
 // chargeOperation adds what an EntryPoint does around the call of an operation of typed data.
 func chargeOperation(e *emitter, c *Call) {
 	o := c.operation(c.args)
-	o.initialize(e.by(c, nil), c, c.network.typedInit(o))
-	o.charge(e.by(c, nil), c, true)
+	o.initialize(e.adderFor(c, nil), c, c.pass.typedInit(o))
+	o.charge(e.adderFor(c, nil), c, true)
 }
 
-// by returns a function that adds effects of a call by the signature of an account, or by
+// adderFor returns a function that adds effects of a call by the signature of an account, or by
 // the one that is requested if signer is nil.
-func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
+func (e *emitter) adderFor(c *Call, signer *chains.Party) func(chains.Effect) {
 	return func(effect chains.Effect) {
 		if signer != nil {
 			effect.By, effect.OtherSigner = chains.ByOther, *signer
@@ -141,7 +142,7 @@ func (e *emitter) by(c *Call, signer *chains.Party) func(chains.Effect) {
 // charge adds the fee. With a paymaster, the EntryPoint
 // charges the paymaster, whose own code agrees to that. In typed data, the fee is
 // therefore by its authorization, and not by the requested signature.
-func (o *Operation) charge(add func(chains.Effect), c *Call, typed bool) {
+func (o *operation) charge(add func(chains.Effect), c *Call, typed bool) {
 	sender := c.party(o.Sender)
 	fee := chains.Effect{Kind: chains.KindFee, From: sender, Asset: c.native(), Amount: chains.AtMost(o.prefund())}
 	if paymaster, ok := o.paymaster(); ok && paymaster != o.Sender {
@@ -168,7 +169,7 @@ const (
 )
 
 // calldataInit returns what init code in calldata does.
-func (o *Operation) calldataInit() initKind {
+func (o *operation) calldataInit() initKind {
 	switch {
 	case len(o.InitCode) < len(Address{}):
 		return initNothing
@@ -184,7 +185,7 @@ func (o *Operation) calldataInit() initKind {
 // bytes are what is hashed in place of the marker in calldata, the delegate of the
 // account, or the factory. They are a factory for certain only if they are the address of
 // a known one, whose code does no harm to an account that is delegated to it.
-func (n *Network) typedInit(o *Operation) initKind {
+func (n *Network) typedInit(o *operation) initKind {
 	switch size := len(Address{}); {
 	case entryPoints[o.EntryPoint] < 8:
 		return o.calldataInit()
@@ -197,13 +198,15 @@ func (n *Network) typedInit(o *Operation) initKind {
 }
 
 // initialize adds what the init code does.
-func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
+func (o *operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
 	sender := c.party(o.Sender)
 	switch kind {
 	case initCreate:
-		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender, Function: chains.InitCode})
+		add(chains.Effect{Kind: chains.KindCreate, From: c.party(Address(o.InitCode)), To: sender,
+			Function: chains.InitCode})
 	case initCall:
-		effect := chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: sender, Undecoded: true, Function: chains.InitCode}
+		effect := chains.Effect{Kind: chains.KindCall, From: c.party(c.self), To: sender, Undecoded: true,
+			Function: chains.InitCode}
 		if delegate := Address(o.InitCode); delegate != delegatedSender {
 			effect.Account = c.party(delegate)
 		}
@@ -211,14 +214,15 @@ func (o *Operation) initialize(add func(chains.Effect), c *Call, kind initKind) 
 	}
 }
 
-// Delegated replaces, in place, what Read says of init code by what it is if the sender
+// delegated replaces, in place, what Read says of init code by what it is if the sender
 // is one of our own keys: such an account has no factory, so that the EntryPoint calls it.
-func (o *Operation) Delegated(effects []chains.Effect) {
+func (o *operation) delegated(effects []chains.Effect) {
 	if entryPoints[o.EntryPoint] < 8 {
 		return
 	}
 	for i := range effects {
-		if create := &effects[i]; create.Kind == chains.KindCreate && create.Function == chains.InitCode && create.By == chains.BySigner {
+		if create := &effects[i]; create.Kind == chains.KindCreate && create.Function == chains.InitCode &&
+			create.By == chains.BySigner {
 			create.Kind, create.Undecoded, create.Account = chains.KindCall, true, create.From
 			create.From = new(Network).Party(o.EntryPoint)
 		}
@@ -231,14 +235,16 @@ func (o *Operation) Delegated(effects []chains.Effect) {
 //	… ‖ signature ‖ its length 2 ‖ 22e325a297439656
 var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}
 
-// CheckHashed returns why the operation is not what its EntryPoint hashes, with the member
+// checkHashed returns why the operation is not what its EntryPoint hashes, with the member
 // that differs, or nil. A signature over it would be valid nowhere.
-func (o *Operation) CheckHashed() (member string, err error) {
+func (o *operation) checkHashed() (member string, err error) {
 	switch version := entryPoints[o.EntryPoint]; {
 	case version >= 8 && isMarker(o.InitCode):
-		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the delegate of the account: put the 20 bytes of the delegate's address there")
+		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the " +
+			"delegate of the account: put the 20 bytes of the delegate's address there")
 	case version >= 9 && hasPaymasterSignature(o.Paymaster):
-		return "paymasterAndData", errors.New("ends with a signature of the paymaster, which the EntryPoint does not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
+		return "paymasterAndData", errors.New("ends with a signature of the paymaster, which the EntryPoint does " +
+			"not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
 	}
 	return "", nil
 }
@@ -257,4 +263,57 @@ func hasPaymasterSignature(data []byte) bool {
 	}
 	length := int(rest[len(rest)-2])<<8 | int(rest[len(rest)-1])
 	return length > 0 && length <= len(rest)-2-paymasterHead
+}
+
+// handleOps adds what an EntryPoint does before the calls of its operations, authorized
+// by the signatures in them: it deploys accounts, and charges the account or its paymaster.
+func handleOps(e *emitter, c *Call) {
+	operations := c.arg("operations").list
+	for i := range e.upTo(len(operations)) {
+		o := c.operation(operations[i].list)
+		signer := c.party(o.Sender)
+		add := e.adderFor(c, &signer)
+		o.initialize(add, c, o.calldataInit())
+		o.charge(add, c, false)
+	}
+}
+
+// payBeneficiary adds that the EntryPoint pays all fees to the beneficiary, after the calls.
+func payBeneficiary(e *emitter, c *Call) {
+	total := new(big.Int)
+	operations := c.arg("operations").list
+	for i := range operations {
+		total.Add(total, c.operation(operations[i].list).prefund())
+	}
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding,
+		To:    c.addressOf("beneficiary"),
+		Asset: c.native(), Amount: chains.AtMost(total)})
+}
+
+// operation returns an operation in the calldata of an EntryPoint, packed or not.
+func (c *Call) operation(members []value) *operation {
+	o := &operation{EntryPoint: c.code}
+	for i := range members {
+		switch v := &members[i]; v.name {
+		case "sender":
+			o.Sender = v.address()
+		case "init code":
+			o.InitCode = v.bytes
+		case "paymaster and data":
+			o.Paymaster = v.bytes
+		case "call gas limit":
+			o.CallGas = v.big()
+		case "verification gas limit":
+			o.VerificationGas = v.big()
+		case "pre-verification gas":
+			o.PreVerificationGas = v.big()
+		case "max fee per gas":
+			o.MaxFeePerGas = v.big()
+		case "account gas limits":
+			o.setGasLimits(v.word)
+		case "gas fees":
+			o.setGasFees(v.word)
+		}
+	}
+	return o
 }

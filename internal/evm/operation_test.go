@@ -28,8 +28,8 @@ func pointOf(t *testing.T, version int) Address {
 }
 
 // operationOf returns an operation that pays 500 + 40 + 6000 gas at 7.
-func operationOf(point Address, init, paymaster []byte) Operation {
-	return Operation{EntryPoint: point, Sender: Address(opSender), InitCode: init, Paymaster: paymaster, CallGas: big.NewInt(40),
+func operationOf(point Address, init, paymaster []byte) operation {
+	return operation{EntryPoint: point, Sender: Address(opSender), InitCode: init, Paymaster: paymaster, CallGas: big.NewInt(40),
 		VerificationGas: big.NewInt(500), PreVerificationGas: big.NewInt(6000), MaxFeePerGas: big.NewInt(7)}
 }
 
@@ -75,7 +75,7 @@ func TestTypedOperation(t *testing.T) {
 			effects := signedOperation(t, mainnet, &o)
 			for ours, want := range c.want {
 				if ours == 1 {
-					o.Delegated(effects)
+					o.delegated(effects)
 				}
 				names := map[string]common.Address{"point": common.Address(o.EntryPoint)}
 				maps.Copy(names, operationNames)
@@ -144,7 +144,7 @@ func TestBothCarriers(t *testing.T) {
 			hashed.InitCode, o.InitCode = simpleFactory[:], opDelegated[:] // the delegate
 		}
 		typed := signedOperation(t, mainnet, &hashed)
-		handled := mainnet.Read(Transaction{To: o.EntryPoint, Data: handleOpsOf(t, version, &o)}).Effects()
+		handled := mainnet.Pass().Read(Transaction{To: o.EntryPoint, Data: handleOpsOf(t, version, &o)}).Effects()
 		if got, want := comparable(handled), comparable(typed); !slices.Equal(got, want) {
 			t.Fatalf("EntryPoint 0.%d, %+v:\n%s\nin typed data\n%s", version, o, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
@@ -157,7 +157,7 @@ func TestBothCarriers(t *testing.T) {
 }
 
 // handleOpsOf returns calldata of handleOps with an operation.
-func handleOpsOf(t *testing.T, version int, o *Operation) []byte {
+func handleOpsOf(t *testing.T, version int, o *operation) []byte {
 	t.Helper()
 	sender, nonce, signature := common.Address(o.Sender), big.NewInt(1), []byte{9}
 	if version == 6 {
@@ -207,7 +207,7 @@ func TestCheckHashed(t *testing.T) {
 	} {
 		for version, want := range map[int]string{6: "", 7: "", 8: c.at8, 9: c.at9} {
 			o := operationOf(pointOf(t, version), c.init, c.paymaster)
-			member, err := o.CheckHashed()
+			member, err := o.checkHashed()
 			if member != want || (err != nil) != (want != "") {
 				t.Errorf("%s, EntryPoint 0.%d: %s (%v), want %s", name, version, member, err, want)
 			}

@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	ownSigner  = hexAddress("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56")
-	ownOther   = Address{0x0a, 19: 0x0b}
-	ownNetwork = func() *Network {
-		network := OnChain(1, NetworkID(1))
-		network.Signer = &ownSigner
-		network.Own = func(p chains.Party) bool { return p.Is(ownOther[:]) }
-		return network
+	ownSigner = hexAddress("0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56")
+	ownOther  = Address{0x0a, 19: 0x0b}
+	ownPass   = func() *Pass {
+		pass := OnChain(1, NetworkID(1)).Pass()
+		pass.signer = &ownSigner
+		pass.own = func(p chains.Party) bool { return p.Is(ownOther[:]) }
+		return pass
 	}
 )
 
@@ -35,7 +35,7 @@ func TestOwnAccountsAreNoTokens(t *testing.T) {
 		f.act = row.act
 		for name, self := range map[string]Address{"the signer": ownSigner, "another of ours": ownOther, "a stranger": stranger} {
 			var number byte
-			c := &Call{network: ownNetwork(), caller: at(ownSigner), self: self, code: self, value: new(big.Int), path: "call", function: f,
+			c := &Call{pass: ownPass(), caller: at(ownSigner), self: self, code: self, value: new(big.Int), path: "call", function: f,
 				args: plainValues(f.parameters, &number), data: make([]byte, 4)}
 			effects := c.Effects()
 			blind := len(effects) == 1 && effects[0].Undecoded && effects[0].By == chains.BySigner
@@ -76,7 +76,7 @@ func TestOwnersNeedNoPermission(t *testing.T) {
 				}
 				args = append(args, arg)
 			}
-			effect := ownNetwork().Read(Transaction{To: Address(c.at), Data: pack(t, c.function, args...)}).Effects()[0]
+			effect := ownPass().Read(Transaction{To: Address(c.at), Data: pack(t, c.function, args...)}).Effects()[0]
 			if want := c.standing || from != ownSigner; (effect.By == chains.ByStanding) != want {
 				t.Errorf("%s at %s from %s: by %s", c.function, c.at, from, effect.By)
 			}
@@ -104,9 +104,9 @@ func TestOpenContractsAreOneTable(t *testing.T) {
 			}
 			for function, lost := range map[string]bool{"transfer(address,uint256)": true, "approve(address,uint256)": known.isOneOf(openPlaces)} {
 				network := OnChain(chain, NetworkID(chain))
-				effects := network.Read(Transaction{To: Address(usdc), Data: pack(t, function, common.Address(to), big.NewInt(100))}).Effects()
+				effects := network.Pass().Read(Transaction{To: Address(usdc), Data: pack(t, function, common.Address(to), big.NewInt(100))}).Effects()
 				names := fmt.Sprint(Hazards("c", effects, chains.SignerParty()))
-				if got := strings.Contains(names, "c/"+Burn); got != (lost && i == 20) {
+				if got := strings.Contains(names, "c/"+hazardBurn); got != (lost && i == 20) {
 					t.Errorf("%s to %s (%s) on %d: %s", function, to, known.name, chain, names)
 				}
 			}
@@ -152,7 +152,7 @@ func TestNotes(t *testing.T) {
 		"three bytes":                 {payee, ether, []byte("abc"), false},
 		"a text that hides something": {payee, ether, []byte("pay \u202eecila"), false},
 	} {
-		call := ownNetwork().Read(Transaction{To: c.to, Value: c.value, Data: c.data})
+		call := ownPass().Read(Transaction{To: c.to, Value: c.value, Data: c.data})
 		effects := call.Effects()
 		blind := slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded })
 		if blind == c.note {
@@ -163,10 +163,10 @@ func TestNotes(t *testing.T) {
 		}
 	}
 	tron := &Network{ID: tronNetwork, Prefix: []byte{0x41}}
-	if !tron.Read(Transaction{To: payee, Value: ether, Data: []byte("invoice 42")}).Effects()[1].Undecoded {
+	if !tron.Pass().Read(Transaction{To: payee, Value: ether, Data: []byte("invoice 42")}).Effects()[1].Undecoded {
 		t.Error("a call on Tron is a note")
 	}
-	safe := OnChain(1, NetworkID(1)).ReadFrom(payee, Transaction{To: Address{0x71}, Value: ether, Data: []byte("invoice 42")}, false)
+	safe := OnChain(1, NetworkID(1)).Pass().ReadFrom(payee, Transaction{To: Address{0x71}, Value: ether, Data: []byte("invoice 42")}, false)
 	if !safe.Effects()[1].Undecoded {
 		t.Error("a call of a Safe is a note")
 	}

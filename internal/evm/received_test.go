@@ -14,8 +14,8 @@ import (
 // acts for everyone gets it, or if the call may fail.
 func TestReceivedForCertain(t *testing.T) {
 	us := Address{0xaa}
-	network := *mainnet
-	network.Signer = &us
+	pass := mainnet.Pass()
+	pass.signer = &us
 	bought := plan(t, false, []step{swap3(caller, 100, 7, true)})
 	mayFail := plan(t, false, []step{flagged(swap3(caller, 100, 7, true))})
 	ofAnother := packed07(nil, nil)
@@ -44,7 +44,7 @@ func TestReceivedForCertain(t *testing.T) {
 		"unwrapped by Multicall3, perhaps": {multicallAt, aggregate(t, inBatch{to: wethAt, optional: true, data: pack(t, "withdraw(uint256)", big.NewInt(7))}), -1},
 	} {
 		got := int64(-1)
-		for _, effect := range network.Read(Transaction{To: c.to, Data: c.data}).Effects() {
+		for _, effect := range pass.Read(Transaction{To: c.to, Data: c.data}).Effects() {
 			if effect.Kind == chains.KindReceive {
 				got = effect.Amount.Value.Int64()
 			}

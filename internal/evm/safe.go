@@ -6,13 +6,13 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// SafeRefund is what a Safe pays for the gas of a transaction:
+// safeRefund is what a Safe pays for the gas of a transaction:
 //
 //	(gas that the call used + BaseGas) · GasPrice
 //
 // of Token, the native asset if that is zero, to Receiver, or to the origin of the
 // Ethereum transaction if that is zero. If GasPrice is 0 or nil, it is nothing.
-type SafeRefund struct {
+type safeRefund struct {
 	SafeTxGas, BaseGas, GasPrice *big.Int
 	Token, Receiver              Address
 	DataSize                     int // bytes of the call's data
@@ -27,7 +27,7 @@ const (
 )
 
 // most returns the most that is paid, in units of the token.
-func (r *SafeRefund) most(n *Network) chains.Quantity {
+func (r *safeRefund) most(n *Network) chains.Quantity {
 	gas := big.NewInt(refundOverhead + refundOverheadPerByte*int64(r.DataSize))
 	gas.Add(gas, r.SafeTxGas).Add(gas, r.BaseGas)
 	most := gas.Mul(gas, r.GasPrice)
@@ -37,19 +37,17 @@ func (r *SafeRefund) most(n *Network) chains.Quantity {
 	return chains.AtMost(most)
 }
 
-// refundPath ends the path of effects that are refunds.
-const refundPath = "/refund"
-
-// refund adds the refund of a transaction of the Safe c.self.
-func (e *emitter) refund(c *Call, r SafeRefund) {
+// addRefund adds the refund of a transaction of the Safe c.self.
+func (e *emitter) addRefund(c *Call, r safeRefund) {
 	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
-		e.pay(c, r.Token, r.Receiver, r.most(c.network))
+		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.pass.Network))
 	}
 }
 
-// pay adds a payment of a Safe for gas or for its creation.
-func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver), Asset: c.routerAsset(token), Amount: amount,
+// addSafePayment adds a payment of a Safe for gas or for its creation.
+func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains.Quantity) {
+	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver),
+		Asset: c.routerAsset(token), Amount: amount,
 		Path: c.path + refundPath}
 	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
 	switch receiver {
@@ -61,15 +59,6 @@ func (e *emitter) pay(c *Call, token, receiver Address, amount chains.Quantity) 
 	e.add(c, effect)
 }
 
-// origin returns the account that sends the Ethereum transaction: the signer of one. Who
-// submits a message is not known.
-func (c *Call) origin() chains.Party {
-	if c.message {
-		return chains.SubmitterParty()
-	}
-	return chains.SignerParty()
-}
-
 // executes is for the transaction of a Safe, which makes a call, or a delegatecall.
 func executes(_ *emitter, c *Call) {
 	if c.typed && c.arg("operation").big().Cmp(one) > 0 {
@@ -79,20 +68,20 @@ func executes(_ *emitter, c *Call) {
 
 // execTransaction adds the refund of a Safe's transaction.
 func execTransaction(e *emitter, c *Call) {
-	e.refund(c, SafeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(), GasPrice: c.arg("gas price").big(),
-		Token: c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(), DataSize: len(c.arg("call").bytes)})
+	e.addRefund(c, safeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(),
+		GasPrice: c.arg("gas price").big(),
+		Token:    c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(),
+		DataSize: len(c.arg("call").bytes)})
 }
 
 // setupSafe adds who owns a new Safe, and what it pays for its creation.
 func setupSafe(e *emitter, c *Call) {
 	if payment := c.arg("payment").big(); payment.Sign() > 0 {
-		e.pay(c, c.arg("payment token").address(), c.arg("payment receiver").address(), chains.AtMost(payment))
+		e.addSafePayment(c, c.arg("payment token").address(), c.arg("payment receiver").address(),
+			chains.AtMost(payment))
 	}
 	owners := c.arg("owners").list
-	for i := range owners {
-		if e.full() {
-			return
-		}
-		e.control(c, c.self, c.party(owners[i].address()))
+	for i := range e.upTo(len(owners)) {
+		e.addControl(c, c.self, c.party(owners[i].address()))
 	}
 }

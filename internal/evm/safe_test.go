@@ -20,10 +20,10 @@ func refunded(t *testing.T, n *Network, data []byte, gas, base, price *big.Int, 
 func refundedFor(t *testing.T, n *Network, to Address, data []byte, gas, base, price *big.Int, token, receiver common.Address) (typed, called []chains.Effect) {
 	t.Helper()
 	safe := Address{0x5a, 0xfe}
-	typed = signedSafe(t, n, safe, to, data, SafeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price, Token: Address(token), Receiver: Address(receiver)})
+	typed = signedSafe(t, n, safe, to, data, safeRefund{SafeTxGas: gas, BaseGas: base, GasPrice: price, Token: Address(token), Receiver: Address(receiver)})
 	text, _, _ := standardOf(t, "execTransaction(")
 	call := pack(t, text, common.Address(to), new(big.Int), data, uint8(0), gas, base, price, token, receiver, []byte{})
-	return typed, n.Read(Transaction{To: safe, Data: call}).Effects()
+	return typed, n.Pass().Read(Transaction{To: safe, Data: call}).Effects()
 }
 
 // refundOf returns the only refund among effects.
@@ -42,7 +42,7 @@ func refundOf(t *testing.T, effects []chains.Effect) (refund chains.Effect, haza
 		return refund, ""
 	}
 	for _, h := range Hazards("c", effects, mainnet.Party(Address{0xaa})) {
-		if index, _ := h.Effect(); index == found && h.Name == "c/"+Refund {
+		if index, _ := h.Effect(); index == found && h.Name == "c/"+hazardRefund {
 			hazard = h.Name
 		}
 	}
@@ -107,7 +107,7 @@ func TestSafeRefund(t *testing.T) {
 func TestNestedRefund(t *testing.T) {
 	text, _, _ := standardOf(t, "execTransaction(")
 	inner := pack(t, text, common.Address{0xbb}, new(big.Int), []byte{}, uint8(0), big.NewInt(1), big.NewInt(2), big.NewInt(5), common.Address{}, common.Address{}, []byte{})
-	effects := signedSafe(t, mainnet, Address{1}, Address{2}, inner, SafeRefund{})
+	effects := signedSafe(t, mainnet, Address{1}, Address{2}, inner, safeRefund{})
 	refund, hazard := refundOf(t, effects)
 	if !refund.From.Equal(mainnet.Party(Address{2})) || !refund.To.IsUnknown() || hazard == "" {
 		t.Errorf("%s with the hazard %q", chains.Sentence(refund, nil), hazard)

@@ -27,7 +27,7 @@ func TestPlansOfThePublicSDK(t *testing.T) {
 	}
 	for _, plan := range file.Plans {
 		value, _ := new(big.Int).SetString(plan.Value, 10)
-		effects := mainnet.Read(Transaction{To: routerAt, Value: value, Data: common.FromHex(plan.Data)}).Effects()
+		effects := mainnet.Pass().Read(Transaction{To: routerAt, Value: value, Data: common.FromHex(plan.Data)}).Effects()
 		if len(effects) < 2 {
 			t.Errorf("%s: %d effects", plan.Name, len(effects))
 		}
@@ -216,7 +216,7 @@ func lost(effects []chains.Effect) (count int) {
 func TestLeftInTheRouter(t *testing.T) {
 	for _, p := range plans {
 		for _, deadline := range []bool{false, true} {
-			effects := mainnet.Read(Transaction{To: routerAt, Value: big.NewInt(p.value), Data: plan(t, deadline, p.steps)}).Effects()
+			effects := mainnet.Pass().Read(Transaction{To: routerAt, Value: big.NewInt(p.value), Data: plan(t, deadline, p.steps)}).Effects()
 			if got := leftIn(t, effects); !slices.Equal(got, p.left) {
 				t.Errorf("%s: %q, want %q", p.name, got, p.left)
 			}
@@ -234,7 +234,7 @@ func checkHazards(t *testing.T, name string, effects []chains.Effect, blind bool
 	for _, hazard := range Hazards("c", effects, mainnet.Party(Address{0xaa})) {
 		counts[hazard.Name]++
 	}
-	if counts["c/"+Burn] != left || (counts["c/"+BlindCall] > 0) != blind || len(counts) > 2 {
+	if counts["c/"+hazardBurn] != left || (counts["c/"+BlindCall] > 0) != blind || len(counts) > 2 {
 		t.Errorf("%s: %v", name, counts)
 	}
 }
@@ -251,11 +251,11 @@ func TestEveryRouterIsAccountedFor(t *testing.T) {
 		for _, chain := range known.chains {
 			n := &Network{ID: NetworkID(chain), ChainID: chain}
 			tx := Transaction{To: at, Value: big.NewInt(5), Data: wrap}
-			if got := n.Read(tx).Effects(); got[len(got)-1].Kind != chains.KindBurn || got[len(got)-1].Asset.IsUnknown() {
+			if got := n.Pass().Read(tx).Effects(); got[len(got)-1].Kind != chains.KindBurn || got[len(got)-1].Asset.IsUnknown() {
 				t.Errorf("%s on %d: %v", at, chain, got[len(got)-1])
 			}
 			tx.Data = unwrap
-			if hazards := Hazards("c", n.Read(tx).Effects(), chains.Party{}); len(hazards) != 0 {
+			if hazards := Hazards("c", n.Pass().Read(tx).Effects(), chains.Party{}); len(hazards) != 0 {
 				t.Errorf("%s on %d: %v", at, chain, hazards)
 			}
 		}
@@ -362,7 +362,7 @@ func TestLeftInSharedContracts(t *testing.T) {
 		{"MultiSendCallOnly sends value on", callOnlyAt, 5, batch(t, inBatch{to: stranger, value: 5}), nil},
 		{"a creation by Multicall3", multicallAt, 5, aggregate(t, inBatch{to: home(&function{at: atCreate2Factory}), value: 5, data: make([]byte, 40)}), nil},
 	} {
-		if got := leftIn(t, mainnet.Read(Transaction{To: c.to, Value: big.NewInt(c.value), Data: c.data}).Effects()); !slices.Equal(got, c.left) {
+		if got := leftIn(t, mainnet.Pass().Read(Transaction{To: c.to, Value: big.NewInt(c.value), Data: c.data}).Effects()); !slices.Equal(got, c.left) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.left)
 		}
 	}
@@ -385,7 +385,7 @@ func TestSafeSweepsItsOwnRouterPlan(t *testing.T) {
 		{[]inBatch{bring}, []string{"7 USDC"}},
 		{[]inBatch{bring, back}, []string{"0 USDC"}}, // by an allowance that the router does not give
 	} {
-		effects := mainnet.ReadFrom(safe, Transaction{To: callOnlyAt, Data: batch(t, c.calls...)}, true).Effects()
+		effects := mainnet.Pass().ReadFrom(safe, Transaction{To: callOnlyAt, Data: batch(t, c.calls...)}, true).Effects()
 		if got := leftIn(t, effects); !slices.Equal(got, c.left) {
 			t.Errorf("%q, want %q", got, c.left)
 		}
@@ -407,7 +407,7 @@ func TestLeftByTwoAuthorizations(t *testing.T) {
 		for _, data := range c.calls {
 			calls = append(calls, inBatch{to: usdcAt, data: data})
 		}
-		effects := mainnet.Read(Transaction{To: multicallAt, Data: try(t, true, calls...)}).Effects()
+		effects := mainnet.Pass().Read(Transaction{To: multicallAt, Data: try(t, true, calls...)}).Effects()
 		if hazards := Hazards("c", chains.ResolveSigner(effects, signer), signer); len(hazards) != c.burns {
 			t.Errorf("%d calls: %v", len(calls), hazards)
 		}
@@ -418,11 +418,11 @@ func TestLeftByTwoAuthorizations(t *testing.T) {
 // contract's, and no transfer to the factory.
 func TestCreationGetsItsValue(t *testing.T) {
 	factory := home(&function{at: atCreate2Factory})
-	effects := mainnet.Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 40)}).Effects()
+	effects := mainnet.Pass().Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 40)}).Effects()
 	if len(effects) != 1 || effects[0].Kind != chains.KindCreate || effects[0].Amount.Value.Int64() != 12345 || !effects[0].Asset.IsNative() {
 		t.Errorf("%+v", effects)
 	}
-	short := mainnet.Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 31)}).Effects()
+	short := mainnet.Pass().Read(Transaction{To: factory, Value: big.NewInt(12345), Data: make([]byte, 31)}).Effects()
 	if len(short) != 2 || short[0].Kind != chains.KindTransfer || !short[1].Undecoded {
 		t.Errorf("no salt: %+v", short)
 	}
@@ -434,13 +434,13 @@ func TestApprovalsForAnyone(t *testing.T) {
 	for to, burns := range map[Address]bool{multicallAt: true, callOnlyAt: true, routerAt: false, stranger: false} {
 		for _, amount := range []*big.Int{big.NewInt(5), new(big.Int).Lsh(big.NewInt(1), 200)} {
 			data := pack(t, "approve(address,uint256)", common.Address(to), amount)
-			hazards := Hazards("c", mainnet.Read(Transaction{To: usdcAt, Data: data}).Effects(), mainnet.Party(Address{0xaa}))
-			if got := len(hazards) == 1 && hazards[0].Name == "c/"+Burn; got != burns {
+			hazards := Hazards("c", mainnet.Pass().Read(Transaction{To: usdcAt, Data: data}).Effects(), mainnet.Party(Address{0xaa}))
+			if got := len(hazards) == 1 && hazards[0].Name == "c/"+hazardBurn; got != burns {
 				t.Errorf("%s for %v: %v", to, amount, hazards)
 			}
 		}
 		revoked := pack(t, "decreaseAllowance(address,uint256)", common.Address(to), big.NewInt(5))
-		if hazards := Hazards("c", mainnet.Read(Transaction{To: usdcAt, Data: revoked}).Effects(), chains.Party{}); len(hazards) != 0 {
+		if hazards := Hazards("c", mainnet.Pass().Read(Transaction{To: usdcAt, Data: revoked}).Effects(), chains.Party{}); len(hazards) != 0 {
 			t.Errorf("revoked: %v", hazards)
 		}
 	}
@@ -476,10 +476,10 @@ func TestSwapsWithoutMinimum(t *testing.T) {
 		"wrapped, and more":                    {[]step{wrap5, do(0x00, itself, 100, 0, toWETH, true), do(0x0c, caller, 6)}, 0},
 		"no swap":                              {[]step{do(0x04, usdcAt, caller, 0)}, 0},
 	} {
-		effects := chains.ResolveSigner(mainnet.Read(Transaction{To: routerAt, Data: plan(t, false, c.steps)}).Effects(), mainnet.Party(Address{0xaa}))
+		effects := chains.ResolveSigner(mainnet.Pass().Read(Transaction{To: routerAt, Data: plan(t, false, c.steps)}).Effects(), mainnet.Party(Address{0xaa}))
 		found := 0
 		for _, hazard := range Hazards("ethereum", effects, mainnet.Party(Address{0xaa})) {
-			if hazard.Name == "ethereum/"+NoMinimum {
+			if hazard.Name == "ethereum/"+hazardNoMinimum {
 				found++
 			}
 		}

@@ -12,9 +12,12 @@ import (
 
 // Fields returns the fields that show the call: the function and its arguments for the
 // common standards, or else the bytes.
-func (c *Call) Fields() []chains.Field { return c.fields("call") }
+func (c *Call) Fields() []chains.Field { return view{c}.fields("call") }
 
-func (c *Call) fields(label string) []chains.Field {
+// view shows a call.
+type view struct{ *Call }
+
+func (c view) fields(label string) []chains.Field {
 	switch {
 	case c.function != nil:
 		return []chains.Field{c.decodedField(label)}
@@ -23,8 +26,9 @@ func (c *Call) fields(label string) []chains.Field {
 	case c.note && plaintext.Problem(c.data) == "":
 		return []chains.Field{chains.Text("data", string(c.data)).WithNote("a text, and no function that is known")}
 	case c.note:
-		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function that is known")}
-	case c.network.rawInput(c.code) && c.problem == "":
+		return []chains.Field{chains.Bytes("data", c.data).WithNote("an attribution (ERC-8021), and no function " +
+			"that is known")}
+	case c.pass.hasPlainInput(c.code) && c.problem == "":
 		return []chains.Field{c.rawField(label)}
 	case len(c.data) < 4 || c.problem != "unknown function":
 		return []chains.Field{chains.Bytes(label, c.data).WithNote(c.problem)}
@@ -36,8 +40,8 @@ func (c *Call) fields(label string) []chains.Field {
 	return []chains.Field{chains.List(label, fields...)}
 }
 
-func (c *Call) decodedField(label string) chains.Field {
-	note := c.network.standard(c.function.standard)
+func (c view) decodedField(label string) chains.Field {
+	note := c.pass.standard(c.function.standard)
 	if c.dirty {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	}
@@ -52,7 +56,7 @@ func (c *Call) decodedField(label string) chains.Field {
 }
 
 // valueFields shows an argument.
-func (c *Call) valueFields(v *value, label string) []chains.Field {
+func (c view) valueFields(v *value, label string) []chains.Field {
 	if v.calls != nil && v.kind != kindArray {
 		return c.callsField(v, label)
 	}
@@ -75,7 +79,7 @@ func (c *Call) valueFields(v *value, label string) []chains.Field {
 	return []chains.Field{c.integerField(label, v)}
 }
 
-func (c *Call) valuesFields(values []value) (fields []chains.Field) {
+func (c view) valuesFields(values []value) (fields []chains.Field) {
 	for i := range values {
 		fields = append(fields, c.valueFields(&values[i], values[i].name)...)
 	}
@@ -84,7 +88,7 @@ func (c *Call) valuesFields(values []value) (fields []chains.Field) {
 
 // arrayField shows the elements of an array: of a long one the first, and the encoding
 // of all.
-func (c *Call) arrayField(v *value, label string) chains.Field {
+func (c view) arrayField(v *value, label string) chains.Field {
 	element, most := "%d", maxShown
 	if v.members[0].kind == kindBytes && v.role != "" {
 		element, most = "call %d", maxCalls
@@ -94,7 +98,8 @@ func (c *Call) arrayField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i := range v.list {
 		if i == most {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most), v.raw).WithNote("not shown: the encoding of all")
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most),
+				v.raw).WithNote("not shown: the encoding of all")
 			fields = append(fields, rest)
 			break
 		}
@@ -104,7 +109,7 @@ func (c *Call) arrayField(v *value, label string) chains.Field {
 }
 
 // callsField shows the calls in an argument of bytes.
-func (c *Call) callsField(v *value, label string) []chains.Field {
+func (c view) callsField(v *value, label string) []chains.Field {
 	switch v.role {
 	case rolePacked, roleExecutions, roleCommands:
 		return []chains.Field{c.onwardField(v, label)}
@@ -112,36 +117,38 @@ func (c *Call) callsField(v *value, label string) []chains.Field {
 	if len(v.bytes) == 0 {
 		return []chains.Field{chains.Bytes(label, nil).WithNote("empty")}
 	}
-	return v.calls[0].fields(label)
+	return view{v.calls[0]}.fields(label)
 }
 
 // onwardField shows the calls of a packed list, each with its target.
-func (c *Call) onwardField(v *value, label string) chains.Field {
+func (c view) onwardField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i, call := range v.calls {
 		if i == maxCalls {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls), v.bytes).WithNote("not shown: the encoding of all")
+			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls),
+				v.bytes).WithNote("not shown: the encoding of all")
 			fields = append(fields, rest)
 			break
 		}
 		if v.role == roleCommands {
-			fields = append(fields, call.fields(fmt.Sprintf("command %d", i+1))...)
+			fields = append(fields, view{call}.fields(fmt.Sprintf("command %d", i+1))...)
 			continue
 		}
-		fields = append(fields, chains.List(fmt.Sprintf("transaction %d", i+1), call.onwardFields(c)...))
+		fields = append(fields, chains.List(fmt.Sprintf("transaction %d", i+1), view{call}.onwardFields(c.Call)...))
 	}
 	return chains.List(label, fields...)
 }
 
 // onwardFields shows a call that the contract makes: how, where to, and with what.
-func (c *Call) onwardFields(from *Call) []chains.Field {
+func (c view) onwardFields(from *Call) []chains.Field {
 	if c.unread {
 		return c.fields("bytes")
 	}
-	to := chains.AddressField("to", c.network.text(c.code)).WithNote(c.network.KnownName(c.code))
+	to := chains.AddressField("to", c.pass.text(c.code)).WithNote(c.pass.KnownName(c.code))
 	switch {
 	case c.zero:
-		to = chains.AddressField("to", c.network.text(Address{})).WithNote("zero stands for the calling account itself, " + c.network.text(from.self))
+		to = chains.AddressField("to", c.pass.text(Address{})).
+			WithNote("zero stands for the calling account itself, " + c.pass.text(from.self))
 	case c.code == from.self:
 		to = to.WithNote("the calling account itself")
 	}
@@ -149,13 +156,14 @@ func (c *Call) onwardFields(from *Call) []chains.Field {
 	if c.delegate {
 		operation = 1
 	}
-	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value, c.network.Decimals, c.network.Symbol)}
+	fields := []chains.Field{operationField("operation", operation), to, chains.Amount("value", c.value,
+		c.pass.Decimals, c.pass.Symbol)}
 	return append(fields, c.fields("call")...)
 }
 
 // rawField shows the input of a contract without a selector.
-func (c *Call) rawField(label string) chains.Field {
-	switch n := c.network; {
+func (c view) rawField(label string) chains.Field {
+	switch n := c.pass; {
 	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
 		return chains.List(label, chains.Text("function", "withdrawal request").WithNote("EIP-7002"),
 			chains.Bytes("validator key", c.data[:48]),
@@ -166,7 +174,7 @@ func (c *Call) rawField(label string) chains.Field {
 	case n.isKnown(c.code, atCreate2Factory) && len(c.data) >= word:
 		return chains.List(label, chains.Text("function", "create a contract").WithNote("CREATE2 factory"),
 			chains.Bytes("salt", c.data[:word]), chains.Bytes("init code", c.data[word:]),
-			chains.AddressField("creates", n.text(Create2(c.code, c.data[:word], c.data[word:]))))
+			chains.AddressField("creates", n.text(create2Address(c.code, c.data[:word], c.data[word:]))))
 	}
 	return chains.Bytes(label, c.data).WithNote("not an input of this contract: not decoded")
 }
@@ -178,42 +186,39 @@ func exitNote(amount []byte) string {
 	return ""
 }
 
-func (c *Call) addressField(label string, v *value) chains.Field {
-	field := chains.AddressField(label, c.network.text(v.address()))
+func (c view) addressField(label string, v *value) chains.Field {
+	field := chains.AddressField(label, c.pass.text(v.address()))
 	switch {
-	case !v.canonical(c.network.Tag):
+	case !v.canonical(c.pass.Tag):
 		return field.WithNote(fmt.Sprintf("what stands in front of it is ignored: 0x%x", v.word[:word-20]))
 	case v.role == roleTarget:
-		return field.WithNote(c.network.KnownName(v.address()))
+		return field.WithNote(c.pass.KnownName(v.address()))
 	}
 	return field
 }
 
 // integerField shows a number. A token's decimals are not in the transaction, so its
 // amounts are shown unscaled.
-func (c *Call) integerField(label string, v *value) chains.Field {
+func (c view) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
 	case c.function.at == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):
 		return tip20Field(label, v.role, number)
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])
-	case v.role == roleAllowance && IsUnlimited(c.token(erc20), number):
+	case v.role == roleAllowance && isUnlimited(c.token(erc20), number):
 		return chains.BigInteger(label, number).WithNote("UNLIMITED: all of this token, now and later")
 	case v.role == roleAllowance && v.name == "amount or token id":
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit, or one token by its id")
 	case v.role == roleAllowance || v.role == roleAmount:
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit")
 	case v.role == roleNative:
-		return chains.Amount(label, number, c.network.Decimals, c.network.Symbol)
+		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
 	case v.role == roleTime:
 		return timeField(label, number)
 	}
 	return chains.BigInteger(label, number)
 }
-
-// lastTime is the end of the year 9999, the last time that RFC 3339 can write.
-const lastTime = 253402300799
 
 func timeField(label string, seconds *big.Int) chains.Field {
 	if seconds.Sign() == 0 {

@@ -53,11 +53,11 @@ func Recover(digest common.Hash, yParity uint8, r, s uint256.Int) (signer Addres
 // authorizationMagic precedes what an authorization's signature covers (EIP-7702).
 const authorizationMagic = 0x05
 
-// AuthorizationHash returns the digest that is signed to delegate an account to code,
+// authorizationHash returns the digest that is signed to delegate an account to code,
 // given the encoded items chainId, address and nonce:
 //
 //	keccak256(05 ‖ rlp([chainId, address, nonce]))
-func AuthorizationHash(items []byte) common.Hash {
+func authorizationHash(items []byte) common.Hash {
 	header := rlp.AppendListHeader([]byte{authorizationMagic}, len(items))
 	return crypto.Keccak256Hash(header, items)
 }

@@ -9,11 +9,11 @@ import (
 
 // Acting is a transaction whose effects are those of calls.
 type Acting interface {
-	// Contracts returns the network whose contracts the transaction calls.
+	// Contracts returns the network whose contracts the transaction calls. Base has it.
 	Contracts() *Network
 
-	// EffectsOn returns the effects on that network, in which the signer is not yet known.
-	EffectsOn(network *Network) []chains.Effect
+	// EffectsIn returns the effects in a pass on that network, in which the signer is not yet known.
+	EffectsIn(pass *Pass) []chains.Effect
 
 	// HazardsOf returns the hazards of the effects for a signer, or without one those that
 	// do not depend on the key.
@@ -24,6 +24,56 @@ type Acting interface {
 
 	// Targets returns the accounts that are called with data.
 	Targets() []Address
+
+	// Ready returns the transaction with the key that signs it. It refuses what the network would
+	// not accept from the key.
+	Ready(signing Signing, key keystore.Key) (chains.Signing, error)
+}
+
+// Base is the part of a transaction that follows from how it acts. It implements
+// chains.Transaction but for Summary.
+type Base struct {
+	Chain   string   // name of the chain
+	Network *Network // whose contracts the transaction calls
+	Acts    Acting   // the transaction itself
+}
+
+// Contracts returns the network.
+func (b *Base) Contracts() *Network { return b.Network }
+
+// Effects implements chains.Transaction.
+func (b *Base) Effects() []chains.Effect { return b.Acts.EffectsIn(b.Network.Pass()) }
+
+// Hazards implements chains.Transaction.
+func (b *Base) Hazards() []chains.Hazard {
+	var hazards []chains.Hazard
+	b.Network.Judge(func(pass *Pass) { hazards = b.Acts.HazardsOf(b.Acts.EffectsIn(pass), chains.Party{}) })
+	return hazards
+}
+
+// Request implements chains.Transaction.
+func (b *Base) Request(signWith string) (chains.Request, error) {
+	with, err := ReadSignWith(b.Chain, signWith)
+	if err != nil {
+		return nil, err
+	}
+	return &request{SignWith: with, acts: b.Acts}, nil
+}
+
+type request struct {
+	SignWith
+	acts Acting
+}
+
+// With implements chains.Request. Any secp256k1 key can sign; if signWith is an address, only the
+// key at it.
+func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	signer, key, err := r.Signer(keys)
+	if err != nil {
+		return nil, err
+	}
+	address := AddressOf(key.PublicKey())
+	return r.acts.Ready(Signing{Acts: r.acts, Key: signer, ID: key.ID(), Address: address, Account: address}, key)
 }
 
 // LeastNested is the length in bytes of the shortest call of a function with a call in its
@@ -39,14 +89,6 @@ func TargetsOf(calls []chains.Call) []Address {
 	return targets
 }
 
-// HazardsOf returns the hazards of a transaction that do not depend on the key.
-func HazardsOf(tx Acting) []chains.Hazard {
-	return tx.Contracts().Judged(func(brief *Network) ([]chains.Effect, []chains.Hazard) {
-		effects := tx.EffectsOn(brief)
-		return effects, tx.HazardsOf(effects, chains.Party{})
-	})
-}
-
 // Signing is a transaction with the key that signs it. It implements chains.Signing but
 // for what the chain signs and shows.
 type Signing struct {
@@ -58,43 +100,31 @@ type Signing struct {
 	own     chains.Parties
 }
 
-// Signing returns the transaction with the one key that can sign it, and that key. The
-// errors are those of Signer.
-func (s *SignWith) Signing(tx Acting, keys []keystore.Key) (Signing, keystore.Key, error) {
-	signer, key, err := s.Signer(keys)
-	if err != nil {
-		return Signing{}, nil, err
-	}
-	address := AddressOf(key.PublicKey())
-	return Signing{Acts: tx, Key: signer, ID: key.ID(), Address: address, Account: address}, key, nil
-}
-
 // KeyIDs implements chains.Signing.
 func (s *Signing) KeyIDs() []string { return []string{s.ID} }
 
 // Effects implements chains.Signing.
 func (s *Signing) Effects() []chains.Effect {
-	effects, _ := s.resolved(s.Acts.Contracts())
+	effects, _ := s.resolved(s.Acts.Contracts().Pass())
 	return effects
 }
 
 // Hazards implements chains.Signing.
 func (s *Signing) Hazards() []chains.Hazard {
-	return s.Acts.Contracts().Judged(func(brief *Network) ([]chains.Effect, []chains.Hazard) {
-		effects, signer := s.resolved(brief)
-		return effects, s.Acts.HazardsOf(effects, signer)
-	})
+	var hazards []chains.Hazard
+	s.Acts.Contracts().Judge(func(pass *Pass) { hazards = s.Acts.HazardsOf(s.resolved(pass)) })
+	return hazards
 }
 
 // resolved returns the effects with what depends on the signer and on our own accounts.
-func (s *Signing) resolved(network *Network) (effects []chains.Effect, signer chains.Party) {
-	network.Signer = &s.Account
+func (s *Signing) resolved(pass *Pass) (effects []chains.Effect, signer chains.Party) {
+	pass.signer = &s.Account
 	if len(s.own) > 0 {
-		network.Own = s.called
+		pass.own = s.called
 	}
-	signer = network.Party(s.Account)
-	effects = chains.ResolveSigner(s.Acts.EffectsOn(network), signer)
-	ClaimFees(effects, s.own.With(signer))
+	signer = pass.Party(s.Account)
+	effects = chains.ResolveSigner(s.Acts.EffectsIn(pass), signer)
+	claimFees(effects, s.own.With(signer))
 	return effects, signer
 }
 
@@ -107,9 +137,7 @@ func (s *Signing) called(party chains.Party) bool {
 func (s *Signing) ResolveAccounts(accounts chains.Accounts) {
 	s.own = nil
 	if s.Acts.MayOperate() {
-		network := s.Acts.Contracts()
-		network.Brief = true
-		s.own = chains.DecisiveParties(s.Acts.EffectsOn(network), accounts)
+		s.Acts.Contracts().Judge(func(pass *Pass) { s.own = chains.DecisiveParties(s.Acts.EffectsIn(pass), accounts) })
 	}
 	targets := s.Acts.Targets()
 	for i := range targets {

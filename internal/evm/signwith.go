@@ -82,3 +82,23 @@ func readAddress(digits string) (address Address, problem string) {
 	}
 	return address, ""
 }
+
+// AddressFormat is the API's name for the format of an address here.
+const AddressFormat = "ADDRESS_FORMAT_ETHEREUM"
+
+// Owner returns where to look for the key at an address of 20 bytes. ok is false for
+// any other length.
+func Owner(address []byte) (locator keystore.Locator, ok bool) {
+	if len(address) != len(Address{}) {
+		return locator, false
+	}
+	return keystore.ByKeccak([20]byte(address)), true
+}
+
+// Addresses returns the one address of a secp256k1 key.
+func Addresses(pub keystore.PublicKey) []chains.Address {
+	if pub.Curve() != keystore.CurveSecp256k1 {
+		return nil
+	}
+	return []chains.Address{{Format: AddressFormat, Address: AddressOf(pub).String()}}
+}

@@ -17,12 +17,12 @@ import (
 func TestStrangersAreCounted(t *testing.T) {
 	random := rand.New(rand.NewPCG(39, 5))
 	stranger, signer := Address{0x66, 0xa9}, Address{0xaa}
-	network := *mainnet
-	network.Signer = &signer
+	pass := mainnet.Pass()
+	pass.signer = &signer
 	counted := 0
 	for _, f := range allFunctions() {
 		for only := -1; only < 8; only++ {
-			c := &Call{network: &network, caller: at(signer), self: Address{0x11}, code: Address{0x11}, value: big.NewInt(7)}
+			c := &Call{pass: pass, caller: at(signer), self: Address{0x11}, code: Address{0x11}, value: big.NewInt(7)}
 			(&reader{left: maxCalls}).decodeAs(c, f, randomCall(t, random, f)[4:])
 			if c.function == nil {
 				t.Fatalf("%s: %s", f.signature, c.problem)
@@ -82,11 +82,11 @@ func TestOwnerKeepsKind(t *testing.T) {
 	owner, stranger, entryPoint := Address{0xaa}, Address{0x66}, Address(common.HexToAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032"))
 	text, _, _ := standardOf(t, "withdrawTo(")
 	weth, withdraw := Address(common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2")), pack(t, "withdraw(uint256 amount)", big.NewInt(5))
-	network := *mainnet
-	network.Signer = &owner
+	pass := mainnet.Pass()
+	pass.signer = &owner
 	for name, read := range map[string]func(tx Transaction) *Call{
-		"signer":          network.Read,
-		"another account": func(tx Transaction) *Call { return mainnet.ReadFrom(owner, tx, false) },
+		"signer":          pass.Read,
+		"another account": func(tx Transaction) *Call { return mainnet.Pass().ReadFrom(owner, tx, false) },
 	} {
 		for to, want := range map[Address]chains.Kind{owner: chains.KindUnstake, stranger: chains.KindTransfer} {
 			data := pack(t, text, common.Address(to), big.NewInt(500))

@@ -60,7 +60,7 @@ func TestPrecompileKinds(t *testing.T) {
 	for _, row := range tempoStandards {
 		f := parseFunction(string(row.at), row.function)
 		selector := crypto.Keccak256([]byte(f.signature))[:4]
-		call := tempo.Read(Transaction{To: addressAt(row.at), Data: append(selector, encodeZero(f.parameters)...)})
+		call := tempo.Pass().Read(Transaction{To: addressAt(row.at), Data: append(selector, encodeZero(f.parameters)...)})
 		if call.function == nil || call.function.at != row.at || call.function.signature != f.signature {
 			t.Errorf("%s of %s is read as %+v (%s)", f.signature, row.at, call.function, call.problem)
 			continue
@@ -100,10 +100,10 @@ func TestPrecompilesAreTempos(t *testing.T) {
 	ethereum := &Network{ID: "eip155:1", ChainID: 1, Symbol: "ETH", Decimals: 18}
 	revoke := append(crypto.Keccak256([]byte("revokeKey(address)"))[:4], make([]byte, 32)...)
 	for name, call := range map[string]*Call{
-		"on Ethereum":          ethereum.Read(Transaction{To: addressAt(atKeychain), Data: revoke}),
-		"another precompile":   tempo.Read(Transaction{To: addressAt(atExchange), Data: revoke}),
-		"no such function":     tempo.Read(Transaction{To: addressAt(atKeychain), Data: []byte{1, 2, 3, 4}}),
-		"validators' settings": tempo.Read(Transaction{To: addressAt(atValidators), Data: []byte{1, 2, 3, 4}}),
+		"on Ethereum":          ethereum.Pass().Read(Transaction{To: addressAt(atKeychain), Data: revoke}),
+		"another precompile":   tempo.Pass().Read(Transaction{To: addressAt(atExchange), Data: revoke}),
+		"no such function":     tempo.Pass().Read(Transaction{To: addressAt(atKeychain), Data: []byte{1, 2, 3, 4}}),
+		"validators' settings": tempo.Pass().Read(Transaction{To: addressAt(atValidators), Data: []byte{1, 2, 3, 4}}),
 	} {
 		effects := call.Effects()
 		if len(effects) != 1 || !effects[0].Undecoded || effects[0].Kind != chains.KindCall {
@@ -114,11 +114,11 @@ func TestPrecompilesAreTempos(t *testing.T) {
 
 // TestRewardsOfOneself: naming one's own account as the recipient of its rewards grants no permission.
 func TestRewardsOfOneself(t *testing.T) {
-	us, network := Address{0xaa}, *tempo
-	network.Signer = &us
+	us, pass := Address{0xaa}, tempo.Pass()
+	pass.signer = &us
 	for recipient, want := range map[Address]chains.Kind{us: chains.KindSettings, {0xbb}: chains.KindApprove, {}: chains.KindRevoke} {
 		data := append(crypto.Keccak256([]byte("setRewardRecipient(address)"))[:4], append(make([]byte, 12), recipient[:]...)...)
-		effects := network.Read(Transaction{To: addressAt(atTIP20), Data: data}).Effects()
+		effects := pass.Read(Transaction{To: addressAt(atTIP20), Data: data}).Effects()
 		if len(effects) != 1 || effects[0].Kind != want {
 			t.Errorf("%v: %+v, want %s", recipient, effects, want)
 		}

@@ -29,17 +29,22 @@ type KeyLimit struct {
 	Period uint64
 }
 
-// KeyScope is a contract that a key may call (TIP-1011). Without selectors it may
-// call every function.
+// KeyScope is a contract that a key may call (TIP-1011). Without rules it may call every function.
 type KeyScope struct {
-	Target    Address
-	Selectors [][4]byte
+	Target Address
+	Rules  []KeyRule
+}
+
+// KeyRule is a function that a key may call, with the recipients that it may name; none: any.
+type KeyRule struct {
+	Selector   []byte
+	Recipients []Address
 }
 
 const secondsPerYear = 365 * 24 * 60 * 60
 
-// Yearly returns the most that may be spent within a year.
-func (l KeyLimit) Yearly() *big.Int {
+// yearly returns the most that may be spent within a year.
+func (l KeyLimit) yearly() *big.Int {
 	if l.Period == 0 || l.Period >= secondsPerYear {
 		return l.Amount
 	}
@@ -49,7 +54,7 @@ func (l KeyLimit) Yearly() *big.Int {
 
 // Unlimited reports whether the limit cannot be exhausted: it allows more than a
 // billion US dollars a year.
-func (l KeyLimit) Unlimited() bool { return l.Yearly().Cmp(maxTIP20) > 0 }
+func (l KeyLimit) Unlimited() bool { return l.yearly().Cmp(maxTIP20) > 0 }
 
 // GrantFunction is the function in effects of a grant by a key authorization.
 const GrantFunction = "key authorization"
@@ -62,7 +67,8 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 		effects = append(effects, effect)
 	}
 	if g.Admin || !g.Scoped {
-		add(chains.Effect{Kind: chains.KindAuthority, Account: account, Args: []chains.Arg{{Name: "admin", Value: strconv.FormatBool(g.Admin)}}})
+		add(chains.Effect{Kind: chains.KindAuthority, Account: account,
+			Args: []chains.Arg{{Name: "admin", Value: strconv.FormatBool(g.Admin)}}})
 	}
 	if !g.Limited {
 		add(chains.Effect{Kind: chains.KindApprove, Asset: chains.UnknownAsset(n.ID), Amount: chains.Unlimited(nil)})
@@ -91,15 +97,17 @@ func (g *KeyGrant) until() chains.Until {
 
 // effect returns what a limit lets the key spend; with periods, within a year.
 func (l KeyLimit) effect(n *Network) chains.Effect {
-	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20), Amount: chains.Exactly(l.Amount)}
+	effect := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(l.Token), tip20),
+		Amount: chains.Exactly(l.Amount)}
 	switch {
 	case l.Unlimited():
 		effect.Amount = chains.Unlimited(l.Amount)
 	case l.Period > 0:
-		effect.Amount = chains.AtMost(l.Yearly())
+		effect.Amount = chains.AtMost(l.yearly())
 	}
 	if l.Period > 0 {
-		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds", Value: strconv.FormatUint(l.Period, 10)}}
+		effect.Args = []chains.Arg{{Name: "limit", Value: l.Amount.String()}, {Name: "period in seconds",
+			Value: strconv.FormatUint(l.Period, 10)}}
 	}
 	return effect
 }
@@ -107,16 +115,17 @@ func (l KeyLimit) effect(n *Network) chains.Effect {
 // effects returns what a scope allows and no limit binds: calls of anything but a
 // TIP-20 token, and of functions of such a token that do not spend it.
 func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
-	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""), Amount: chains.UnknownQuantity()}
-	if len(s.Selectors) == 0 {
+	call := chains.Effect{Kind: chains.KindApprove, Asset: chains.Token(n.ID, n.Party(s.Target), ""),
+		Amount: chains.UnknownQuantity()}
+	if len(s.Rules) == 0 {
 		call.Args = []chains.Arg{{Name: "calls", Value: "any"}}
 		return []chains.Effect{call}
 	}
-	for _, selector := range s.Selectors {
-		if IsTIP20(s.Target) && SpendsTIP20(selector[:]) {
+	for _, rule := range s.Rules {
+		if IsTIP20(s.Target) && SpendsTIP20(rule.Selector) {
 			continue
 		}
-		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(selector[:])}}
+		call.Args = []chains.Arg{{Name: "calls", Value: "0x" + hex.EncodeToString(rule.Selector)}}
 		effects = append(effects, call)
 	}
 	return effects
@@ -132,8 +141,8 @@ func SpendsTIP20(selector []byte) bool {
 	return false
 }
 
-func (e *emitter) grant(c *Call, g *KeyGrant) {
-	for _, effect := range g.Effects(c.network, c.callerParty()) {
+func (e *emitter) addGrant(c *Call, g *KeyGrant) {
+	for _, effect := range g.Effects(c.pass.Network, c.callerParty()) {
 		effect.By = "" // as the call's
 		effect.Function = c.function.signature
 		e.add(c, effect)
@@ -149,18 +158,19 @@ func authorizeKey(e *emitter, c *Call) {
 		for _, scope := range member(restrictions, "scopes").list {
 			read := KeyScope{Target: member(scope.list, "target").address()}
 			for _, rule := range member(scope.list, "rules").list {
-				read.Selectors = append(read.Selectors, [4]byte(member(rule.list, "selector").fixed()))
+				read.Rules = append(read.Rules, KeyRule{Selector: member(rule.list, "selector").fixed()})
 			}
 			g.Scopes = append(g.Scopes, read)
 		}
 	}
-	e.grant(c, g)
+	e.addGrant(c, g)
 }
 
 func authorizeKeyLegacy(e *emitter, c *Call) {
-	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")), Limited: c.arg("enforce limits").yes()}
+	g := &KeyGrant{Key: c.arg("key").address(), Expires: expiry(c.arg("expires")),
+		Limited: c.arg("enforce limits").yes()}
 	g.readLimits(c.arg("limits").list)
-	e.grant(c, g)
+	e.addGrant(c, g)
 }
 
 // readLimits reads limits, which are ignored if they are not enforced.
@@ -169,7 +179,8 @@ func (g *KeyGrant) readLimits(limits []value) {
 		if !g.Limited {
 			return
 		}
-		limit := KeyLimit{Token: member(limits[i].list, "token").address(), Amount: member(limits[i].list, "limit").big()}
+		limit := KeyLimit{Token: member(limits[i].list, "token").address(), Amount: member(limits[i].list,
+			"limit").big()}
 		if len(limits[i].list) > 2 {
 			limit.Period = member(limits[i].list, "period").big().Uint64()
 		}
@@ -187,7 +198,7 @@ func expiry(v *value) uint64 {
 
 func updateSpendingLimit(e *emitter, c *Call) {
 	limit := KeyLimit{Token: c.arg("token").address(), Amount: c.arg("limit").big()}
-	effect := limit.effect(c.network)
+	effect := limit.effect(c.pass.Network)
 	if limit.Amount.Sign() == 0 {
 		effect.Kind, effect.Amount = chains.KindRevoke, chains.Quantity{}
 	}

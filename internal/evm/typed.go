@@ -4,33 +4,10 @@ import (
 	"math/big"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
-
-// carrier is the form that an act has in typed data (EIP-712). Its text is the encoded type,
-// in which a member has a role after a colon, as in abiType, and after an equals sign the
-// name of the argument that it is, if the names differ:
-//
-//	Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)
-type carrier struct {
-	text    string
-	effects func(*emitter, *Call)
-	after   func(*emitter, *Call) // nil for nothing
-}
-
-// signed adds a type of typed data that carries the same act: its signature lets anyone who has
-// it have the call made.
-func (d act) signed(text string) act { return d.signedAs(text, d.effects, d.after) }
-
-// signedAs is signed for typed data that leaves something to the account that submits it, so
-// that it does more than one call.
-func (d act) signedAs(text string, effects, after func(*emitter, *Call)) act {
-	d.carriers = append(d.carriers[:len(d.carriers):len(d.carriers)], carrier{text, effects, after})
-	return d
-}
 
 // annotation is what a carrier's text has in addition to the encoded type.
 var annotation = plaintext.NewPattern(`:[a-z]+|=[^,)]+`)
@@ -64,7 +41,7 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 			t = abiType{kind: kindArray, size: -1, members: []abiType{t}}
 		}
 	} else {
-		t, _ = parseType(spec)
+		t = parseTypes(spec + ")")[0]
 	}
 	if _, argument, ok := strings.Cut(name, "="); ok {
 		name = argument
@@ -77,7 +54,8 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
 	add := func(standard string, contracts contractSet, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(), act: act{effects: c.effects, after: c.after}}
+		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(),
+			act: act{effects: c.effects, after: c.after}}
 	}
 	for i := range standards {
 		for j := range standards[i].act.carriers {
@@ -97,18 +75,25 @@ var typedOnly = []struct {
 	carrier  carrier
 }{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
-	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)", effects: permitNFT}},
+	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)",
+		effects: permitNFT}},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)", effects: paysWitness(x402Exact, chains.BoundExact)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)",
+		effects: paysWitness(x402Exact, chains.BoundExact)}},
 	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)", effects: forwards}},
-	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address receiver,uint256 value,uint256 maxFee,uint256 deadline," +
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)",
+		effects: forwards}},
+	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)",
+		effects: forwards}},
+	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address " +
+		"receiver,uint256 value,uint256 maxFee,uint256 deadline," +
 		"uint256 version,uint256 nonce)", effects: gasFreeTransfer}},
 	{"ZK Stack", atBootloader, carrier{text: zkSyncTransaction, effects: zkSyncBefore, after: zkSyncFee}},
-	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded functionSignature=call)", effects: forwards}},
+	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded " +
+		"functionSignature=call)", effects: forwards}},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)", effects: paysWitness(x402Upto, chains.BoundMost)}},
+	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)",
+		effects: paysWitness(x402Upto, chains.BoundMost)}},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.
@@ -129,63 +114,29 @@ type Typed struct {
 	Members  func() []chains.TypedValue // asked for an act alone: typed data may have thousands
 }
 
-// Signed is what a signature over typed data authorizes.
-type Signed struct {
-	Effects []chains.Effect // SignerParty stands for an account that the bytes do not name
-	Fields  []chains.Field  // that show its calls
-	Owners  []Claim
-	Ends    []End
-
-	// ByChain says that the chain itself verifies the signature, and no contract.
-	ByChain bool
-
-	// Delegate is the contract whose code runs as the account, none if there is none.
-	Delegate chains.Party
-
-	// Own changes, in place, effects that are other ones if some account is one of our
-	// own keys; nil if none depends on that.
-	Own func(effects []chains.Effect, own func(chains.Party) bool)
-
-	// Problem says why no signature over the data is valid, Member which member of the
-	// message is the cause. It is nil if one can be.
-	Problem error
-	Member  string
-}
-
-// Claim is an account in typed data whose own signature an effect requires.
-type Claim struct {
-	Party  chains.Party
-	Effect int // index
-}
-
-// End is when a permission ends, or can be used for the last time.
-type End struct {
-	Effect int // index; −1: all of them
-	Until  chains.Until
-}
-
 // ReadTyped returns what a signature over typed data authorizes. ok is false if no act is
 // known by its type, or not at the contract that verifies it.
-func (n *Network) ReadTyped(typed Typed) (signed *Signed, ok bool) {
+func (p *Pass) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	f := typedFunction(typed.Type)
 	if f == nil {
 		return nil, false
 	}
 	var verifier Address
 	switch {
-	case f.at == atBootloader && typed.byBootloader(n):
+	case f.at == atBootloader && typed.byBootloader(p.Network):
 		verifier = bootloader
 	case f.at == atBootloader || typed.Contract == nil:
 		return nil, false
 	default:
 		verifier = *typed.Contract
 	}
-	c := &Call{network: n, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int), path: "message",
+	c := &Call{pass: p, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int),
+		path:  "message",
 		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
 	}
-	if !n.verifies(c.code, f.at) {
+	if !p.verifies(c.code, f.at) {
 		return nil, false
 	}
 	r := reader{left: maxCalls}
@@ -220,27 +171,28 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
 	signed = &Signed{}
-	e := &emitter{signed: signed}
+	e := c.pass.emit(nil)
+	e.signed = signed
 	c.function.act.effects(e, c)
 	if c.problem != "" {
 		return nil, false
 	}
-	e.inside(c.args)
+	e.emitNested(c.args)
 	calls := len(e.effects)
 	if c.function.act.after != nil {
 		c.function.act.after(e, c)
 	}
 	last := append([]chains.Effect(nil), e.effects[calls:]...)
 	e.effects = e.effects[:calls]
-	e.left()
+	e.emitLeftovers()
 	signed.Effects = ending(e.effects, last)
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
-			if !c.network.Brief {
+			if !c.pass.Brief {
 				signed.Fields = append(signed.Fields, call.Fields()...)
 			}
-			if call.delegate && !c.network.isKnown(call.code, atMultiSend) {
+			if call.delegate && !c.pass.isKnown(call.code, atMultiSend) {
 				signed.Delegate = c.party(call.code)
 			}
 		}
@@ -293,61 +245,7 @@ func typedValue(t *abiType, from *chains.TypedValue) value {
 
 // The parts of an act that depend on what carries it.
 
-// signatory returns the account that signs what the arguments say: the one in an argument, or
-// the signer if typed data names none.
-func (c *Call) signatory(name string) chains.Party {
-	if v := find(c.args, name); v != nil {
-		return c.party(v.address())
-	}
-	return chains.SignerParty()
-}
-
-// inner returns the members of the argument that calldata has in the place of typed data.
-func (c *Call) inner(name string) []value {
-	if c.typed {
-		return c.args
-	}
-	return c.arg(name).list
-}
-
-// under returns the path of an effect of a member of typed data; that of a call is its own.
-func (c *Call) under(path string) string {
-	if c.typed {
-		return c.path + "/" + path
-	}
-	return c.path
-}
-
-// signature returns the authorization of the next effect, which an account signs. In calldata
-// the signature is among the arguments; over typed data it is the one that is requested.
-func (e *emitter) signature(c *Call, owner chains.Party) (chains.By, chains.Party) {
-	if !c.typed {
-		return chains.ByOther, owner
-	}
-	if !owner.IsSigner() {
-		e.signed.Owners = append(e.signed.Owners, Claim{owner, len(e.effects)})
-	}
-	return chains.BySigner, chains.Party{}
-}
-
-// ends says until when the last effect can happen. What takes a permission back may.
-func (e *emitter) ends(c *Call, until chains.Until) {
-	if last := len(e.effects) - 1; c.typed && last >= 0 && e.effects[last].Kind != chains.KindRevoke {
-		e.signed.Ends = append(e.signed.Ends, End{last, until})
-	}
-}
-
-// endsWhole says until when the message can be used.
-func (e *emitter) endsWhole(c *Call, until chains.Until) {
-	if c.typed {
-		e.signed.Ends = append(e.signed.Ends, End{-1, until})
-	}
-}
-
-// TimeOf returns the time of seconds since 1970. What RFC 3339 cannot write is never.
-func TimeOf(seconds *big.Int) chains.Until {
-	if !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > lastTime {
-		return chains.Until{}
-	}
-	return chains.Until{Time: time.Unix(seconds.Int64(), 0)}
+// byBootloader reports whether the domain is that of a ZK Stack chain's own transactions.
+func (t *Typed) byBootloader(n *Network) bool {
+	return t.Contract == nil && t.Name == "zkSync" && t.Version == "2" && n.ChainID != 0
 }

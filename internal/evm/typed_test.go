@@ -69,7 +69,7 @@ func typedOf(t testing.TB, n *Network, beginning string, contract Address, named
 	if c.text == zkSyncTransaction {
 		typed.Name, typed.Version, typed.Contract = "zkSync", "2", nil
 	}
-	signed, ok := n.ReadTyped(typed)
+	signed, ok := n.Pass().ReadTyped(typed)
 	if !ok {
 		return &Signed{}
 	}
@@ -77,7 +77,7 @@ func typedOf(t testing.TB, n *Network, beginning string, contract Address, named
 }
 
 // signedSafe returns what a SafeTx does.
-func signedSafe(t testing.TB, n *Network, safe, to Address, data []byte, r SafeRefund) []chains.Effect {
+func signedSafe(t testing.TB, n *Network, safe, to Address, data []byte, r safeRefund) []chains.Effect {
 	t.Helper()
 	named := map[string]any{"to": to, "call": data, "gas token": r.Token, "refund receiver": r.Receiver}
 	for name, number := range map[string]*big.Int{"safe tx gas": r.SafeTxGas, "base gas": r.BaseGas, "gas price": r.GasPrice} {
@@ -89,7 +89,7 @@ func signedSafe(t testing.TB, n *Network, safe, to Address, data []byte, r SafeR
 }
 
 // signedOperation returns what an operation does in typed data.
-func signedOperation(t testing.TB, n *Network, o *Operation) []chains.Effect {
+func signedOperation(t testing.TB, n *Network, o *operation) []chains.Effect {
 	t.Helper()
 	named := map[string]any{"sender": o.Sender, "init code": o.InitCode, "call": o.CallData, "paymaster and data": o.Paymaster,
 		"call gas limit": o.CallGas, "verification gas limit": o.VerificationGas, "pre-verification gas": o.PreVerificationGas,

@@ -12,12 +12,11 @@ import (
 const (
 	unlimitedBits = 97
 	mostListed    = 1e15 // whole units of a built-in token
-	mostTIP20     = 1e9  // US dollars, with 6 decimals, of a token on Tempo
 )
 
-// IsUnlimited reports whether an allowance of an asset counts as one without a limit. It is
+// isUnlimited reports whether an allowance of an asset counts as one without a limit. It is
 // the one rule for transactions and messages.
-func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
+func isUnlimited(asset chains.Asset, amount *big.Int) bool {
 	if amount.BitLen() >= unlimitedBits {
 		return true
 	}
@@ -32,12 +31,10 @@ func IsUnlimited(asset chains.Asset, amount *big.Int) bool {
 	return amount.Cmp(most) > 0
 }
 
-// maxTIP20 is mostTIP20 in the smallest unit.
-var maxTIP20 = big.NewInt(mostTIP20 * 1e6)
-
 // unlimit marks a permission that counts as one without a limit.
 func unlimit(effect *chains.Effect) {
-	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil && IsUnlimited(effect.Asset, amount) {
+	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil &&
+		isUnlimited(effect.Asset, amount) {
 		effect.Amount = chains.Unlimited(amount)
 	}
 }

@@ -26,7 +26,7 @@ func TestUnlimitedOnEveryDoor(t *testing.T) {
 			{listed, usdcAt, false}, {new(big.Int).Add(listed, one), usdcAt, true}, {below, usdcAt, true}, {edge, usdcAt, true},
 			{new(big.Int).Add(listed, one), Address{0x77}, false}, {below, Address{0x77}, false}, {edge, Address{0x77}, true},
 		} {
-			call := &Call{network: mainnet, caller: at(Address{0xaa}), self: c.token, code: c.token, value: new(big.Int)}
+			call := &Call{pass: mainnet.Pass(), caller: at(Address{0xaa}), self: c.token, code: c.token, value: new(big.Int)}
 			(&reader{left: maxCalls}).decodeAs(call, f, randomCall(t, random, f)[4:])
 			fill(call.args, c.amount, c.token)
 			for _, effect := range call.Effects() {
@@ -66,7 +66,7 @@ func TestUnlimitedOfListedTokens(t *testing.T) {
 	for _, token := range chains.ListedTokens() {
 		asset := chains.Token(token.Chain, chains.PartyWritten(make([]byte, 20), token.Address), erc20)
 		most := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(15+token.Decimals)), nil)
-		if most.BitLen() < unlimitedBits && (IsUnlimited(asset, most) || !IsUnlimited(asset, new(big.Int).Add(most, one))) {
+		if most.BitLen() < unlimitedBits && (isUnlimited(asset, most) || !isUnlimited(asset, new(big.Int).Add(most, one))) {
 			t.Errorf("%s on %s: not unlimited from %v", token.Symbol, token.Chain, most)
 		}
 		checked++
@@ -81,7 +81,7 @@ func TestUnlimitedOfListedTokens(t *testing.T) {
 	}{{TempoMainnet, true}, {TempoTestnet, true}, {1, false}} {
 		n := &Network{ID: NetworkID(c.chainID), ChainID: c.chainID}
 		asset := chains.Token(n.ID, n.Party(dollar), erc20)
-		if IsUnlimited(asset, big.NewInt(1e15)) || IsUnlimited(asset, big.NewInt(1e15+1)) != c.want {
+		if isUnlimited(asset, big.NewInt(1e15)) || isUnlimited(asset, big.NewInt(1e15+1)) != c.want {
 			t.Errorf("a dollar on %s", n.ID)
 		}
 	}
@@ -98,7 +98,7 @@ func TestUnlimitedOrders(t *testing.T) {
 			amount := new(big.Int).Lsh(one, bits)
 			order := chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, From: signer, To: chains.UnknownParty(), Asset: asset, Amount: chains.AtMost(amount)}
 			hazards := Hazards("ethereum", []chains.Effect{order}, signer)
-			if found := len(hazards) == 1 && hazards[0].Name == "ethereum/"+UnlimitedApproval; found != IsUnlimited(asset, amount) {
+			if found := len(hazards) == 1 && hazards[0].Name == "ethereum/"+UnlimitedApproval; found != isUnlimited(asset, amount) {
 				t.Errorf("2^%d of %v: hazards %v", bits, asset.Token, hazards)
 			}
 		}

@@ -35,15 +35,15 @@ func vaultCall(t *testing.T, function string, accounts ...Address) []byte {
 // is the signer, a Safe, or a Safe in whose batch the call is.
 func TestVaultsForTheCaller(t *testing.T) {
 	owner, vault := Address{0xaa}, Address{0x46, 0x26}
-	network := *mainnet
-	network.Signer = &owner
+	pass := mainnet.Pass()
+	pass.signer = &owner
 	for _, v := range vaultCalls {
 		data := vaultCall(t, v.function, owner)
 		packed := batch(t, inBatch{to: vault, data: data})
 		for name, effects := range map[string][]chains.Effect{
-			"the signer":       network.Read(Transaction{To: vault, Data: data}).Effects(),
-			"a Safe":           mainnet.ReadFrom(owner, Transaction{To: vault, Data: data}, false).Effects(),
-			"the batch of one": mainnet.ReadFrom(owner, Transaction{To: callOnlyAt, Data: packed}, true).Effects(),
+			"the signer":       pass.Read(Transaction{To: vault, Data: data}).Effects(),
+			"a Safe":           mainnet.Pass().ReadFrom(owner, Transaction{To: vault, Data: data}, false).Effects(),
+			"the batch of one": mainnet.Pass().ReadFrom(owner, Transaction{To: callOnlyAt, Data: packed}, true).Effects(),
 		} {
 			if len(effects) != 1 || effects[0].Undecoded || effects[0].Kind != v.kind || effects[0].Amount.IsUnknown() == v.known {
 				t.Fatalf("%s by %s: %+v", v.function, name, effects)
@@ -60,21 +60,21 @@ func TestVaultsForTheCaller(t *testing.T) {
 // caller is involved, if the caller acts for everyone, or with value.
 func TestVaultsForOthers(t *testing.T) {
 	owner, vault, other := Address{0xaa}, Address{0x46, 0x26}, Address{0x66}
-	network := *mainnet
-	network.Signer = &owner
+	pass := mainnet.Pass()
+	pass.signer = &owner
 	for _, v := range vaultCalls {
 		blind := map[string][]chains.Effect{
-			"to a stranger":  network.Read(Transaction{To: vault, Data: vaultCall(t, v.function, other, owner)}).Effects(),
-			"all a stranger": network.Read(Transaction{To: vault, Data: vaultCall(t, v.function, other)}).Effects(),
-			"of a Safe's, to a stranger": mainnet.ReadFrom(owner, Transaction{To: vault,
+			"to a stranger":  pass.Read(Transaction{To: vault, Data: vaultCall(t, v.function, other, owner)}).Effects(),
+			"all a stranger": pass.Read(Transaction{To: vault, Data: vaultCall(t, v.function, other)}).Effects(),
+			"of a Safe's, to a stranger": mainnet.Pass().ReadFrom(owner, Transaction{To: vault,
 				Data: vaultCall(t, v.function, other, owner)}, false).Effects(),
-			"with value":           network.Read(Transaction{To: vault, Value: big.NewInt(1), Data: vaultCall(t, v.function, owner)}).Effects(),
-			"by Multicall3":        network.Read(Transaction{To: multicallAt, Data: aggregate(t, inBatch{to: vault, data: vaultCall(t, v.function, multicallAt)})}).Effects(),
-			"by an unknown signer": mainnet.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner)}).Effects(),
-			"by delegatecall":      mainnet.ReadFrom(owner, Transaction{To: vault, Data: vaultCall(t, v.function, owner)}, true).Effects(),
+			"with value":           pass.Read(Transaction{To: vault, Value: big.NewInt(1), Data: vaultCall(t, v.function, owner)}).Effects(),
+			"by Multicall3":        pass.Read(Transaction{To: multicallAt, Data: aggregate(t, inBatch{to: vault, data: vaultCall(t, v.function, multicallAt)})}).Effects(),
+			"by an unknown signer": mainnet.Pass().Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner)}).Effects(),
+			"by delegatecall":      mainnet.Pass().ReadFrom(owner, Transaction{To: vault, Data: vaultCall(t, v.function, owner)}, true).Effects(),
 		}
 		if strings.Count(v.function, "address") == 2 {
-			blind["of a stranger"] = network.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner, other)}).Effects()
+			blind["of a stranger"] = pass.Read(Transaction{To: vault, Data: vaultCall(t, v.function, owner, other)}).Effects()
 		}
 		for name, effects := range blind {
 			decoded := true

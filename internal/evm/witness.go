@@ -16,7 +16,7 @@ var (
 )
 
 // witnessTransfer begins the type of a transfer with a witness, without the witness's own.
-const witnessTransfer = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)" + permit2Permissions
+const witnessTransfer = "PermitWitnessTransferFrom(" + permit2Single + ",Witness witness)" + permit2Permissions
 
 // paysWitness is for a transfer that a spender makes to the address in the witness, of which
 // it sends the permitted amount or less. Any other spender may send that anywhere.
@@ -27,10 +27,11 @@ func paysWitness(enforcer Address, bound chains.Bound) func(*emitter, *Call) {
 			return
 		}
 		permitted, until := c.arg("permitted").list, TimeOf(c.arg("deadline").big())
-		effect := c.movement(chains.SignerParty(), "", c.party(member(c.arg("witness").list, "to").address()), c.permitted(permitted),
+		effect := c.transfer(chains.SignerParty(), "", c.party(member(c.arg("witness").list, "to").address()),
+			c.permitted(permitted),
 			chains.Quantity{Bound: bound, Value: member(permitted, "amount").big()})
 		effect.Until, effect.Path = until, c.under("witness")
 		e.add(c, effect)
-		e.ends(c, until)
+		e.setEnd(c, until)
 	}
 }

@@ -13,10 +13,15 @@ import (
 
 // Words returns the words that chains of EIP-155 have in common.
 func Words() chains.Words {
-	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}), ReadAddress: ReadAddress,
-		Units:   []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18, Symbol: "ETH"}},
+	return chains.Words{Namespace: NetworkID(0), Numbered: true, Decimals: 18, AddressSize: len(Address{}),
+		ReadAddress: readAddressText,
+		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18,
+			Symbol: "ETH"}},
 		Account: func(address []byte) []byte { return address }, Unnamed: isUnnamed, Foreign: Foreign,
-		Wraps: Wraps, PassesOn: func(network string, account chains.Party) bool { return networkOf(network).IsShared(account) }}
+		Wraps: Wraps, PassesOn: func(network string,
+			account chains.Party) bool {
+			return networkOf(network).IsShared(account)
+		}}
 }
 
 // Foreign reports whether an asset is a token whose contract is neither built in nor listed.
@@ -37,14 +42,9 @@ func Wraps(asset chains.Asset) bool {
 	return ok && asset.NFT == nil && networkOf(asset.Chain).isKnown(address, atWETH)
 }
 
-// networkOf returns the network with a CAIP-2 id, for what is known of contracts there.
-func networkOf(id string) *Network {
-	return &Network{ID: id, ChainID: chainOf(chains.Asset{Chain: id})}
-}
-
-// ReadAddress reads an address: 0x and 40 hex digits, in mixed case with the checksum of
+// readAddressText reads an address: 0x and 40 hex digits, in mixed case with the checksum of
 // EIP-55. ok is false if the text does not begin with 0x.
-func ReadAddress(text string) (address []byte, ok bool, err error) {
+func readAddressText(text string) (address []byte, ok bool, err error) {
 	if !strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0X") {
 		return nil, false, nil
 	}

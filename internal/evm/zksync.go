@@ -11,19 +11,16 @@ import (
 // the name "zkSync", the version "2" and the chain's id: the chain itself verifies it. See
 // TransactionHelper.sol, IPaymasterFlow.sol and DefaultAccount.sol in
 // matter-labs/era-contracts, and zksync-ethers. Addresses are numbers there.
-const zkSyncTransaction = "Transaction(uint256 txType,uint256 from,uint256:target to,uint256 gasLimit,uint256 gasPerPubdataByteLimit,uint256 maxFeePerGas," +
-	"uint256 maxPriorityFeePerGas,uint256 paymaster,uint256 nonce,uint256:native value,bytes:sent data=call,bytes32[] factoryDeps,bytes paymasterInput)"
+const zkSyncTransaction = "Transaction(uint256 txType,uint256 from,uint256:target to,uint256 gasLimit,uint256 " +
+	"gasPerPubdataByteLimit,uint256 maxFeePerGas," +
+	"uint256 maxPriorityFeePerGas,uint256 paymaster,uint256 nonce,uint256:native value,bytes:sent data=call," +
+	"bytes32[] factoryDeps,bytes paymasterInput)"
 
 // zkSyncType is the type of transactions that are signed as typed data.
 const zkSyncType = 113
 
 // bootloader is the account that has transactions run.
 var bootloader = hexAddress("0x0000000000000000000000000000000000008001")
-
-// byBootloader reports whether the domain is that of a ZK Stack chain's own transactions.
-func (t *Typed) byBootloader(n *Network) bool {
-	return t.Contract == nil && t.Name == "zkSync" && t.Version == "2" && n.ChainID != 0
-}
 
 // The selectors of a paymaster's input. The account allows the paymaster at least an amount of a
 // token before the call, if it is approvalBased(address,uint256,bytes); general(bytes) asks for
@@ -46,20 +43,21 @@ func zkSyncBefore(e *emitter, c *Call) {
 		return
 	}
 	e.signed.ByChain = true
-	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), 0})
-	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) { ClaimFees(effects, own) }
+	e.signed.Owners = append(e.signed.Owners, claim{c.addressOf("from"), 0})
+	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) { claimFees(effects, own) }
 	if c.arg("paymaster").big().Sign() > 0 {
-		e.paysPaymaster(c, c.arg("paymasterInput").bytes)
+		e.addPaymasterApproval(c, c.arg("paymasterInput").bytes)
 	}
 }
 
-// paysPaymaster adds what the input for a paymaster has the account do.
-func (e *emitter) paysPaymaster(c *Call, input []byte) {
+// addPaymasterApproval adds what the input for a paymaster has the account do.
+func (e *emitter) addPaymasterApproval(c *Call, input []byte) {
 	from, paymaster := c.addressOf("from"), c.addressOf("paymaster")
 	switch approves := bytes.HasPrefix(input, zkSyncApproval); {
 	case approves && len(input) >= 4+2*word && zeros(input[4:4+12]):
 		amount := chains.Exactly(new(big.Int).SetBytes(input[4+word : 4+2*word]))
-		e.add(c, chains.Effect{Kind: chains.KindApprove, From: from, To: paymaster, Asset: c.tokenAt(Address(input[4+12:]), erc20), Amount: amount})
+		e.add(c, chains.Effect{Kind: chains.KindApprove, From: from, To: paymaster,
+			Asset: c.tokenAt(Address(input[4+12:]), erc20), Amount: amount})
 	case approves || !bytes.HasPrefix(input, zkSyncGeneral):
 		e.add(c, chains.Effect{Kind: chains.KindCall, From: from, To: paymaster, Undecoded: true})
 	}

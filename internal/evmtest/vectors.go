@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Vector is a file of a chain's testdata, which names its source.
-type Vector struct {
+// vector is a file of a chain's testdata, which names its source.
+type vector struct {
 	PrivateKey  string `json:"privateKey"`
 	Address     string `json:"address"`
 	Unsigned    string `json:"unsignedTransaction"`
@@ -19,9 +19,9 @@ type Vector struct {
 }
 
 // Vectors returns the vectors of the package under test.
-func Vectors(t testing.TB) map[string]Vector {
+func Vectors(t testing.TB) map[string]vector {
 	t.Helper()
-	return chaintest.Vectors[Vector](t, "testdata/*.json")
+	return chaintest.Vectors[vector](t, "testdata/*.json")
 }
 
 // RunContract runs the contract of all chains over the vectors.

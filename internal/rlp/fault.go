@@ -19,7 +19,8 @@ func (f *Fields) Fail(name string, offset int, format string, args ...any) {
 // fail keeps the first fault only.
 func (f *Fields) fail(name string, offset int, problem string) {
 	if f.fault == nil {
-		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: offset, Problem: problem}
+		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: offset,
+			Problem: problem}
 	}
 }
 

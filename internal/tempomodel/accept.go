@@ -23,15 +23,16 @@ func Refuses(raw []byte) error {
 	if !bytes.Equal(tx.Encode(), raw) {
 		return errors.New("not the canonical encoding")
 	}
-	return errors.Join(tx.refusesSender(), tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(), tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
+	return errors.Join(tx.refusesSender(), tx.refusesNumbers(), tx.refusesCalls(), tx.refusesAccessList(),
+		tx.refusesPayer(), tx.refusesSignatures(), tx.refusesKey())
 }
 
 // Decode reads an unsigned transaction, or one that its sender has signed.
 func Decode(raw []byte) (*Transaction, error) {
-	if len(raw) == 0 || raw[0] != TypeTempo && raw[0] != TypeFeePayer {
+	if len(raw) == 0 || raw[0] != typeTempo && raw[0] != typeFeePayer {
 		return nil, errors.New("of neither type 0x76 nor 0x78")
 	}
-	tx := &Transaction{ForPayer: raw[0] == TypeFeePayer}
+	tx := &Transaction{ForPayer: raw[0] == typeFeePayer}
 	var items []rlp.RawValue
 	if err := rlp.DecodeBytes(raw[1:], &items); err != nil {
 		return nil, err
@@ -53,9 +54,9 @@ func Decode(raw []byte) (*Transaction, error) {
 
 // Encode encodes an unsigned transaction, or one that its sender has signed.
 func (tx *Transaction) Encode() []byte {
-	kind := byte(TypeTempo)
+	kind := byte(typeTempo)
 	if tx.ForPayer {
-		kind = TypeFeePayer
+		kind = typeFeePayer
 	}
 	unsigned := append([]byte{kind}, encode(tx)...)
 	if tx.Sender == nil {
@@ -271,7 +272,8 @@ func (key Key) refusesScopes() error {
 			if len(recipients) != 1+len(rule.Recipients) || len(recipients) > 1+64 {
 				return errors.New("a recipient twice, zero, or too many")
 			}
-			if len(rule.Recipients) > 0 && (!IsTIP20(scope.Target) || !slices.Contains(recipientSelectors, rule.Selector)) {
+			if len(rule.Recipients) > 0 && (!isTIP20(scope.Target) || !slices.Contains(recipientSelectors,
+				rule.Selector)) {
 				return errors.New("recipients of something else than a TIP-20 transfer")
 			}
 		}
@@ -287,13 +289,14 @@ func (key Key) refusesScopes() error {
 
 // recipientSelectors are the functions whose recipients a scope can name.
 var recipientSelectors = func() (selectors [][4]byte) {
-	for _, signature := range []string{"transfer(address,uint256)", "approve(address,uint256)", "transferWithMemo(address,uint256,bytes32)"} {
+	for _, signature := range []string{"transfer(address,uint256)", "approve(address,uint256)",
+		"transferWithMemo(address,uint256,bytes32)"} {
 		selectors = append(selectors, [4]byte(crypto.Keccak256([]byte(signature))))
 	}
 	return selectors
 }()
 
-// IsTIP20 reports whether an address is one of TIP-20 tokens.
-func IsTIP20(token common.Address) bool {
+// isTIP20 reports whether an address is one of TIP-20 tokens.
+func isTIP20(token common.Address) bool {
 	return bytes.HasPrefix(token[:], common.FromHex("20c000000000000000000000"))
 }

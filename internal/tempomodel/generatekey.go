@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-func (g generator) authorization() Authorization {
-	a := Authorization{ChainID: new(big.Int).SetUint64(g.number()), Address: g.address(), Nonce: g.number()}
+func (g generator) authorization() authorization {
+	a := authorization{ChainID: new(big.Int).SetUint64(g.number()), Address: g.address(), Nonce: g.number()}
 	digest := crypto.Keccak256([]byte{5}, encode([]any{a.ChainID, a.Address, a.Nonce}))
 	if g.IntN(3) > 0 {
 		a.Signature = g.signature(digest)
@@ -70,7 +70,7 @@ func (g generator) scopes() []Scope {
 	for i := range scopes {
 		scopes[i].Target = g.address()
 		for range g.IntN(3) {
-			scopes[i].Rules = append(scopes[i].Rules, Rule{Selector: [4]byte(g.exactly(4))})
+			scopes[i].Rules = append(scopes[i].Rules, rule{Selector: [4]byte(g.exactly(4))})
 		}
 		if g.IntN(2) > 0 {
 			scopes[i].Target = common.Address(append(common.FromHex("20c000000000000000000000"), g.exactly(8)...))
@@ -81,9 +81,9 @@ func (g generator) scopes() []Scope {
 }
 
 // transferRules returns rules that name recipients, for functions that allow it.
-func (g generator) transferRules() (rules []Rule) {
+func (g generator) transferRules() (rules []rule) {
 	for _, selector := range recipientSelectors[:g.IntN(len(recipientSelectors)+1)] {
-		rule := Rule{Selector: selector}
+		rule := rule{Selector: selector}
 		for range g.IntN(3) {
 			rule.Recipients = append(rule.Recipients, g.address())
 		}

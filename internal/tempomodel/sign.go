@@ -24,7 +24,7 @@ func (tx *Transaction) SigningHash() []byte {
 func (tx *Transaction) PayerHash(sender common.Address) []byte {
 	preimage := *tx
 	preimage.Sender, preimage.FeePayer = nil, encode(sender)
-	return crypto.Keccak256([]byte{TypeFeePayer}, encode(&preimage))
+	return crypto.Keccak256([]byte{typeFeePayer}, encode(&preimage))
 }
 
 // Sign returns the signed transaction.
@@ -53,7 +53,7 @@ func sign(key *ecdsa.PrivateKey, digest []byte) []byte {
 
 // Open returns the sender of a signed transaction, and the unsigned bytes.
 func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
-	if len(signed) == 0 || signed[0] != TypeTempo {
+	if len(signed) == 0 || signed[0] != typeTempo {
 		return sender, nil, errors.New("not of type 0x76")
 	}
 	var items []rlp.RawValue
@@ -67,7 +67,7 @@ func Open(signed []byte) (sender common.Address, unsigned []byte, err error) {
 	if err := rlp.DecodeBytes(items[len(items)-1], &signature); err != nil {
 		return sender, nil, err
 	}
-	unsigned = append([]byte{TypeTempo}, encode(items[:len(items)-1])...)
+	unsigned = append([]byte{typeTempo}, encode(items[:len(items)-1])...)
 	tx, err := Decode(unsigned)
 	if err != nil {
 		return sender, nil, err

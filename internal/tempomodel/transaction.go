@@ -30,8 +30,8 @@ import (
 
 // Type bytes.
 const (
-	TypeTempo    = 0x76
-	TypeFeePayer = 0x78
+	typeTempo    = 0x76
+	typeFeePayer = 0x78
 )
 
 // Transaction has the items of an unsigned transaction, in their order.
@@ -52,7 +52,7 @@ type Transaction struct {
 	ValidBefore, ValidAfter uint64
 	FeeToken                []byte       // 20 bytes or none
 	FeePayer                rlp.RawValue // 80, 00, or the PayerSignature
-	Authorizations          []Authorization
+	Authorizations          []authorization
 	Key                     []KeyAuthorization `rlp:"tail"` // one or none
 }
 
@@ -69,8 +69,8 @@ type PayerSignature struct {
 	R, S    *big.Int
 }
 
-// Authorization delegates an account to code.
-type Authorization struct {
+// authorization delegates an account to code.
+type authorization struct {
 	ChainID   *big.Int
 	Address   common.Address
 	Nonce     uint64
@@ -106,11 +106,11 @@ type Limit struct {
 // Scope is a target that may be called, and how.
 type Scope struct {
 	Target common.Address
-	Rules  []Rule
+	Rules  []rule
 }
 
-// Rule is a function that may be called, with the recipients it may name.
-type Rule struct {
+// rule is a function that may be called, with the recipients it may name.
+type rule struct {
 	Selector   [4]byte
 	Recipients []common.Address
 }

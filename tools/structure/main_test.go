@@ -19,13 +19,9 @@ const (
 var over = map[string]Measures{
 	"":                             {Methods: 50},
 	"activity":                     {Up: 11},
-	"chains/ethereum":              {Methods: 53},
-	"chains/tempo":                 {Methods: 50},
-	"chains/tron":                  {Up: 22, Methods: 46},
 	"internal/cli/keys":            {Up: 14},
 	"internal/cli/logs":            {Function: 61},
 	"internal/cli/serve":           {Function: 76},
-	"internal/evm":                 {Up: 35, Methods: 47},
 	"internal/messages/structures": {Up: 11, Methods: 46},
 }
 

@@ -99,7 +99,7 @@ func (by Reader) Parse(text []byte) (*Message, error) {
 	}
 	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
 	r.readDomain()
-	r.network = chain.Contracts(r.domain.chainID)
+	r.network = chain.Contracts(r.domain.chainID).Pass()
 	brief := *r
 	brief.network = r.network.Briefly()
 	if brief.read(); brief.err != nil {
@@ -117,7 +117,7 @@ type reading struct {
 	message *eip712.Value
 	now     time.Time
 	domain  domain
-	network *evm.Network // of the contracts to which the message is addressed
+	network *evm.Pass // over the contracts to which the message is addressed
 
 	effects []chains.Effect
 	shown   []chains.Field // the decoded calls

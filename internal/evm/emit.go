@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -17,43 +18,45 @@ func (c *Call) Effects() []chains.Effect {
 
 // AppendEffects appends what Effects returns.
 func (c *Call) AppendEffects(effects []chains.Effect) []chains.Effect {
-	e := &c.emitter // which escapes: allocated with the call
-	*e = emitter{effects: effects}
-	e.call(c)
-	e.left()
-	effects = e.effects
-	*e = emitter{}
-	return effects
+	e := c.pass.emit(effects)
+	e.emitCall(c)
+	return e.finish()
 }
 
 // AppendBatch appends what calls do that are made one after the other, all or none. What
 // one of them leaves in a shared contract, a later one may take away.
-func AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
-	e := &emitter{effects: effects}
+func (p *Pass) AppendBatch(effects []chains.Effect, calls iter.Seq[*Call]) []chains.Effect {
+	e := p.emit(effects)
 	for c := range calls {
-		e.call(c)
+		e.emitCall(c)
 	}
-	e.left()
-	return e.effects
+	return e.finish()
 }
 
-// fewEffects is how many effects most transactions have, the fee included.
-const fewEffects = 2
-
-// emitter collects effects.
-type emitter struct {
-	effects []chains.Effect
-	held    holdings
-	signed  *Signed // of typed data
+// emit returns the emitter of the pass, which appends to effects.
+func (p *Pass) emit(effects []chains.Effect) *emitter {
+	p.emitter = emitter{effects: effects}
+	return &p.emitter
 }
 
-// add adds an effect of a call. It is authorized by the signature that authorizes the
-// call, unless the effect says otherwise.
+// finish returns the effects, with what is left in shared contracts.
+func (e *emitter) finish() []chains.Effect {
+	e.emitLeftovers()
+	effects := e.effects
+	*e = emitter{}
+	return effects
+}
+
+// add adds an effect of a call. It is the caller's, authorized by the signature that authorizes
+// the call, unless the effect says otherwise.
 func (e *emitter) add(c *Call, effect chains.Effect) { e.addMoving(c, effect, effect.Amount) }
 
 // addMoving is add for an effect whose amount says less than is known of what it moves.
 func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantity) {
-	settle(c, &effect)
+	if effect.From.IsNone() {
+		effect.From = c.callerParty()
+	}
+	reclassify(c, &effect)
 	if effect.By == "" {
 		effect.By, effect.OtherSigner = c.authority()
 	}
@@ -62,29 +65,21 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	}
 	if c.function != nil && effect.Function == "" && !c.typed {
 		effect.Function = c.function.signature
-		if !c.network.Brief {
+		if !c.pass.Brief {
 			effect.Args = c.arguments()
 		}
 	}
-	effect.Passage = effect.Kind.Hands() && c.network.IsShared(effect.To)
+	effect.Passage = effect.Kind.Hands() && c.pass.IsShared(effect.To)
 	e.effects = append(e.effects, effect)
-	e.post(c, effect, amount)
+	e.updateHoldings(c, effect, amount)
 }
 
-// authority returns the authorization of a call, and whose it is if it is another's.
-func (c *Call) authority() (chains.By, chains.Party) {
-	if c.operator != nil {
-		return chains.ByOther, c.party(*c.operator)
-	}
-	return chains.BySigner, chains.Party{}
-}
-
-// settle says what an effect is by who gains from it. What the caller's value becomes is
+// reclassify says what an effect is by who gains from it. What the caller's value becomes is
 // unstaked or minted for the caller; if another party gets it, it is transferred,
 // whatever the function is called. What a contract pays to the caller, the caller receives:
 // what it gave for that is an effect before. Not so if another signature authorizes the call, or
 // if the caller is a contract that acts for everyone: what they get is no one else's price.
-func settle(c *Call, effect *chains.Effect) {
+func reclassify(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
 	switch effect.Kind {
@@ -97,47 +92,55 @@ func settle(c *Call, effect *chains.Effect) {
 			effect.Kind = chains.KindTransfer
 		}
 	case chains.KindTransfer:
-		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.network.IsShared(caller) {
+		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.pass.IsShared(caller) {
 			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
-	if effect.Kind.Hands() && c.network.unspendable(effect.To) {
+	if effect.Kind.Hands() && c.pass.unspendable(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
 	unlimit(effect)
 }
 
-// undecoded adds that it is not known what the code of a call does.
-func (e *emitter) undecoded(c *Call) {
+// addUndecoded adds that it is not known what the code of a call does.
+func (e *emitter) addUndecoded(c *Call) {
 	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.codeParty(), Undecoded: true}
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
-	e.held.forget(c)
+	e.held.clearTaken(c.party(c.self), c.callerParty())
 	e.add(c, effect)
 }
 
-// full reports whether there are more effects than a transaction may have: it cuts off the
+// isFull reports whether there are more effects than a transaction may have: it cuts off the
 // rest (see Cut), so that more need not be added. One too many is needed for that.
-func (e *emitter) full() bool { return len(e.effects) > chains.MaxEffects }
+func (e *emitter) isFull() bool { return len(e.effects) > chains.MaxEffects }
 
-// call adds the effects of a call. If it may fail while the rest stands, shared contracts
-// hold what they would hold with it or without it.
-func (e *emitter) call(c *Call) {
-	switch {
-	case e.full():
-	case c.fallible:
-		before, first := slices.Clone(e.held), len(e.effects)
-		e.made(c)
-		e.held.or(before)
-		unsure(e.effects[min(first, len(e.effects)):])
-	default:
-		e.made(c)
+// upTo yields the indices of a list of some length for as long as more effects may be added.
+func (e *emitter) upTo(length int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < length && !e.isFull() && yield(i); i++ {
+		}
 	}
 }
 
-// unsure makes nothing the least that is received, as it is if a call fails.
-func unsure(effects []chains.Effect) {
+// emitCall adds the effects of a call. If it may fail while the rest stands, shared contracts
+// hold what they would hold with it or without it.
+func (e *emitter) emitCall(c *Call) {
+	switch {
+	case e.isFull():
+	case c.fallible:
+		before, first := slices.Clone(e.held), len(e.effects)
+		e.emitExecuted(c)
+		e.held.widen(before)
+		unboundReceipts(e.effects[min(first, len(e.effects)):])
+	default:
+		e.emitExecuted(c)
+	}
+}
+
+// unboundReceipts makes nothing the least that is received, as it is if a call fails.
+func unboundReceipts(effects []chains.Effect) {
 	for i := range effects {
 		if received := &effects[i]; received.Kind == chains.KindReceive {
 			received.Amount = chains.AtLeast(new(big.Int))
@@ -145,27 +148,26 @@ func unsure(effects []chains.Effect) {
 	}
 }
 
-// made adds the effects of a call that is made: the native value that goes with it, what
+// emitExecuted adds the effects of a call that is made: the native value that goes with it, what
 // its function does, and the calls in its arguments.
-func (e *emitter) made(c *Call) {
+func (e *emitter) emitExecuted(c *Call) {
 	f := c.function
 	if !c.delegate && !c.holds() {
-		e.value(c)
+		e.emitValue(c)
 	}
 	switch {
 	case c.note:
-	case f == nil && len(c.data) == 0 && c.problem == "":
-		e.received(c)
-	case f == nil && c.problem == "":
-		e.raw(c)
+	case f == nil && c.problem == "" && c.plain != nil && !c.delegate:
+		c.plain.effects(e, c)
+	case f == nil && c.problem == "" && len(c.data) == 0 && !c.delegate: // nothing but the value
 	case f == nil:
-		e.undecoded(c)
+		e.addUndecoded(c)
 	case c.foreign():
-		e.undecoded(c) // the code of another contract, over the caller's own storage
+		e.addUndecoded(c) // the code of another contract, over the caller's own storage
 	default:
-		e.function(c)
+		e.emitFunction(c)
 	}
-	e.inside(c.args)
+	e.emitNested(c.args)
 	if f != nil && f.act.after != nil && !c.foreign() {
 		f.act.after(e, c)
 	}
@@ -178,7 +180,7 @@ func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSen
 // holds reports whether the effects of the call account for its value.
 func (c *Call) holds() bool {
 	if c.function == nil {
-		return len(c.data) == 0 && c.network.isKnown(c.code, atEntryPoint) || c.creates()
+		return c.plain != nil && c.plain.holds
 	}
 	return c.function.act.holds
 }
@@ -186,56 +188,44 @@ func (c *Call) holds() bool {
 // ofOwn reports whether one of our own accounts is called. It is no token: what runs at its address
 // (EIP-7702) is not in the bytes.
 func (c *Call) ofOwn() bool {
-	n := c.network
-	return n.Signer != nil && c.self == *n.Signer || n.Own != nil && n.Own(c.party(c.self))
+	p := c.pass
+	return p.signer != nil && c.self == *p.signer || p.own != nil && p.own(c.party(c.self))
 }
 
-// function adds what a decoded function does.
-func (e *emitter) function(c *Call) {
+// emitFunction adds what a decoded function does.
+func (e *emitter) emitFunction(c *Call) {
 	if c.function.at == atAny && !c.typed && c.ofOwn() {
-		e.undecoded(c)
+		e.addUndecoded(c)
 		return
 	}
 	if f := c.function; f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
-		e.undecoded(c)
+		e.addUndecoded(c)
 	}
 	c.function.act.effects(e, c)
 }
 
-// inside adds the effects of the calls in arguments.
-func (e *emitter) inside(values []value) {
+// emitNested adds the effects of the calls in arguments.
+func (e *emitter) emitNested(values []value) {
 	for i := range values {
 		for _, call := range values[i].calls {
-			e.call(call)
+			e.emitCall(call)
 		}
-		e.inside(values[i].list)
+		e.emitNested(values[i].list)
 	}
 }
 
-// value adds the native value that goes with a call. A transaction still names its
+// emitValue adds the native value that goes with a call. A transaction still names its
 // recipient if it does nothing else.
-func (e *emitter) value(c *Call) {
+func (e *emitter) emitValue(c *Call) {
 	if c.value.Sign() == 0 && (c.depth > 0 || len(c.data) > 0) {
 		return
 	}
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.callerParty(), To: c.party(c.self), Asset: c.native(),
 		Amount: chains.Exactly(c.value)}
-	if c.note && !c.network.Brief {
+	if c.note && !c.pass.Brief {
 		effect.Args = []chains.Arg{{Name: "data", Value: chains.Bytes("", c.data).Value}}
 	}
 	e.add(c, effect)
-}
-
-// received adds what known contracts do that get value without a call.
-func (e *emitter) received(c *Call) {
-	switch {
-	case c.delegate:
-		e.undecoded(c)
-	case c.network.isKnown(c.code, atWETH):
-		wrap(e, c)
-	case c.network.isKnown(c.code, atEntryPoint):
-		depositFor(e, c, c.callerParty())
-	}
 }
 
 // nested is for functions that do nothing but the calls in their arguments.
@@ -243,48 +233,42 @@ func nested(*emitter, *Call) {}
 
 // settings is for functions that change something and move nothing.
 func settings(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindSettings, From: c.callerParty(), Account: c.party(c.self)})
+	e.add(c, chains.Effect{Kind: chains.KindSettings, Account: c.party(c.self)})
 }
 
-func (c *Call) native() chains.Asset { return chains.Native(c.network.ID) }
-
-// token returns the called contract as an asset.
-func (c *Call) token(standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(c.self), standard)
-}
-
-// tokenAt returns the asset at an address.
-func (c *Call) tokenAt(address Address, standard string) chains.Asset {
-	return chains.Token(c.network.ID, c.party(address), standard)
-}
-
-// numbered returns one token of a collection, or of a multi-token contract.
-func numbered(asset chains.Asset, id *big.Int) chains.Asset {
-	asset.NFT = id
-	return asset
-}
-
-// party returns the account at an address.
-func (c *Call) party(address Address) chains.Party { return c.network.Party(address) }
-
-// callerParty returns the account that makes the call.
-func (c *Call) callerParty() chains.Party {
-	if c.caller.signer {
-		return chains.SignerParty()
+// updateHoldings records in the holdings what an effect moves. The amount may say more than the
+// effect's: a sweep takes all, and its effect has the least.
+func (e *emitter) updateHoldings(c *Call, effect chains.Effect, amount chains.Quantity) {
+	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
+		return
 	}
-	return c.party(c.caller.address)
-}
-
-// codeParty returns the account whose code runs, unknown if it cannot be read.
-func (c *Call) codeParty() chains.Party {
-	if c.unread {
-		return chains.UnknownParty()
+	switch {
+	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
+		e.held.take(effect.From, effect.Asset, chains.UnknownQuantity())
+	case spends(effect.Kind):
+		e.held.take(effect.From, effect.Asset, amount)
 	}
-	return c.party(c.code)
+	if effect.Passage {
+		e.held.put(effect, amount)
+	}
 }
 
-// addressOf returns the account that an argument names.
-func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
+// emitLeftovers adds what is left in shared contracts at the end. Each effect names the call that
+// brought it, and the authorization of that call.
+func (e *emitter) emitLeftovers() {
+	for _, held := range e.held {
+		if held.isEmpty() {
+			continue
+		}
+		burn := *held.inflow
+		burn.Kind, burn.From, burn.Amount, burn.Passage = chains.KindBurn, burn.To, chains.AtLeast(held.least), false
+		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
+		e.effects = append(e.effects, burn)
+	}
+}
+
+// refundPath ends the path of effects that are refunds.
+const refundPath = "/refund"
 
 // arguments returns the arguments that are single values, as text.
 func (c *Call) arguments() (args []chains.Arg) {
@@ -300,7 +284,7 @@ func (c *Call) arguments() (args []chains.Arg) {
 func (c *Call) text(v *value) string {
 	switch v.kind {
 	case kindAddress:
-		return c.network.text(v.address())
+		return c.pass.text(v.address())
 	case kindBool:
 		if v.yes() {
 			return "true"

@@ -2,37 +2,9 @@ package evm
 
 import (
 	"math/big"
-	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
-
-// sharedPlaces are the contracts that act for every caller alike: what one transaction
-// leaves there, the next one can take. openPlaces are those among them that make whatever
-// call anyone wants.
-var (
-	sharedPlaces = append([]contractSet{atUniversalRouter, atSweeper}, openPlaces...)
-	openPlaces   = []contractSet{atMulticall3, atCallOnly, atOpen}
-)
-
-// IsShared reports whether a party is a contract where anyone can take what is left.
-func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
-
-// isOneOf reports whether a party is a known contract of one of some kinds.
-func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
-	address, ok := addressOf(p)
-	if !ok {
-		return false
-	}
-	c := n.known(address)
-	return c != nil && c.isOneOf(kinds)
-}
-
-// opens reports whether an approval is one for anyone: its spender makes any call for any
-// caller.
-func opens(approval *chains.Effect) bool {
-	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
-}
 
 // holding is what the transaction has brought to a shared contract of one asset and has
 // not taken away. What it points to is replaced, never changed.
@@ -46,8 +18,8 @@ type holding struct {
 // keeps its place.
 type holdings []holding
 
-// of returns what a contract holds of an asset, nil if it holds nothing.
-func (h holdings) of(contract chains.Party, asset chains.Asset) *holding {
+// find returns what a contract holds of an asset, nil if it holds nothing.
+func (h holdings) find(contract chains.Party, asset chains.Asset) *holding {
 	for i := range h {
 		if h[i].inflow.To.Equal(contract) && h[i].inflow.Asset.Equal(asset) {
 			return &h[i]
@@ -58,16 +30,16 @@ func (h holdings) of(contract chains.Party, asset chains.Asset) *holding {
 
 // least returns the least that a contract holds of an asset.
 func (h holdings) least(contract chains.Party, asset chains.Asset) *big.Int {
-	if held := h.of(contract, asset); held != nil {
+	if held := h.find(contract, asset); held != nil {
 		return held.least
 	}
 	return new(big.Int)
 }
 
-// took records that an amount has left a contract. A transfer of more than is surely there
+// take records that an amount has left a contract. A transfer of more than is surely there
 // may not happen: tokens exist that answer false instead of failing.
-func (h holdings) took(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
-	held := h.of(contract, asset)
+func (h holdings) take(contract chains.Party, asset chains.Asset, amount chains.Quantity) {
+	held := h.find(contract, asset)
 	switch {
 	case held == nil || amount.IsNone():
 	case amount.Bound == chains.BoundAll:
@@ -90,10 +62,10 @@ func less(a, b *big.Int) *big.Int {
 	return new(big.Int).Sub(a, b)
 }
 
-// paysPortion records that a contract sends on a share of what it has, in hundredths of
+// takePortion records that a contract sends on a share of what it has, in hundredths of
 // a percent, rounded down.
-func (h holdings) paysPortion(contract chains.Party, asset chains.Asset, share *big.Int) {
-	held := h.of(contract, asset)
+func (h holdings) takePortion(contract chains.Party, asset chains.Asset, share *big.Int) {
+	held := h.find(contract, asset)
 	if held == nil {
 		return
 	}
@@ -111,8 +83,8 @@ func (h holdings) paysPortion(contract chains.Party, asset chains.Asset, share *
 
 var whole = big.NewInt(10_000)
 
-// got records that an effect has brought an amount to its recipient.
-func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
+// put records that an effect has brought an amount to its recipient.
+func (h *holdings) put(effect chains.Effect, amount chains.Quantity) {
 	least, most := new(big.Int), amount.Value
 	if most != nil && (amount.Bound == chains.BoundExact || amount.Bound == chains.BoundLeast) {
 		least = most
@@ -120,7 +92,7 @@ func (h *holdings) got(effect chains.Effect, amount chains.Quantity) {
 	if amount.Bound != chains.BoundExact && amount.Bound != chains.BoundMost {
 		most = nil
 	}
-	held := h.of(effect.To, effect.Asset)
+	held := h.find(effect.To, effect.Asset)
 	switch {
 	case held == nil:
 		*h = append(*h, holding{&effect, least, most})
@@ -150,8 +122,8 @@ func (h *holding) alsoBy(effect *chains.Effect) {
 	}
 }
 
-// or makes the holdings those after some calls, or those before in case the calls failed.
-func (h holdings) or(before holdings) {
+// widen makes the holdings those after some calls, or those before in case the calls failed.
+func (h holdings) widen(before holdings) {
 	for i := range h {
 		held := &h[i]
 		if i >= len(before) {
@@ -171,32 +143,15 @@ func (h holdings) or(before holdings) {
 	}
 }
 
-// forget empties what a call that is not decoded may have taken: all that the contract
+// clearTaken empties what a call that is not decoded may have taken: all that the contract
 // has whose code runs, and the tokens of the contract that makes the call. The native
 // value that goes with a call is known.
-func (h holdings) forget(c *Call) {
+func (h holdings) clearTaken(called, caller chains.Party) {
 	for i := range h {
 		held := &h[i]
-		if at := held.inflow.To; at.Equal(c.party(c.self)) || at.Equal(c.callerParty()) && !held.inflow.Asset.IsNative() {
+		if at := held.inflow.To; at.Equal(called) || at.Equal(caller) && !held.inflow.Asset.IsNative() {
 			held.least, held.most = new(big.Int), new(big.Int)
 		}
-	}
-}
-
-// post records in the holdings what an effect moves. The amount may say more than the
-// effect's: a sweep takes all, and its effect has the least.
-func (e *emitter) post(c *Call, effect chains.Effect, amount chains.Quantity) {
-	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
-		return
-	}
-	switch {
-	case spends(effect.Kind) && effect.By == chains.ByStanding: // if the permission is there
-		e.held.took(effect.From, effect.Asset, chains.UnknownQuantity())
-	case spends(effect.Kind):
-		e.held.took(effect.From, effect.Asset, amount)
-	}
-	if effect.Passage {
-		e.held.got(effect, amount)
 	}
 }
 
@@ -207,18 +162,4 @@ func spends(kind chains.Kind) bool {
 		return true
 	}
 	return false
-}
-
-// left adds what is left in shared contracts at the end. Each effect names the call that
-// brought it, and the authorization of that call.
-func (e *emitter) left() {
-	for _, held := range e.held {
-		if held.isEmpty() {
-			continue
-		}
-		burn := *held.inflow
-		burn.Kind, burn.From, burn.Amount, burn.Passage = chains.KindBurn, burn.To, chains.AtLeast(held.least), false
-		burn.Path = strings.TrimSuffix(burn.Path, refundPath)
-		e.effects = append(e.effects, burn)
-	}
 }

@@ -1,8 +1,14 @@
 package evm
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // nest decodes the calls among values of a call's arguments, by the roles of those
@@ -16,7 +22,8 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.kind == kindArray || v.kind == kindTuple:
 			r.nest(c, v.list)
 		case v.role == roleCall:
-			call := r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative), sibling(values, roleOperation))
+			call := r.call(c, v.bytes, sibling(values, roleTarget), sibling(values, roleNative),
+				sibling(values, roleOperation))
 			call.fallible = fallible(c, values)
 			v.calls = []*Call{call}
 		case v.role == roleSelf:
@@ -36,7 +43,8 @@ func (r *reader) nest(c *Call, values []value) {
 		case v.role == roleForwarded:
 			v.calls = []*Call{r.forwarded(c, values, v.bytes)}
 		case v.role == roleSent:
-			call := c.child(at(find(values, "from").address()), sibling(values, roleTarget).address(), sibling(values, roleNative).big(), v.bytes)
+			call := c.child(at(find(values, "from").address()), sibling(values, roleTarget).address(),
+				sibling(values, roleNative).big(), v.bytes)
 			v.calls = []*Call{r.read(call)}
 		case v.role == rolePacked:
 			v.calls = r.packed(c, v.bytes)
@@ -113,7 +121,7 @@ func (r *reader) onward(c *Call, to Address, value *big.Int, data []byte, delega
 // transaction become a call with a problem.
 func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 	onward := r.onward
-	if known := c.network.known(c.code); known != nil && known.zero {
+	if c.pass.isKnown(c.code, atZeroIsCaller) {
 		onward = r.toSelf
 	}
 	for rest := packed; len(rest) > 0; {
@@ -123,7 +131,8 @@ func (r *reader) packed(c *Call, packed []byte) (calls []*Call) {
 			call.unread, call.problem = true, "not a packed transaction: not decoded"
 			return append(calls, call)
 		}
-		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]), rest[packedHead:size], rest[0] == 1))
+		calls = append(calls, onward(c, Address(rest[1:21]), new(big.Int).SetBytes(rest[21:21+word]),
+			rest[packedHead:size], rest[0] == 1))
 		rest = rest[size:]
 	}
 	return calls
@@ -153,9 +162,11 @@ const (
 	modeDelegate = 0xff // to 20 ‖ data
 )
 
+const batchCalls = "(address:target to,uint256:native value,bytes:call call)[] calls"
+
 var (
-	batchTypes, _   = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls")
-	batchOpTypes, _ = parseTypes("(address:target to,uint256:native value,bytes:call call)[] calls,bytes operation data")
+	batchTypes   = parseTypes(batchCalls + ")")
+	batchOpTypes = parseTypes(batchCalls + ",bytes operation data)")
 )
 
 // executions decodes what an account of ERC-7579 or ERC-7821 executes, nil if the
@@ -176,15 +187,144 @@ func (r *reader) executions(c *Call, mode, data []byte) []*Call {
 // itself (ERC-7821).
 func (r *reader) batch(c *Call, data []byte) (calls []*Call) {
 	for _, types := range [][]abiType{batchTypes, batchOpTypes} {
-		d := c.network.decoder()
+		d := c.pass.decoder()
 		values, used := d.tuple(data, types)
 		if d.bad || used != len(data) {
 			continue
 		}
 		for _, execution := range values[0].list {
-			calls = append(calls, r.toSelf(c, execution.list[0].address(), execution.list[1].big(), execution.list[2].bytes, false))
+			calls = append(calls, r.toSelf(c, execution.list[0].address(), execution.list[1].big(),
+				execution.list[2].bytes, false))
 		}
 		return calls
 	}
 	return nil
+}
+
+// Read decodes the call that a transaction makes, and the calls in its arguments.
+func (p *Pass) Read(tx Transaction) *Call {
+	caller := account{signer: true}
+	if p.signer != nil {
+		caller = at(*p.signer)
+	}
+	return p.read(caller, tx.To, tx, false)
+}
+
+// ReadFrom decodes a call that another account than the signer, such as a Safe, makes once
+// the signed message is submitted. With delegate, the code of tx.To runs as that account.
+func (p *Pass) ReadFrom(caller Address, tx Transaction, delegate bool) *Call {
+	self := tx.To
+	if delegate {
+		self = caller
+	}
+	return p.read(at(caller), self, tx, delegate)
+}
+
+func (p *Pass) read(caller account, self Address, tx Transaction, delegate bool) *Call {
+	c := &Call{pass: p, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data,
+		path: cmp.Or(tx.Path, "call"), delegate: delegate,
+		message: !caller.signer && (p.signer == nil || caller != at(*p.signer))}
+	if c.value == nil {
+		c.value = &c.nothing
+	}
+	r := reader{left: maxCalls}
+	return r.read(c)
+}
+
+// child returns a call of a contract in the arguments of this one.
+func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
+	c.children++
+	path := c.path + "/" + strconv.Itoa(c.children-1)
+	if c.typed { // of whose calls there is one
+		path = "call"
+	}
+	return &Call{pass: c.pass, caller: caller, self: to, code: to, operator: c.operator, value: value, data: data,
+		depth: c.depth + 1, message: c.message, path: path}
+}
+
+// reader decodes a call and the calls in its arguments.
+type reader struct {
+	left int // calls that may still be decoded
+}
+
+func (r *reader) read(c *Call) *Call {
+	if len(c.data) == 0 {
+		c.plain, _ = c.pass.plainInput(c.code, 0)
+	}
+	switch {
+	case c.depth >= chains.MaxCallDepth:
+		c.problem = "nested too deep: not decoded"
+	case r.left == 0:
+		c.problem = "too many calls: not decoded"
+	case len(c.data) > 0:
+		r.decode(c)
+	}
+	r.left = max(0, r.left-1)
+	return c
+}
+
+func (r *reader) decode(c *Call) {
+	var plain bool
+	if c.plain, plain = c.pass.plainInput(c.code, len(c.data)); plain {
+		return
+	}
+	if len(c.data) < 4 {
+		c.problem = "shorter than a function's selector: not decoded"
+		return
+	}
+	f := c.pass.functionAt(c.code, [4]byte(c.data))
+	if f == nil {
+		if c.note = c.isNote(); !c.note {
+			c.problem = "unknown function"
+		}
+		return
+	}
+	r.decodeAs(c, f, c.data[4:])
+}
+
+// decodeAs decodes the arguments of a function.
+func (r *reader) decodeAs(c *Call, f *function, data []byte) {
+	d := c.pass.decoder()
+	args, used := d.tuple(data, f.parameters)
+	if d.bad {
+		c.problem = "has the selector of " + f.signature + ", but not its canonical encoding: not decoded"
+		return
+	}
+	c.function, c.args, c.rest, c.dirty = f, args, data[used:], d.dirty
+	r.nest(c, c.args)
+}
+
+// commands decodes the commands of a Universal Router, each with its input.
+func (r *reader) commands(c *Call, commands []byte, inputs []value) []*Call {
+	if len(commands) != len(inputs) {
+		return nil // the router refuses them
+	}
+	calls := make([]*Call, len(commands))
+	for i, command := range commands {
+		call := c.child(c.caller, c.self, new(big.Int), inputs[i].bytes)
+		if f := routerCommands[command&commandMask]; f != nil {
+			r.decodeAs(call, f, call.data)
+		} else {
+			call.problem = fmt.Sprintf("command 0x%02x is not decoded", command)
+		}
+		call.fallible = command&mayFailFlag != 0
+		calls[i] = call
+	}
+	return calls
+}
+
+// forwarded decodes the call of a request.
+func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
+	to := c.self
+	if target := sibling(values, roleTarget); target != nil {
+		to = target.address()
+	}
+	from := find(values, "from").address()
+	call := c.child(at(from), to, new(big.Int), data)
+	if len(data) < 4 || c.pass.hasPlainInput(to) {
+		call.data = slices.Concat(data, from[:])
+		call.problem = "the account's address behind it makes it another call: not decoded"
+		return call
+	}
+	return r.read(call)
 }

@@ -1,0 +1,26 @@
+package docs_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPlatforms: README.md names the platforms that make ci builds for, and no others without
+// tests.
+func TestPlatforms(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := regexp.MustCompile(`(?m)^PLATFORMS = (.*)$`).FindSubmatch(makefile)
+	named := regexp.MustCompile(`(?m)^\| (.*) \| builds; no test runs \|$`).FindSubmatch(readme)
+	if built == nil || named == nil || string(named[1]) != strings.ReplaceAll(string(built[1]), " ", ", ") {
+		t.Errorf("the Makefile builds for %q, README.md names %q", built, named)
+	}
+}
