@@ -11,13 +11,6 @@ type MessageSigner interface {
 	MessageKey(signWith string) (MessageKey, error)
 }
 
-// TextCarrier is implemented by chains whose transactions carry texts that are judged as
-// messages are, such as BIP-322's.
-type TextCarrier interface {
-	// TextHazardNames returns the hazards of the texts.
-	TextHazardNames() []string
-}
-
 // MessageParser is implemented by chains whose transactions wrap the message that is signed.
 type MessageParser interface {
 	// ParseMessage reads that message as strictly as Parse. The error is a *ParseError.

@@ -109,8 +109,8 @@ func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 // MaxFee returns Limits.MaxFee, which bounds the fees of messages too.
 func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
 
-// Owner implements chains.Chain: the key at an address of 20 bytes.
-func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
+// Locate implements chains.Chain: the key at an address of 20 bytes.
+func (Chain) Locate(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }

@@ -212,12 +212,11 @@ type signing struct {
 	own     chains.Parties
 }
 
-// Own implements chains.OwnReader.
-func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
+// ResolveAccounts implements chains.AccountSigning.
+func (s *signing) ResolveAccounts(accounts chains.Accounts) {
 	if s.message.parts.Own != nil {
-		s.own, err = chains.OwnParties(s.message.parts.Effects, mine)
+		s.own = chains.DecisiveParties(s.message.parts.Effects, accounts)
 	}
-	return err
 }
 
 // KeyIDs implements chains.Signing.
