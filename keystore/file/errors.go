@@ -68,3 +68,6 @@ func (e *BadFilesError) Unwrap() []error {
 	}
 	return errs
 }
+
+// ErrName says that another key of the organization has the name that a key is to get.
+var ErrName = errors.New("another key has this name")

@@ -1,14 +1,14 @@
 package file
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
@@ -122,91 +122,71 @@ func (f *folder) fileError(err error, elem ...string) *Error {
 	return &Error{Path: filepath.Join(append([]string{f.dir}, elem...)...), Err: err}
 }
 
-// Find implements keystore.Keystore. If it does not know the key, it first takes in the
-// files that other processes have added.
-func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
-	if err := s.followChanges(ctx); err != nil {
-		return nil, err
-	}
-	key, err := s.index.Find(ctx, organizationID, locator)
-	if !errors.Is(err, keystore.ErrKeyNotFound) {
-		return key, err
-	}
-	if err := s.takeInNew(ctx); err != nil {
-		return nil, err
-	}
-	if key, err = s.index.Find(ctx, organizationID, locator); err != nil {
-		s.reportDisabled(organizationID, locator)
-	}
-	return key, err
+// badFile is a key file that could not be loaded. A file that was read and refused is
+// read again only when it changes; a file that could not be read is tried every time.
+type badFile struct {
+	err *Error
+	version
+	mode fs.FileMode
 }
 
-// reportDisabled reports a look-up of a disabled key to the operator. The caller of Find
-// cannot tell such a key from one that does not exist.
-func (s *Store) reportDisabled(organizationID string, locator keystore.Locator) {
-	s.mu.Lock()
-	info, disabled := s.parked.find(organizationID, locator)
-	s.mu.Unlock()
-	switch {
-	case !disabled:
-	case s.options.OnDisabled != nil:
-		s.options.OnDisabled(info)
-	default:
-		s.options.Logger.Warn("disabled key requested", "organization", organizationID, "key", info.ID, "name", info.Name)
-	}
-}
-
-// Keys implements keystore.Keystore. When the iteration starts, it takes in the files
-// that other processes have added.
-func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
-	return func(yield func(keystore.KeyInfo, error) bool) {
-		if err := s.refresh(ctx); err != nil {
-			yield(keystore.KeyInfo{}, err)
-			return
+// isFinal reports whether the file was read and refused.
+func (b badFile) isFinal() bool {
+	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
+		if errors.Is(b.err, final) {
+			return true
 		}
-		s.index.Keys(ctx, organizationID)(yield)
 	}
+	return false
 }
 
-// RevealSecret implements keystore.Exporter.
-func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
-	if _, err := s.Find(ctx, organizationID, keystore.ByID(id)); err != nil {
+// loaded is a file that was read: its content, or the error.
+type loaded struct {
+	name string
+	content
+	version version
+	err     error
+}
+
+// version distinguishes one version of a file from the next.
+type version struct {
+	size     int64
+	modified time.Time
+}
+
+func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
+
+// turn is what a writer leaves behind: the modification times of the lock file, which
+// every writer sets to its clock, and of the directory of keys. If this Store's next turn
+// finds both unchanged, no other writer came in between, and there is nothing to read:
+// adding n keys one after the other lists the directory once rather than n times.
+type turn struct{ lock, directory time.Time }
+
+// knownWallet is a wallet whose file was read, without its secret.
+type knownWallet struct {
+	Wallet
+	organizationID string
+	version        version
+}
+
+// named are the ids of an organization's keys by their names, which new keys must not have:
+// policies name keys by them. Names of earlier versions may not be unique.
+type named map[string]string
+
+// check refuses the name of a key if another one has it. Accounts of wallets without a name are
+// called by their path alone.
+func (n named) check(info keystore.KeyInfo) error {
+	if holder := n[info.Name]; info.Name != "" && !strings.HasPrefix(info.Name, "m/") && holder != "" && holder != info.ID {
+		return fmt.Errorf("%w: %q is the name of key %s: choose another, since policies name keys by it", ErrName, info.Name, holder)
+	}
+	return nil
+}
+
+// take gives a key its name.
+func (n named) take(info keystore.KeyInfo) error {
+	if err := n.check(info); err != nil {
 		return err
 	}
-	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
-	if err != nil {
-		return err
-	}
-	return key.RevealSecret(use)
-}
-
-// Skipped implements keystore.Skipper: it returns a *Error for each key file that is
-// not used, sorted by path.
-func (s *Store) Skipped() []error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var skipped []error
-	for _, bad := range append(s.badFiles(), s.badRegistered()...) {
-		skipped = append(skipped, bad)
-	}
-	return skipped
-}
-
-// String names the keystore by its directory.
-func (s *Store) String() string { return "file keystore " + s.dir }
-
-// Close implements keystore.Keystore.
-func (s *Store) Close() error {
-	err := s.index.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	err = errors.Join(err, s.folder.close())
-	if err != nil {
-		return s.errorf("close", err)
-	}
+	n[info.Name] = info.ID
 	return nil
 }

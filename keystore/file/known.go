@@ -182,19 +182,28 @@ func (p *parked) list(organizationID string) (infos []keystore.KeyInfo) {
 	return infos
 }
 
-// locators returns the locators of a key except those of scripts, which are costly.
-func locators(info keystore.KeyInfo) []keystore.Locator {
-	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
+func (c *contents) setAside(file loaded) {
+	bad := badFile{err: c.fileError(file.err, keysName, file.name)}
+	if info, err := c.keysRoot.Lstat(file.name); err == nil {
+		bad.version, bad.mode = versionOf(info), info.Mode()
+	}
+	c.bad[file.name] = bad
+	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
-// allLocators returns every locator of a key.
-func allLocators(info keystore.KeyInfo) []keystore.Locator {
-	all := locators(info)
-	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
-		all = append(all, taproot)
+// existing returns the organization's key that prevents adding a key, with
+// keystore.ErrKeyExists. Ids name files, so that each exists once across organizations;
+// nothing but that is revealed about another organization's key.
+func (c *contents) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
+	if existing, shares := c.sharing(organizationID, info); shares {
+		return existing, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.ID)
 	}
-	if nested, err := keystore.NestedLocator(info.PublicKey); err == nil {
-		all = append(all, nested)
+	name := info.ID + keySuffix
+	switch _, err := c.keysRoot.Lstat(name); {
+	case err == nil:
+		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to generate one", keystore.ErrKeyExists, info.ID)
+	case !errors.Is(err, fs.ErrNotExist):
+		return keystore.KeyInfo{}, c.fileError(err, keysName, name)
 	}
-	return all
+	return keystore.KeyInfo{}, nil
 }

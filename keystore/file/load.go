@@ -2,9 +2,7 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"runtime"
 	"slices"
@@ -20,40 +18,6 @@ import (
 // differ after any later change. The coarsest file system clock in use, FAT's, ticks
 // every two seconds.
 const settleTime = 2 * time.Second
-
-// badFile is a key file that could not be loaded. A file that was read and refused is
-// read again only when it changes; a file that could not be read is tried every time.
-type badFile struct {
-	err *Error
-	version
-	mode fs.FileMode
-}
-
-// isFinal reports whether the file was read and refused.
-func (b badFile) isFinal() bool {
-	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
-		if errors.Is(b.err, final) {
-			return true
-		}
-	}
-	return false
-}
-
-// loaded is a file that was read: its content, or the error.
-type loaded struct {
-	name string
-	content
-	version version
-	err     error
-}
-
-// version distinguishes one version of a file from the next.
-type version struct {
-	size     int64
-	modified time.Time
-}
-
-func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
 
 // Refresh implements keystore.Refresher.
 func (s *Store) Refresh(ctx context.Context) error { return s.refresh(ctx) }
@@ -222,15 +186,6 @@ func (f *folder) read(name string) loaded {
 		return loaded{name: name, err: err}
 	}
 	return file
-}
-
-func (c *contents) setAside(file loaded) {
-	bad := badFile{err: c.fileError(file.err, keysName, file.name)}
-	if info, err := c.keysRoot.Lstat(file.name); err == nil {
-		bad.version, bad.mode = versionOf(info), info.Mode()
-	}
-	c.bad[file.name] = bad
-	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
 func (c *contents) badFiles() []*Error {

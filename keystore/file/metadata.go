@@ -146,3 +146,20 @@ func canonicalID(id string) (string, error) {
 	}
 	return parsed.String(), nil
 }
+
+// locators returns the locators of a key except those of scripts, which are costly.
+func locators(info keystore.KeyInfo) []keystore.Locator {
+	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
+}
+
+// allLocators returns every locator of a key.
+func allLocators(info keystore.KeyInfo) []keystore.Locator {
+	all := locators(info)
+	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
+		all = append(all, taproot)
+	}
+	if nested, err := keystore.NestedLocator(info.PublicKey); err == nil {
+		all = append(all, nested)
+	}
+	return all
+}

@@ -2,38 +2,10 @@ package file
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
-
-// ErrName says that another key of the organization has the name that a key is to get.
-var ErrName = errors.New("another key has this name")
-
-// named are the ids of an organization's keys by their names, which new keys must not have:
-// policies name keys by them. Names of earlier versions may not be unique.
-type named map[string]string
-
-// check refuses the name of a key if another one has it. Accounts of wallets without a name are
-// called by their path alone.
-func (n named) check(info keystore.KeyInfo) error {
-	if holder := n[info.Name]; info.Name != "" && !strings.HasPrefix(info.Name, "m/") && holder != "" && holder != info.ID {
-		return fmt.Errorf("%w: %q is the name of key %s: choose another, since policies name keys by it", ErrName, info.Name, holder)
-	}
-	return nil
-}
-
-// take gives a key its name.
-func (n named) take(info keystore.KeyInfo) error {
-	if err := n.check(info); err != nil {
-		return err
-	}
-	n[info.Name] = info.ID
-	return nil
-}
 
 // namesOf returns the names of an organization's keys, which are kept until anything but a new
 // key changes them. The caller holds the lock.

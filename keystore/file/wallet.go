@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,29 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// Wallet describes a mnemonic or an extended private key in the keystore, and the accounts
-// that are derived from it. Each account is a key like any other: it is found by its
-// addresses and its id, and listed.
-type Wallet struct {
-	ID        string
-	Name      string
-	CreatedAt time.Time
-	Accounts  []Account // in the order of derivation
-}
-
-func (w Wallet) clone() Wallet {
-	w.Accounts = slices.Clone(w.Accounts)
-	return w
-}
-
-// Account is a key of a wallet. Its name is the wallet's name and the path.
-type Account struct {
-	keystore.KeyInfo
-	Curve    keystore.Curve
-	Path     wallet.Path
-	Disabled bool // a disabled account is not found
-}
-
 // NewWallet describes a wallet to be added. The caller owns the slices and wipes them.
 type NewWallet struct {
 	Name        string
@@ -46,10 +22,6 @@ type NewWallet struct {
 	Passphrase  keystore.SecretBytes // BIP-39; may be empty; at most 1024 bytes, no line breaks
 	ExtendedKey keystore.SecretBytes // instead of a mnemonic, in the form of wallet.ParseExtendedKey
 	Accounts    []wallet.Account     // without duplicates; nil means UsualAccounts of the root
-}
-
-func accountName(walletName string, path wallet.Path) string {
-	return strings.TrimSpace(walletName + " " + path.String())
 }
 
 // AddWallet adds a wallet to an organization. When it returns without error, the wallet is
@@ -220,10 +192,6 @@ func (c *contents) readWallet(organizationID, walletID string) (*openWallet, err
 	return file.wallet, nil
 }
 
-func noWallet(idOrName string) error {
-	return fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, idOrName)
-}
-
 // ErrNoMnemonic says that the wallet was imported as an extended private key.
 var ErrNoMnemonic = errors.New("the wallet was imported as an extended private key and has no mnemonic")
 
@@ -277,15 +245,4 @@ func (c *contents) sameWallet(organizationID, keyID string, w *openWallet) Walle
 		return Wallet{}
 	}
 	return existing.Wallet
-}
-
-// hasMnemonic reports whether the secret is a mnemonic, whose words are separated by spaces.
-func (w *openWallet) hasMnemonic() bool { return bytes.IndexByte(w.secret, ' ') >= 0 }
-
-// root returns the root that the keys are derived from. The caller wipes it.
-func (w *openWallet) root() (*wallet.Root, error) {
-	if w.hasMnemonic() {
-		return wallet.FromMnemonic(w.secret, w.passphrase)
-	}
-	return wallet.ParseExtendedKey(w.secret)
 }

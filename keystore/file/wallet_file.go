@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -261,4 +263,46 @@ func (a Account) derive(root *wallet.Root) (*software.Key, error) {
 		return nil, fmt.Errorf("%w: account %v: %w", ErrNotAuthentic, a.Path, err)
 	}
 	return key, err
+}
+
+// Wallet describes a mnemonic or an extended private key in the keystore, and the accounts
+// that are derived from it. Each account is a key like any other: it is found by its
+// addresses and its id, and listed.
+type Wallet struct {
+	ID        string
+	Name      string
+	CreatedAt time.Time
+	Accounts  []Account // in the order of derivation
+}
+
+func (w Wallet) clone() Wallet {
+	w.Accounts = slices.Clone(w.Accounts)
+	return w
+}
+
+// Account is a key of a wallet. Its name is the wallet's name and the path.
+type Account struct {
+	keystore.KeyInfo
+	Curve    keystore.Curve
+	Path     wallet.Path
+	Disabled bool // a disabled account is not found
+}
+
+func accountName(walletName string, path wallet.Path) string {
+	return strings.TrimSpace(walletName + " " + path.String())
+}
+
+// hasMnemonic reports whether the secret is a mnemonic, whose words are separated by spaces.
+func (w *openWallet) hasMnemonic() bool { return bytes.IndexByte(w.secret, ' ') >= 0 }
+
+// root returns the root that the keys are derived from. The caller wipes it.
+func (w *openWallet) root() (*wallet.Root, error) {
+	if w.hasMnemonic() {
+		return wallet.FromMnemonic(w.secret, w.passphrase)
+	}
+	return wallet.ParseExtendedKey(w.secret)
+}
+
+func noWallet(idOrName string) error {
+	return fmt.Errorf("%w: no wallet %q", keystore.ErrKeyNotFound, idOrName)
 }

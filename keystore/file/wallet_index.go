@@ -12,13 +12,6 @@ import (
 
 var _ keystore.WalletFinder = (*Store)(nil)
 
-// knownWallet is a wallet whose file was read, without its secret.
-type knownWallet struct {
-	Wallet
-	organizationID string
-	version        version
-}
-
 // insertWallet inserts the accounts of a wallet that are not known yet, all or none. The
 // caller holds s.mu.
 func (c *contents) insertWallet(file loaded) error {
