@@ -12,12 +12,12 @@ import (
 // Events configures what is told about activities, and to whom. Without a webhook only
 // 'countersign events tail' sees them, and nothing is written to the store.
 type Events struct {
-	Webhook *EventsWebhook       `yaml:"webhook"`
+	Webhook *eventsWebhook       `yaml:"webhook"`
 	Types   []activity.EventType `yaml:"types"` // default: those about activities
 }
 
-// EventsWebhook is an endpoint that takes events, signed as Standard Webhooks says.
-type EventsWebhook struct {
+// eventsWebhook is an endpoint that takes events, signed as Standard Webhooks says.
+type eventsWebhook struct {
 	URL        string `yaml:"url"`
 	SecretFile string `yaml:"secretFile"` // whsec_…, on two lines while it is being replaced
 }

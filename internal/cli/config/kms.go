@@ -22,8 +22,8 @@ type KMSKey struct {
 	Disabled     bool   `yaml:"disabled"`
 }
 
-// ParseKMSPublicKey reads the hex of a KMSKey.
-func ParseKMSPublicKey(text string) (keystore.PublicKey, error) {
+// parsePublicKey reads the hex of a KMSKey.
+func parsePublicKey(text string) (keystore.PublicKey, error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil {
 		return keystore.PublicKey{}, errors.New("not hex")
@@ -74,7 +74,7 @@ func (k *KMSKey) pin(organizations []access.OrganizationConfig) (pin remote.Pin,
 	if err := errors.Join(keystore.CheckName("name", k.Name), keystore.CheckName("id", k.ID)); err != nil {
 		return pin, err
 	}
-	if pin.PublicKey, err = ParseKMSPublicKey(k.PublicKey); err != nil {
+	if pin.PublicKey, err = parsePublicKey(k.PublicKey); err != nil {
 		return pin, fmt.Errorf("publicKey: %w", err)
 	}
 	if pin.ID == "" {

@@ -33,14 +33,14 @@ type RPCTLS struct {
 type RPCUser struct {
 	User         string           `yaml:"user"`         // name or id
 	Organization string           `yaml:"organization"` // its id; may be left out if there is only one
-	Certificates []RPCCertificate `yaml:"certificates"`
+	Certificates []rpcCertificate `yaml:"certificates"`
 	TokenFile    string           `yaml:"tokenFile"` // mode 0600
 	UID          *uint32          `yaml:"uid"`
 	Activities   []activity.Type  `yaml:"activities"` // nil: transactions and messages
 }
 
-// RPCCertificate is an rpcapi.Certificate.
-type RPCCertificate struct {
+// rpcCertificate is an rpcapi.Certificate.
+type rpcCertificate struct {
 	DNSName string `yaml:"dnsName"`
 	URI     string `yaml:"uri"`
 	SHA256  string `yaml:"sha256"`

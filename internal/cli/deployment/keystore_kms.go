@@ -28,9 +28,9 @@ func Services(ctx context.Context) remote.Services {
 	return services
 }
 
-// CheckServices checks the keys of the section kms without asking a service, and returns their
+// checkServices checks the keys of the section kms without asking a service, and returns their
 // URIs.
-func CheckServices(ctx context.Context, configured *config.Config) (notAsked []string, err error) {
+func checkServices(ctx context.Context, configured *config.Config) (notAsked []string, err error) {
 	services := Services(ctx)
 	for i, key := range configured.KMS {
 		service, _, err := services.Of(key.URI)

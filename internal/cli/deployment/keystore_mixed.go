@@ -23,9 +23,9 @@ func (f *KeystoreFlags) withServices(cmd *cobra.Command, own keystore.Keystore) 
 	with := both{own, services}
 	switch own := own.(type) {
 	case *file.Store:
-		return &mixedFile{own, with}, nil
+		return &mixedFile{ownFile{own}, with}, nil
 	case *pkcs11.Store:
-		return &mixedToken{own, with}, nil
+		return &mixedToken{ownToken{own}, with}, nil
 	}
 	return with, nil
 }
@@ -97,34 +97,25 @@ func (b both) Pins(ctx context.Context) ([]remote.Pin, error) { return b.service
 // mixedFile is a directory with keys at services beside it. It has all capabilities of the
 // directory; changes of keys at services are refused.
 type mixedFile struct {
-	*file.Store
+	ownFile
 	both
 }
 
+// ownFile embeds the directory one level deeper than both, whose methods win.
+type ownFile struct{ *file.Store }
+
 // mixedToken is the same with an HSM.
 type mixedToken struct {
-	*pkcs11.Store
+	ownToken
 	both
 }
+
+type ownToken struct{ *pkcs11.Store }
 
 var (
 	_ keystore.Keystore = (*mixedFile)(nil)
 	_ keystore.Keystore = (*mixedToken)(nil)
 )
-
-func (m *mixedFile) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
-	return m.both.Find(ctx, organizationID, locator)
-}
-
-func (m *mixedFile) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
-	return m.both.Keys(ctx, organizationID)
-}
-
-// Close implements keystore.Keystore.
-func (m *mixedFile) Close() error { return m.both.Close() }
-
-// Skipped implements keystore.Skipper.
-func (m *mixedFile) Skipped() []error { return m.both.Skipped() }
 
 // Disable implements keystore.Disabler.
 func (m *mixedFile) Disable(ctx context.Context, organizationID, id string) error {
@@ -182,17 +173,6 @@ const (
 	noDelete = "remove its line from the section kms of the configuration; only the service can delete the key"
 )
 
-func (m *mixedToken) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
-	return m.both.Find(ctx, organizationID, locator)
-}
-
-func (m *mixedToken) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
-	return m.both.Keys(ctx, organizationID)
-}
-
-// Close implements keystore.Keystore.
-func (m *mixedToken) Close() error { return m.both.Close() }
-
 // Ready implements keystore.Readier.
 func (m *mixedToken) Ready(ctx context.Context) error {
 	if err := m.Store.Ready(ctx); err == nil {
@@ -200,9 +180,6 @@ func (m *mixedToken) Ready(ctx context.Context) error {
 	}
 	return m.services.Ready(ctx)
 }
-
-// Skipped implements keystore.Skipper.
-func (m *mixedToken) Skipped() []error { return m.both.Skipped() }
 
 // Rename implements keystore.Renamer.
 func (m *mixedToken) Rename(ctx context.Context, organizationID, id, name string) error {

@@ -92,7 +92,7 @@ func (l Loader) Load(cmd *cobra.Command) (*Loaded, error) {
 	if err := l.checkPlaces(configured); err != nil {
 		return nil, err
 	}
-	if loaded.NotAsked, err = CheckServices(cmd.Context(), configured); err != nil {
+	if loaded.NotAsked, err = checkServices(cmd.Context(), configured); err != nil {
 		return nil, err
 	}
 	if l.Checked != nil {

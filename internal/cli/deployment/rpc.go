@@ -33,7 +33,7 @@ func newRPCState(ctx context.Context, configured *config.Config) (*RPCState, err
 	if r == nil {
 		return nil, nil
 	}
-	users, err := RPCUsers(ctx, configured)
+	users, err := rpcUsers(ctx, configured)
 	if err != nil {
 		return nil, configured.AtPath(err)
 	}
@@ -78,8 +78,8 @@ func (s *RPCState) Serves(host string) bool {
 	return s.Certificate != nil && s.Certificate.Leaf != nil && s.Certificate.Leaf.VerifyHostname(name) == nil
 }
 
-// RPCUsers reads the files that say who may call, and returns the callers.
-func RPCUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
+// rpcUsers reads the files that say who may call, and returns the callers.
+func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	var roots *x509.CertPool
 	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
 		text, err := console.ReadText(t.ClientCAFile, maxPEM)

@@ -37,8 +37,8 @@ func orNone[S store.Full](opened S, err error) (store.Full, error) {
 	return opened, nil
 }
 
-// CheckStoreURI refuses a URI that OpenStore does not know.
-func CheckStoreURI(uri string) error {
+// checkStoreURI refuses a URI that OpenStore does not know.
+func checkStoreURI(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	switch {
 	case scheme == "postgres", scheme == "postgresql":
@@ -57,7 +57,7 @@ func CheckStoreURI(uri string) error {
 // missing refuses a bolt file that does not exist before anything is opened, created or
 // typed. For a database, OpenStore does.
 func missing(configured *config.Config, create bool) error {
-	if err := CheckStoreURI(configured.Store); err != nil {
+	if err := checkStoreURI(configured.Store); err != nil {
 		return err
 	}
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
@@ -82,7 +82,7 @@ func missing(configured *config.Config, create bool) error {
 
 // OpenStore opens the store that a URI names. It creates none. Its errors name the store.
 func OpenStore(ctx context.Context, uri string) (store.Full, error) {
-	if err := CheckStoreURI(uri); err != nil {
+	if err := checkStoreURI(uri); err != nil {
 		return nil, err
 	}
 	if uri == config.MemoryStore {
@@ -120,7 +120,7 @@ func RefuseNone(err error) error {
 // CreateStore creates the store that a URI names, and opens it. There must be none, and
 // the node must not remember the log of one.
 func CreateStore(ctx context.Context, configured *config.Config) (store.Full, error) {
-	if err := CheckStoreURI(configured.Store); err != nil {
+	if err := checkStoreURI(configured.Store); err != nil {
 		return nil, err
 	}
 	if configured.Store == config.MemoryStore {

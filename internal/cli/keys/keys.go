@@ -3,21 +3,9 @@
 package keys
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/show"
-	"github.com/countersign-dev/countersign/internal/cli/terminal"
-	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // NewCommand returns the command keys.
@@ -35,84 +23,4 @@ and a Tempo access key has "actsFor". Keys in an HSM and in key services have no
 address: they make no BIP-340 signature.`,
 		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newAddCommand(), newCheckCommand(),
 		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
-}
-
-// fieldFlag selects one member of a key, or one of its addresses, to be printed as plain
-// text instead of the whole line.
-type fieldFlag struct{ name string }
-
-// keyFields are the members that --field takes, in addition to address formats.
-var keyFields = []string{"privateKeyId", "name", "curve", "publicKey", "walletId", "path"}
-
-func (f *fieldFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields, ", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
-}
-
-func (f *fieldFlag) check() error {
-	if f.name == "" || slices.Contains(keyFields, f.name) || strings.HasPrefix(f.name, show.AddressFormat) {
-		return nil
-	}
-	return console.Usagef("--field: unknown field %q: use %s, or an address format, such as ADDRESS_FORMAT_ETHEREUM", f.name, strings.Join(keyFields, ", "))
-}
-
-// print prints the field, or the line as JSON if no field is selected.
-func (f *fieldFlag) print(out io.Writer, line show.KeyLine) error {
-	if f.name == "" {
-		return console.PrintJSON(out, line)
-	}
-	value, err := line.Field(f.name)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(out, value)
-	return err
-}
-
-// fits refuses a field that a new key on a curve would not have, before there is one.
-func (f *fieldFlag) fits(ctx context.Context, keys keystore.Keystore, network *show.NetworkFlag, curve keystore.Curve) error {
-	another, err := memory.New().Generate(ctx, "any", "", curve)
-	if err != nil {
-		return err
-	}
-	return f.print(io.Discard, deployment.Spendable(keys, network.Line(another)))
-}
-
-// printWallet prints the field of each account of a wallet that has it, one per line, or the
-// wallet as JSON if no field is selected.
-func (f *fieldFlag) printWallet(out io.Writer, w WalletLine) error {
-	switch f.name {
-	case "":
-		return console.PrintJSON(out, w)
-	case "walletId":
-		_, err := fmt.Fprintln(out, w.WalletID)
-		return err
-	}
-	var problem error
-	printed := false
-	for _, account := range w.Accounts {
-		if _, err := account.Field(f.name); err != nil {
-			problem = err
-			continue
-		}
-		if err := f.print(out, account); err != nil {
-			return err
-		}
-		printed = true
-	}
-	if printed {
-		return nil
-	}
-	return problem
-}
-
-// confirmKeys asks a question about keys on the terminal, unless --yes has answered it.
-// If the answer is no, the error says what was not done.
-func confirmKeys(ctx context.Context, yes bool, question, notDone string) error {
-	return console.Confirmed(yes, func(tty *terminal.Terminal) error {
-		agreed, err := tty.Confirm(ctx, question)
-		if err == nil && !agreed {
-			err = errors.New(notDone + ": the answer was not yes")
-		}
-		return err
-	})
 }

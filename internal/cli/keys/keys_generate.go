@@ -2,7 +2,6 @@ package keys
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,29 +113,4 @@ func (c *generateCommand) generateAtService(cmd *cobra.Command, curve keystore.C
 		key.organization = c.at.Organization
 	}
 	return key.generate(cmd, curve)
-}
-
-// registerKeyFlags adds the flags that describe a new key.
-func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
-	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: secp256k1 or ed25519")
-	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
-}
-
-// curvePrefix begins the names of curves in the API. It may be left out on the command
-// line.
-const curvePrefix = "CURVE_"
-
-func parseCurve(name string) (keystore.Curve, error) {
-	if name == "" {
-		return 0, console.Usagef("--curve is missing: use CURVE_SECP256K1 or CURVE_ED25519")
-	}
-	full := name
-	if !strings.HasPrefix(name, curvePrefix) {
-		full = curvePrefix + strings.ToUpper(name)
-	}
-	curve, err := keystore.ParseCurve(full)
-	if err != nil {
-		return 0, console.Usagef("--curve: unknown curve %q: use secp256k1 or ed25519, or CURVE_SECP256K1 or CURVE_ED25519", name)
-	}
-	return curve, nil
 }

@@ -84,19 +84,24 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 		Args: console.NamedArgs,
 		RunE: c.run,
 	}
-	command.Flags().StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")
-	command.Flags().StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
+	c.register(command)
+	return command
+}
+
+func (c *verifyCommand) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")
+	flags.StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
 	deployment.RegisterLogKey(command, &c.logKey)
-	command.Flags().BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
-	command.Flags().StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
-	command.Flags().StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
-	command.Flags().StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
-	command.Flags().StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
-	command.Flags().IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
+	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
+	flags.StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
+	flags.StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
+	flags.StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
+	flags.StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
+	flags.IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
 	c.network.Register(command)
 	console.Exclusive(command, "a short answer has no votes", "config", "scan")
 	console.Needs(command, []string{"shown", "votes"}, []string{"config"})
-	return command
 }
 
 func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {

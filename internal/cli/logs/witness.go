@@ -84,7 +84,7 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 type witnessed struct {
 	translog.Witness
 	logKey string
-	state  *WitnessState
+	state  *witnessState
 }
 
 func (w *witnessed) show(cmd *cobra.Command) error {

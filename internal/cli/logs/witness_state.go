@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// WitnessState is the folder of a witness, and its state for one log:
+// witnessState is the folder of a witness, and its state for one log:
 //
 //	lock                 held by flock(2) while a process uses the folder
 //	witness.pem          the key
@@ -32,7 +32,7 @@ import (
 // A new checkpoint is first written to .next, then its line is appended to the history,
 // and then .next is renamed to .checkpoint. If the process is killed in between, the next
 // call finishes the update. A checkpoint that is not the last in the history was put back.
-type WitnessState struct {
+type witnessState struct {
 	key    ed25519.PrivateKey
 	logKey string
 	Path   string // of the folder's files for this log, up to LOG
@@ -42,7 +42,7 @@ type WitnessState struct {
 const witnessKeyName = "witness.pem"
 
 // OpenWitnessState opens the state of a witness, or creates it.
-func OpenWitnessState(ctx context.Context, dir, logKey string) (s *WitnessState, err error) {
+func OpenWitnessState(ctx context.Context, dir, logKey string) (s *witnessState, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func OpenWitnessState(ctx context.Context, dir, logKey string) (s *WitnessState,
 	if err := TryFlock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("--state %s: in use by another witness: %w", dir, err), lock.Close())
 	}
-	s = &WitnessState{logKey: logKey, lock: lock, Path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
+	s = &witnessState{logKey: logKey, lock: lock, Path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
 	if s.key, err = openWitnessKey(ctx, filepath.Join(dir, witnessKeyName)); err != nil {
 		s.Close()
 		return nil, err
@@ -62,11 +62,11 @@ func OpenWitnessState(ctx context.Context, dir, logKey string) (s *WitnessState,
 }
 
 // Close unlocks the state.
-func (s *WitnessState) Close() { _ = s.lock.Close() }
+func (s *witnessState) Close() { _ = s.lock.Close() }
 
-func (s *WitnessState) checkpoint() string { return s.Path + ".checkpoint" }
-func (s *WitnessState) next() string       { return s.checkpoint() + ".next" }
-func (s *WitnessState) history() string    { return s.Path + ".history" }
+func (s *witnessState) checkpoint() string { return s.Path + ".checkpoint" }
+func (s *witnessState) next() string       { return s.checkpoint() + ".next" }
+func (s *witnessState) history() string    { return s.Path + ".history" }
 
 // openWitnessKey opens the key of the witness. It creates one if there is none.
 func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error) {
@@ -85,7 +85,7 @@ func openWitnessKey(ctx context.Context, path string) (ed25519.PrivateKey, error
 // kept returns the last checkpoint, cosigned and parsed; nil if there is none. It finishes
 // the update of a killed process, and refuses a checkpoint that is not the last in the
 // history.
-func (s *WitnessState) kept() ([]byte, *translog.Checkpoint, error) {
+func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 	last, err := s.lastSeen()
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +112,7 @@ func treeOf(seen *translog.Checkpoint) (tree tlog.Tree) {
 }
 
 // read reads a checkpoint. It returns nil if there is none.
-func (s *WitnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
+func (s *witnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 	signed, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -129,7 +129,7 @@ func (s *WitnessState) read(path string) ([]byte, *translog.Checkpoint, error) {
 
 // lastSeen returns the tree in the last complete line of the history. A line without a
 // newline was cut off: no checkpoint was kept for it.
-func (s *WitnessState) lastSeen() (last tlog.Tree, err error) {
+func (s *witnessState) lastSeen() (last tlog.Tree, err error) {
 	history, err := os.ReadFile(s.history())
 	if errors.Is(err, fs.ErrNotExist) {
 		return last, nil
@@ -152,7 +152,7 @@ func (s *WitnessState) lastSeen() (last tlog.Tree, err error) {
 }
 
 // keep stores the next checkpoint durably.
-func (s *WitnessState) keep(cosigned []byte, now time.Time) error {
+func (s *witnessState) keep(cosigned []byte, now time.Time) error {
 	seen, err := translog.OpenCheckpoint(cosigned, s.logKey)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *WitnessState) keep(cosigned []byte, now time.Time) error {
 }
 
 // appendHistory writes a line after the last complete one.
-func (s *WitnessState) appendHistory(line string) (err error) {
+func (s *witnessState) appendHistory(line string) (err error) {
 	file, err := os.OpenFile(s.history(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
