@@ -133,7 +133,7 @@ func generatedEffects(t *testing.T) string {
 	for _, chain := range all.Chains(all.Limits{}) {
 		fmt.Fprintf(&out, "* %s: `%s`\n", chain.Name(), strings.Join(chain.HazardNames(), "`, `"))
 	}
-	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(), "`, `"))
+	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(all.Chains(all.Limits{})...), "`, `"))
 	for _, table := range effectTables {
 		fmt.Fprintf(&out, "\n## %s\n\n```\n%s```\n", table.title, read(t, table.path))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
@@ -98,7 +99,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := solanamsg.ParseOffchain(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
 		}
@@ -190,7 +191,7 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 		raw = mutated(r, raw)
 		var theirs struct{ Message offchainMessage }
 		problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
-		read, err := solanamsg.ParseOffchain(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		switch {
 		case err == nil && problem != "":
 			t.Errorf("%x: accepted, the library: %s", raw, problem)
@@ -275,7 +276,7 @@ func offchainLengths(t *testing.T, p *messagePeer) {
 				raw = append(append(raw, byte(length), byte(length>>8)), strings.Repeat("x", length)...)
 				var theirs struct{ Message offchainMessage }
 				problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
-				_, err := solanamsg.ParseOffchain(raw)
+				_, err := solanamsg.Parse(raw, solana.Chain{})
 				if (problem == "") != (length == most) || (err == nil) != (length == most) {
 					t.Errorf("format %d, %d signers, %d bytes of text: we say %v, the library %q", format, signers, length, err, problem)
 				}

@@ -3,12 +3,39 @@ package solana
 import (
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
-// ParseMessage reads a message alone, which is what signatures cover, as strictly as
-// Parse reads a whole transaction: it adds zeroed signature slots. The error is a
+// ReadMessage implements chains.MessageSigner: an off-chain message, a text, or the message of a
+// transaction. Their first bytes differ, so that nothing has two readings.
+func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
+	if message.Form != chains.MessageBare {
+		return nil, chains.ErrUnsupported
+	}
+	read, err := solanamsg.Parse(message.Bytes, c)
+	const hashSize = 32 // shorter than every transaction
+	if err == nil || !errors.Is(err, chains.ErrUnsupported) || len(message.Bytes) == hashSize {
+		return read, err
+	}
+	tx, err := c.ParseMessage(message.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("payload: neither text nor an off-chain message nor the message of a transaction: %w", err)
+	}
+	return statement.OfTransaction(tx), nil
+}
+
+// MessageHazardNames implements chains.MessageSigner.
+func (Chain) MessageHazardNames() []string {
+	return append(texts.HazardNames(), solanamsg.HazardRawMessage)
+}
+
+// ParseMessage reads the message of a transaction alone, which is what signatures cover, as
+// strictly as Parse reads a whole transaction: it adds zeroed signature slots. The error is a
 // *chains.ParseError whose offsets are in message.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	header := 0
@@ -24,8 +51,8 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	}
 	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
 	tx, err := c.Parse(append(append(wire, slots...), message...))
-	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= 1+len(slots) {
-		refused.Offset -= 1 + len(slots) // the caller has the message alone
+	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset > 0 {
+		refused.Offset = max(refused.Offset-1-len(slots), -1) // the caller has the message alone
 	}
 	return tx, err
 }
@@ -38,6 +65,3 @@ func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	}
 	return &with, nil
 }
-
-// EncodeAddress returns an address in base58.
-func EncodeAddress(address [32]byte) string { return encode58(address[:]) }

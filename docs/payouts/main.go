@@ -37,9 +37,10 @@ func main() {
 	names := must(policy.NamesOf(ctx, &organization, keys))
 	pins := must(descriptors.ReadPins(must(os.ReadFile("pins"))))
 	observer := metrics.New()
+	signed := all.Chains(all.Limits{})
 	engine := must(countersign.New(countersign.Config{
-		Chains:      all.Chains(all.Limits{}),
-		Operations:  messages.Operations(), // permits and other typed data
+		Chains:      signed,
+		Operations:  messages.Operations(signed...), // permits and other typed data
 		Keystore:    keys,
 		Store:       records(ctx, os.Getenv("DATABASE_URL")),
 		Directory:   must(access.NewDirectory([]access.OrganizationConfig{organization})),

@@ -131,8 +131,8 @@ type Typed struct {
 
 // Signed is what a signature over typed data authorizes.
 type Signed struct {
-	Effects []chains.Effect // SignerParty stands for an account that the bytes do not name
-	Fields  []chains.Field  // that show its calls
+	Effects []chains.Effect       // SignerParty stands for an account that the bytes do not name
+	Fields  func() []chains.Field // that show its calls
 	Owners  []Claim
 	Ends    []End
 
@@ -219,7 +219,7 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // signed returns what the signature over typed data authorizes, of which the call has the
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
-	signed = &Signed{}
+	signed = &Signed{Fields: c.nestedFields}
 	e := &emitter{signed: signed}
 	c.function.act.effects(e, c)
 	if c.problem != "" {
@@ -237,15 +237,22 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
-			if !c.network.Brief {
-				signed.Fields = append(signed.Fields, call.Fields()...)
-			}
 			if call.delegate && !c.network.isKnown(call.code, atMultiSend) {
 				signed.Delegate = c.party(call.code)
 			}
 		}
 	}
 	return signed, len(signed.Effects) > 0
+}
+
+// nestedFields returns the fields that show the calls in the arguments.
+func (c *Call) nestedFields() (fields []chains.Field) {
+	for i := range c.args {
+		for _, call := range c.args[i].calls {
+			fields = append(fields, call.Fields()...)
+		}
+	}
+	return fields
 }
 
 // cut makes what points at effects that are cut off point at the last one, which stands for

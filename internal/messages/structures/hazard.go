@@ -1,12 +1,14 @@
 package structures
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -105,9 +107,10 @@ func (r *reading) ownName(name string, effect *chains.Effect) string {
 	return name
 }
 
-// allHazards returns the hazards of the message: those that its effects have on every carrier,
-// its own, and, unless signer is none, those that depend on the signer.
-func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+// Hazards implements statement.Content: those that the effects have on every carrier, those of the
+// message, and, if the signer is known, those that depend on it.
+func (r *reading) Hazards(by statement.Signer) []chains.Hazard {
+	effects, signer := by.Resolve(slices.Clone(r.effects), r.own), by.Party
 	hazards := evm.Dangers(r.data.Chain, effects, signer, r.maxFee)
 	for i := range hazards {
 		if index, ok := hazards[i].Effect(); ok && index < len(effects) {

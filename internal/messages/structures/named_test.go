@@ -86,7 +86,7 @@ func said(t *testing.T, data map[string]any) (text string, ok bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := structures.Parse(message, now)
+	read, err := parse(message, now)
 	if err != nil {
 		return "", false
 	}

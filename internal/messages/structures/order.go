@@ -3,12 +3,8 @@ package structures
 import (
 	"math/big"
 	"slices"
-	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/names"
-	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
@@ -99,16 +95,10 @@ func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer cha
 // isCoin reports whether an asset is the native one, or its wrapped form.
 func isCoin(asset chains.Asset) bool { return asset.IsNative() || evm.Wraps(asset) }
 
-var wellKnown = sync.OnceValue(func() *names.Book { return names.New(ethereum.Chain{}, tron.Chain{}) })
-
 // listed reports whether an asset is native, a built-in token, the native asset's wrapped form,
 // or what conditional tokens are paid in. One token of a collection is not.
 func listed(asset chains.Asset) bool {
-	if asset.NFT != nil {
-		return false
-	}
-	_, _, ok := wellKnown().Token(asset)
-	return ok || isCoin(asset) || isCollateral(asset)
+	return asset.NFT == nil && (evm.Listed(asset) || isCoin(asset) || isCollateral(asset))
 }
 
 // smaller returns the smaller of an item's amounts, between which it changes over time.

@@ -150,9 +150,7 @@ func (r *reading) relay() {
 			continue
 		}
 		effect.Kind, effect.Amount = chains.KindTransfer, chains.AtMost(effect.Amount.Value)
-		if !r.network.Brief {
-			effect.Args = r.appendNested(r.args(), members[4].Name, &members[4].Value)
-		}
+		effect.Args = r.appendNested(r.plainMembers(), members[4].Name, &members[4].Value)
 	}
 }
 

@@ -11,104 +11,46 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
-// Message is parsed typed data.
-type Message struct {
-	*statement.Message
-	read *reading
-}
-
-var _ chains.Caller = (*Message)(nil)
-
-// Calls implements chains.Caller. It returns the message as a call of its verifying
-// contract, if the domain names one.
-func (m *Message) Calls() []chains.Call {
-	r := m.read
-	if r.domain.contract == nil {
-		return nil
-	}
-	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract), Typed: &chains.Typed{
-		Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version, Members: typedMembers(r.message),
-	}}}
-}
-
-// Parse reads typed data from JSON text with the default limits. Deadlines are compared
-// with now. The error is a *chains.ParseError.
-func Parse(text []byte, now time.Time) (*Message, error) { return Reader{Now: now}.Parse(text) }
-
-// Reader reads typed data.
-type Reader struct {
-	Now time.Time // what deadlines are compared with
-
-	// Chain returns the chain of a name, or nil if no message of it is signed. If Chain is
-	// nil, the chains have their default limits.
-	Chain func(name string) chains.Chain
-}
-
 // Verifier is a chain whose contracts verify typed data.
-type Verifier interface {
-	chains.MessageSigner
+type Verifier struct {
+	Chain chains.MessageSigner
 
 	// Contracts returns the network of the contracts of a domain's chain id, which is nil if
 	// the domain has none.
-	Contracts(chainID *big.Int) *evm.Network
+	Contracts func(chainID *big.Int) *evm.Network
 
 	// MaxFee bounds the fee of a message, in whole units of the native asset; 0 is the bound
 	// of the network.
-	MaxFee() float64
+	MaxFee float64
 }
 
-// verifiers have the default limits.
-var verifiers = map[string]Verifier{ethereum.Name: ethereum.Chain{}, tron.Name: tron.Chain{}}
-
-// verifier returns the chain of a name: the reader's, or the one with default limits for a
-// chain of the embedder's.
-func (by Reader) verifier(name string) (Verifier, error) {
-	if by.Chain == nil {
-		return verifiers[name], nil
-	}
-	switch chain := by.Chain(name).(type) {
-	case Verifier:
-		return chain, nil
-	case nil:
-		return nil, statement.Malformed(eip712.Name, "domain.chainId", -1, "the domain is one of %s, and this engine does not sign for %s", name, name)
-	}
-	return verifiers[name], nil
-}
-
-// Parse reads typed data from JSON text. The error is a *chains.ParseError.
-func (by Reader) Parse(text []byte) (*Message, error) {
-	data, err := eip712.Parse(text)
+// Parse reads typed data from JSON text. The error is a *chains.ParseError, which wraps
+// chains.ErrUnsupported if contracts of another chain verify the data.
+func Parse(text chains.Message, by Verifier) (chains.Transaction, error) {
+	data, err := eip712.Parse(text.Bytes)
 	if err != nil {
 		return nil, err
 	}
-	chain, err := by.verifier(data.Chain)
-	if err != nil {
-		return nil, err
+	if data.Chain != by.Chain.Name() {
+		return nil, &chains.ParseError{Kind: chains.ErrUnsupported, Chain: eip712.Name, Field: "domain.chainId", Offset: -1,
+			Problem: fmt.Sprintf("the domain is one of %s, and this engine does not sign for %s", data.Chain, data.Chain)}
 	}
-	r := &reading{data: data, message: &data.Message, now: by.Now, maxFee: chain.MaxFee()}
+	r := &reading{data: data, message: &data.Message, now: text.Now, maxFee: by.MaxFee}
 	r.readDomain()
-	r.network = chain.Contracts(r.domain.chainID)
-	brief := *r
-	brief.network = r.network.Briefly()
-	if brief.read(); brief.err != nil {
-		return nil, brief.err
+	r.network = by.Contracts(r.domain.chainID)
+	if r.read(); r.err != nil {
+		return nil, r.err
 	}
-	whole := sync.OnceValue(func() *reading { r.read(); r.argue(); return r })
-	parts := statement.Parts{Chain: chain, Effects: brief.effects, Hazards: brief.allHazards, Own: brief.own, Digest: data.Digest(),
-		Fields: func() []chains.Field { return whole().fields() }, Whole: func() []chains.Effect { return whole().effects }}
-	return &Message{parts.Transaction(), r}, nil
+	return &statement.Message{Chain: by.Chain, Content: r, Digest: data.Digest()}, nil
 }
 
 // reading is a message whose effects are being derived.
@@ -120,7 +62,8 @@ type reading struct {
 	network *evm.Network // of the contracts to which the message is addressed
 
 	effects []chains.Effect
-	shown   []chains.Field // the decoded calls
+	args    []chains.Arg          // of the message, once asked for
+	shown   func() []chains.Field // the decoded calls; nil if there are none
 	hazards []chains.Hazard
 	owners  []owner
 	maxFee  float64
@@ -212,7 +155,7 @@ func (d *domain) saltedChain(meta bool) *big.Int {
 // verifiedBy reports whether one of some contracts verifies the message. They are known by
 // their addresses on the chains of EIP-155.
 func (r *reading) verifiedBy(contracts ...evm.Address) bool {
-	return r.data.Chain == ethereum.Name && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
+	return len(r.network.Prefix) == 0 && r.domain.contract != nil && slices.Contains(contracts, *r.domain.contract)
 }
 
 // structure is a known type.
@@ -229,7 +172,9 @@ func (r *reading) read() {
 		r.sold(0)
 	}
 	if len(r.effects) == 0 {
-		if signed, ok := r.network.ReadTyped(evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract, Members: func() []chains.TypedValue { return typedMembers(r.message) }}); ok {
+		typed := evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract,
+			Members: func() []chains.TypedValue { return typedMembers(r.message) }}
+		if signed, ok := r.network.ReadTyped(typed); ok {
 			r.act(signed)
 			r.relay()
 		}
@@ -256,20 +201,34 @@ func (r *reading) read() {
 	}
 }
 
-// argue gives the arguments of the message to the effects that have none of a call.
-func (r *reading) argue() {
-	for i := range r.effects {
-		if r.effects[i].Args == nil {
-			r.effects[i].Args = r.args()
+// Effects implements statement.Content. Those that have no arguments of a call have those of the
+// message, which no hazard depends on.
+func (r *reading) Effects(signer statement.Signer) []chains.Effect {
+	if r.args == nil {
+		r.args = r.plainMembers()
+	}
+	effects := slices.Clone(r.effects)
+	for i := range effects {
+		if effects[i].Args == nil {
+			effects[i].Args = r.args
 		}
 	}
+	return signer.Resolve(effects, r.own)
+}
+
+// OwnEffects implements statement.OwnContent.
+func (r *reading) OwnEffects() []chains.Effect {
+	if r.own == nil {
+		return nil
+	}
+	return r.effects
 }
 
 // act adds what the message does as an act that calls of contracts do too.
 func (r *reading) act(signed *evm.Signed) {
 	r.effects, r.shown, r.own, r.byChain = signed.Effects, signed.Fields, signed.Own, signed.ByChain
 	if signed.Problem != nil {
-		r.err = &chains.ParseError{Kind: chains.ErrMalformed, Chain: eip712.Name, Field: "message." + signed.Member, Offset: -1, Problem: signed.Problem.Error()}
+		r.err = statement.Malformed(eip712.Name, "message."+signed.Member, -1, "%v", signed.Problem)
 	}
 	for _, claim := range signed.Owners {
 		r.owners = append(r.owners, owner{claim.Party, claim.Effect})
@@ -313,7 +272,8 @@ func (r *reading) undecoded() int {
 // hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden(effect int) {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect, "%q is 32 bytes, like a hash or a root: the message does not contain what was hashed", r.data.PrimaryType+"."+m[0].Name)
+		r.danger(HazardHiddenContents, effect, "%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
+			r.data.PrimaryType+"."+m[0].Name)
 	}
 }
 
@@ -371,9 +331,9 @@ func (r *reading) token(v *eip712.Value, standard string) chains.Asset {
 // maxArg is the length of the longest value that a policy sees, in bytes.
 const maxArg = 256
 
-// args returns what a policy sees of a message: the members of the domain and the
+// plainMembers returns what a policy sees of a message: the members of the domain and the
 // message that are neither structs nor arrays.
-func (r *reading) args() []chains.Arg {
+func (r *reading) plainMembers() []chains.Arg {
 	args := []chains.Arg{}
 	for i := range r.data.Domain.Members {
 		m := &r.data.Domain.Members[i]

@@ -7,11 +7,14 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// fields returns the domain, the message and the decoded calls for the summary.
-func (r *reading) fields() []chains.Field {
+// Fields implements statement.Content: the domain, the message and the decoded calls.
+func (r *reading) Fields() []chains.Field {
 	fields := []chains.Field{chains.Text("kind", "typed data (EIP-712)"), chains.Text("type", r.data.PrimaryType),
 		chains.List("domain", r.membersOf(&r.data.Domain)...), chains.List("message", r.membersOf(r.message)...)}
-	return append(fields, r.shown...)
+	if r.shown != nil {
+		fields = append(fields, r.shown()...)
+	}
+	return fields
 }
 
 func (r *reading) membersOf(v *eip712.Value) []chains.Field {
