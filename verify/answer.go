@@ -53,7 +53,8 @@ type Trust struct {
 	// empty, votes that name one must all name the same.
 	Shown string
 
-	// Chains are those that the engine signs for, with the same limits.
+	// Chains are those that the engine signs for, with the same limits. They read the transaction
+	// or the message in the body. If there are none, its summary is not checked.
 	Chains []chains.Chain
 }
 
@@ -345,7 +346,7 @@ func (v *verification) summary() (string, error) {
 		return skippedUnproven, nil
 	}
 	if len(v.trust.Chains) == 0 {
-		return "", errors.New("Trust.Chains is missing: list the chains that the engine signs for")
+		return "no chains were given to read the " + what + " with", nil
 	}
 	tx, err := messages.ReadAny(v.request.Intent, v.trust.Chains, time.Now)
 	if err != nil {
