@@ -75,7 +75,8 @@ func (r Reader) refuseUnread(message chains.Message) error {
 	case message.Form == chains.MessageBare:
 		return refuse("32 bytes look like a hash, and its preimage is unknown: send an off-chain message or the message of a transaction")
 	}
-	return refuse(`expected the preimage: 19 "Ethereum Signed Message:\n", the decimal length, and the message`)
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: "personal message",
+		Problem: `expected the preimage: 19 "Ethereum Signed Message:\n", the decimal length, and the message`}
 }
 
 // refuseKeccak refuses what is not the preimage of a personal message, and nil if it may be one.
