@@ -71,23 +71,23 @@ var reactorOrders = []structure{
 		"uint256 decayStartTime,uint256 decayEndTime," +
 		"address exclusiveFiller,uint256 exclusivityOverrideBps,address inputToken," +
 		"uint256 inputStartAmount,uint256 inputEndAmount,DutchOutput[] outputs)" +
-		orderInfo + permissions, reactorOrder("ExclusiveDutchOrder", "inputToken", "inputEndAmount", "outputs", "startAmount", "endAmount")},
+		orderInfo + permissions, nil, reactorOrder("ExclusiveDutchOrder", "inputToken", "inputEndAmount", "outputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V2DutchOrder witness)" + dutchOutput + orderInfo + permissions + "V2DutchOrder(OrderInfo info,address cosigner," +
 		"address baseInputToken,uint256 baseInputStartAmount,uint256 baseInputEndAmount,DutchOutput[] baseOutputs)",
-		reactorOrder("V2DutchOrder", "baseInputToken", "baseInputEndAmount", "baseOutputs", "startAmount", "endAmount")},
+		nil, reactorOrder("V2DutchOrder", "baseInputToken", "baseInputEndAmount", "baseOutputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V2DutchOrder witness)" +
 		"DutchInput(address token,uint256 startAmount,uint256 endAmount)" + dutchOutput + orderInfo + permissions +
 		"V2DutchOrder(OrderInfo info,address cosigner,DutchInput baseInput,DutchOutput[] baseOutputs)",
-		reactorOrder("V2DutchOrder", "baseInput.token", "baseInput.endAmount", "baseOutputs", "startAmount", "endAmount")},
+		nil, reactorOrder("V2DutchOrder", "baseInput.token", "baseInput.endAmount", "baseOutputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V3DutchOrder witness)" + v3Decay + orderInfo + permissions + v3Input +
 		"V3DutchOrder(OrderInfo info,address cosigner," +
 		"uint256 startingBaseFee,V3DutchInput baseInput,V3DutchOutput[] baseOutputs)" + v3Output,
-		reactorOrder("V3DutchOrder", "baseInput.token", "baseInput.maxAmount", "baseOutputs", "minAmount")},
+		nil, reactorOrder("V3DutchOrder", "baseInput.token", "baseInput.maxAmount", "baseOutputs", "minAmount")},
 	{witnessTransfer + "PriorityOrder witness)" + orderInfo + "PriorityInput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei)" +
 		"PriorityOrder(OrderInfo info,address cosigner,uint256 auctionStartBlock,uint256 baselinePriorityFeeWei," +
 		"PriorityInput input,PriorityOutput[] outputs)" +
 		"PriorityOutput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei,address recipient)" + permissions,
-		reactorOrder("PriorityOrder", "input.token", "input.amount", "outputs", "amount")},
+		nil, reactorOrder("PriorityOrder", "input.token", "input.amount", "outputs", "amount")},
 }
 
 // reactorOrder adds what an order gives and gets at a reactor that enforces it. At any other

@@ -7,17 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
-// Calls implements chains.Caller: the message as a call of its verifying contract, if the domain
-// names one.
-func (r *reading) Calls() []chains.Call {
-	if r.domain.contract == nil {
-		return nil
-	}
-	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract),
-		Typed: &chains.Typed{Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version,
-			Members: typedMembers(r.message)}}}
-}
-
 // typedMembers converts the members of a struct for chains.Typed.
 func typedMembers(v *eip712.Value) []chains.TypedValue {
 	members := make([]chains.TypedValue, len(v.Members))
