@@ -69,7 +69,7 @@ prove:
 	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
 	COUNTERSIGN_PROVE=50 go test $(LIMIT) -count=1 -run KilledServer ./internal/cli
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
-	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned .
+	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned ./policy
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
 	COUNTERSIGN_PROVE=2000 go test $(LIMIT) -count=1 -run ReplacesNonceAttacked ./policy
 

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -25,9 +26,6 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 	"github.com/countersign-dev/countersign/verify"
 )
-
-// machine is the user that calls are attributed to.
-var machine = access.User{ID: "machine", Name: "machine"}
 
 // twoADay judges calls by a limit of two a day.
 func twoADay(config *countersign.Config) { config.Policy = new(daily) }
@@ -53,7 +51,7 @@ type calls interface {
 
 // callsOf returns the ways to sign without a stamp. Each has an nth thing to sign.
 func callsOf(e calls, nth int) map[string]func(context.Context) error {
-	message := payload(string(personal.Preimage(personal.EthereumPrefix, fmt.Appendf(nil, "Decentral Games Login\nTimestamp: %d", nth))), activity.EncodingText, activity.HashKeccak256)
+	message := engines.Payload(string(personal.Preimage(personal.EthereumPrefix, fmt.Appendf(nil, "Decentral Games Login\nTimestamp: %d", nth))), activity.EncodingText, activity.HashKeccak256)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{message.Payload, message.Payload}}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {
@@ -117,7 +115,9 @@ func TestCallCharges(t *testing.T) {
 	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, twoADay)
-			sign := func(ctx context.Context, nth int) error { return callsOf(f.Engine.As(machine, ""), nth)[name](ctx) }
+			sign := func(ctx context.Context, nth int) error {
+				return callsOf(f.Engine.As(engines.Machine, ""), nth)[name](ctx)
+			}
 			away := true
 			f.Signing.Before = func(context.Context) error {
 				if away {
@@ -153,18 +153,18 @@ func TestCallCharges(t *testing.T) {
 // the rule's charge, and no signature.
 func TestCallRecord(t *testing.T) {
 	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = memory.New(0) })
-	if _, err := f.Engine.As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+	if _, err := f.Engine.As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 		t.Fatal(err)
 	}
 	record := onlyRecord(t, f.Config.Store)
 	vote := record.Submitter()
-	if vote.Scheme != activity.SchemeLocal || vote.UserID != machine.ID || vote.Signature != "" || vote.Credential != "" {
+	if vote.Scheme != activity.SchemeLocal || vote.UserID != engines.Machine.ID || vote.Signature != "" || vote.Credential != "" {
 		t.Errorf("the vote is %+v", vote)
 	}
 	if record.Status != activity.StatusCompleted || record.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) {
 		t.Errorf("recorded %s, %+v", record.Status, record.Result)
 	}
-	if charges := record.Decision.Charges; len(charges) != 1 || charges[0].Limit != "daily" || charges[0].Subject != machine.ID {
+	if charges := record.Decision.Charges; len(charges) != 1 || charges[0].Limit != "daily" || charges[0].Subject != engines.Machine.ID {
 		t.Errorf("charged %+v", charges)
 	}
 	if !strings.Contains(string(record.AppendAnswer(nil)), `"LOCAL"`) {
@@ -181,11 +181,11 @@ func TestCallRecordWithoutPolicy(t *testing.T) {
 	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-			if err := callsOf(f.Engine.As(machine, ""), 0)[name](t.Context()); err != nil {
+			if err := callsOf(f.Engine.As(engines.Machine, ""), 0)[name](t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			record := onlyRecord(t, f.Config.Store)
-			if vote := record.Submitter(); vote.Scheme != activity.SchemeLocal || vote.UserID != machine.ID {
+			if vote := record.Submitter(); vote.Scheme != activity.SchemeLocal || vote.UserID != engines.Machine.ID {
 				t.Errorf("the vote is %+v", vote)
 			}
 			if record.Status != activity.StatusCompleted || len(record.Decision.Rules) != 0 {
@@ -228,7 +228,7 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 // result.
 func TestRepeatedSignChargedOnce(t *testing.T) {
 	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = &lossy{Full: memory.New(0)} })
-	prepared, err := f.Engine.As(machine, "").Prepare(t.Context(), enginetest.Organization, payout())
+	prepared, err := f.Engine.As(engines.Machine, "").Prepare(t.Context(), enginetest.Organization, payout())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 		}
 	}
 	f.WantSignatures(t, 1)
-	as := f.Engine.As(machine, "")
+	as := f.Engine.As(engines.Machine, "")
 	if _, err := as.SignTransaction(t.Context(), enginetest.Organization, nthPayout(1)); err != nil {
 		t.Errorf("the second of two: %v", err)
 	}
@@ -265,7 +265,7 @@ func TestConcurrentCalls(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 64 {
 			group.Go(func() {
-				_, err := nodes[i%2].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, nthPayout(i/4))
+				_, err := nodes[i%2].As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, nthPayout(i/4))
 				if err == nil {
 					signed.Add(1)
 					return
@@ -292,14 +292,14 @@ func TestSameCallAgain(t *testing.T) {
 		f.Config.Store = open()
 		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
 		for i := range 6 {
-			result, err := nodes[i%2].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+			result, err := nodes[i%2].As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
 			if err != nil || result.SignedTransaction != enginetest.Signed {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			f.Clock.Advance(5 * time.Minute)
 		}
 		f.WantSignatures(t, 1)
-		for _, caller := range []*countersign.Caller{nodes[0].As(access.User{ID: "other"}, ""), nodes[1].As(machine, "CERTIFICATE dns:a.example")} { // the second is answered
+		for _, caller := range []*countersign.Caller{nodes[0].As(access.User{ID: "other"}, ""), nodes[1].As(engines.Machine, "CERTIFICATE dns:a.example")} { // the second is answered
 			if _, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +309,7 @@ func TestSameCallAgain(t *testing.T) {
 		if _, err := first.(store.Sweeper).Sweep(t.Context(), f.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
-		_, err := nodes[0].As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+		_, err := nodes[0].As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func TestSameCallAgain(t *testing.T) {
 func TestCallAfterStaleBody(t *testing.T) {
 	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = memory.New(0) })
 	f.Signing.Before = func(context.Context) error { return keystore.ErrUnavailable }
-	caller := f.Engine.As(machine, "")
+	caller := f.Engine.As(engines.Machine, "")
 	_, err := caller.SignTransaction(t.Context(), enginetest.Organization, payout())
 	enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
 	f.Signing.Before = nil
@@ -342,7 +342,7 @@ func TestCallAfterStaleBody(t *testing.T) {
 		t.Error("a stored record is decoded with the submitter") // the body has it, see below
 	}
 	decoded, err := activity.Decode(record.Request.Body)
-	if err != nil || decoded.Submitter != (activity.Submitter{UserID: machine.ID, Scheme: activity.SchemeLocal}) {
+	if err != nil || decoded.Submitter != (activity.Submitter{UserID: engines.Machine.ID, Scheme: activity.SchemeLocal}) {
 		t.Errorf("the body names %+v, %v", decoded.Submitter, err)
 	}
 }
@@ -354,7 +354,7 @@ func TestCallerIsNotStamped(t *testing.T) {
 	for _, test := range []struct {
 		user   access.User
 		scheme string
-	}{{machine, "SIGNATURE_SCHEME_TK_API_P256"}, {machine, "JWT\n"}, {machine, strings.Repeat("x", 301)}, {access.User{Name: "ci"}, ""}} {
+	}{{engines.Machine, "SIGNATURE_SCHEME_TK_API_P256"}, {engines.Machine, "JWT\n"}, {engines.Machine, strings.Repeat("x", 301)}, {access.User{Name: "ci"}, ""}} {
 		_, err := f.Engine.As(test.user, test.scheme).SignTransaction(t.Context(), enginetest.Organization, payout())
 		enginetest.Refusal(t, err, activity.ReasonInternal, "")
 	}
@@ -384,9 +384,9 @@ func TestCallsWithoutStore(t *testing.T) {
 		t.Cleanup(func() { _ = engine.Close() })
 		return engine
 	}
-	_, err := alone(nil).As(machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+	_, err := alone(nil).As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "set Config.Store")
-	engine := alone(memory.New(0)).As(machine, "")
+	engine := alone(memory.New(0)).As(engines.Machine, "")
 	for nth := range 2 {
 		if _, err := engine.SignTransaction(t.Context(), enginetest.Organization, nthPayout(nth)); err != nil {
 			t.Fatal(err)
@@ -418,7 +418,7 @@ func TestSignAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prepared, err := engine.As(machine, "").Prepare(t.Context(), enginetest.Organization, payout())
+		prepared, err := engine.As(engines.Machine, "").Prepare(t.Context(), enginetest.Organization, payout())
 		if err != nil {
 			t.Fatal(err)
 		}

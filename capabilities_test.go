@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -41,7 +42,7 @@ func TestPlainStore(t *testing.T) {
 	if first.ID != second.ID || f.Signing.Signatures.Load() != 1 {
 		t.Errorf("%s and %s, with %d signatures", first.ID, second.ID, f.Signing.Signatures.Load())
 	}
-	if _, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(getBody(enginetest.Organization, first.ID))); err != nil {
+	if _, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(engines.GetActivity(enginetest.Organization, first.ID))); err != nil {
 		t.Error(err)
 	}
 	_, err = f.Engine.ListActivities(t.Context(), f.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)))

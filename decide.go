@@ -62,9 +62,6 @@ func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, err
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
 func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	if err := e.refuseForeseen(s); err != nil {
-		return access.Decision{}, err
-	}
 	readings, used := readingsOf(s), walletsOf(s)
 	if e.config.Policy == nil {
 		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources(), Wallets: used},
@@ -160,32 +157,6 @@ func (e *Engine) refuseHazards(intent activity.Intent, organization *access.Orga
 		return nil
 	}
 	return nameHazards(intent, refused)
-}
-
-// refuseForeseen refuses hazards that cost little to find, if nothing can allow them, before
-// the effects are found.
-func (e *Engine) refuseForeseen(s *request.Submission) error {
-	prepared := s.Signing()
-	if prepared == nil || len(prepared.Foreseen()) == 0 {
-		return nil
-	}
-	organization := s.Caller.Organization
-	refused := slices.DeleteFunc(e.allowed.refusedTo(organization, prepared.Foreseen()), func(hazard chains.Hazard) bool {
-		return rulesMayAllow(e.config.Policy, organization, hazard.Name)
-	})
-	if len(refused) == 0 {
-		return nil
-	}
-	return nameHazards(s.Intent, refused)
-}
-
-// rulesMayAllow reports whether a policy could allow a hazard of some request.
-func rulesMayAllow(policy access.Policy, organization *access.Organization, hazard string) bool {
-	if _, ok := policy.(access.Decider); !ok {
-		return false
-	}
-	allower, ok := policy.(access.HazardAllower)
-	return !ok || allower.MayAllow(organization, hazard)
 }
 
 // nameHazards returns the refusal of hazards, which says how to allow them.

@@ -148,7 +148,7 @@ func checkMine(t *testing.T, keys walletOf) {
 			t.Fatal(err)
 		}
 		effects, err := prepared.Effects(t.Context())
-		if err != nil || effects[0].To.String() != to || effects[0].Change != change || effects[0].Mine != chains.MineYes {
+		if err != nil || effects[0].To.String() != to || effects[0].Change != change || effects[0].Controlled != chains.ControlledYes {
 			t.Errorf("to account %d: %+v, %v", account, effects, err)
 		}
 	}

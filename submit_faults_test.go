@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -163,8 +164,8 @@ func TestProofKeyError(t *testing.T) {
 		lost.Signer = c.ProofSigner
 		c.ProofSigner = lost
 	}, enginetest.WithOTP(t, outbox))
-	id := issue(t, f)
-	redeem := verifyBody(f, id, outbox.Code(t, id), "")
+	id := engines.IssueOTP(t, f)
+	redeem := engines.VerifyOTP(f, id, outbox.Code(t, id), "")
 	for _, body := range []string{f.Body(enginetest.Request{Proofs: true}), redeem} {
 		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
 		refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "the proof key could not be used")

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -58,10 +59,6 @@ func (d *daily) Decide(ctx context.Context, asked access.Authorization) (access.
 	return decision, fmt.Errorf("%w: %w", access.ErrDenied, refusal)
 }
 
-func withDecider(d access.Decider) func(*countersign.Config) {
-	return func(c *countersign.Config) { c.Policy = d }
-}
-
 // next returns a body that was not sent before.
 func next(f *enginetest.Fixture) countersign.SignedBody {
 	f.Clock.Advance(time.Millisecond)
@@ -72,7 +69,7 @@ func next(f *enginetest.Fixture) countersign.SignedBody {
 // not charged and can be read although the limit is exhausted and the policy denies.
 func TestLimitChargedOnce(t *testing.T) {
 	policy := new(daily)
-	f := enginetest.New(t, withDecider(policy))
+	f := enginetest.New(t, engines.WithDecider(policy))
 	sent, answers := []countersign.SignedBody{next(f), next(f)}, [][]byte{}
 	for range 3 {
 		for i := range sent {
@@ -105,7 +102,7 @@ func TestLimitChargedOnce(t *testing.T) {
 
 // TestLimitOfFailedSignatures checks that a key that fails uses up no limit.
 func TestLimitOfFailedSignatures(t *testing.T) {
-	f := enginetest.New(t, withDecider(new(daily)))
+	f := enginetest.New(t, engines.WithDecider(new(daily)))
 	away := true
 	f.Signing.Before = func(context.Context) error {
 		if away {
@@ -128,7 +125,7 @@ func TestLimitOfFailedSignatures(t *testing.T) {
 
 // TestLimitConcurrent checks that two of 64 concurrent requests are signed.
 func TestLimitConcurrent(t *testing.T) {
-	f := enginetest.New(t, withDecider(new(daily)))
+	f := enginetest.New(t, engines.WithDecider(new(daily)))
 	var signed atomic.Int64
 	var group sync.WaitGroup
 	for range 64 {
@@ -151,7 +148,7 @@ func TestLimitConcurrent(t *testing.T) {
 // TestApprovalsEnforced checks that a request that needs approvals from others is not
 // signed.
 func TestApprovalsEnforced(t *testing.T) {
-	f := enginetest.New(t, withDecider(&daily{dearer: true}))
+	f := enginetest.New(t, engines.WithDecider(&daily{dearer: true}))
 	for range 2 {
 		enginetest.MustSubmit(t, f.Engine, next(f))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
 // at returns a request with the given timestampMs.
@@ -185,11 +186,11 @@ func TestPanicReleasesLease(t *testing.T) {
 func TestOthersSeeNoStamp(t *testing.T) {
 	outbox := new(enginetest.Outbox)
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
-	id := issue(t, f)
-	body := verifyBody(f, id, outbox.Code(t, id), "")
+	id := engines.IssueOTP(t, f)
+	body := engines.VerifyOTP(f, id, outbox.Code(t, id), "")
 	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	token, proof := record.Result.(activity.VerifyOTPResult).VerificationToken, record.Submitter().Signature
-	query := getBody(enginetest.Organization, record.ID)
+	query := engines.GetActivity(enginetest.Organization, record.ID)
 	for name, read := range map[string]func() (*activity.Record, error){
 		"get_activity":      func() (*activity.Record, error) { return f.Engine.GetActivity(t.Context(), f.OTPOnly.Sign(query)) },
 		"the body again":    func() (*activity.Record, error) { return f.Engine.Submit(t.Context(), f.OTPOnly.Sign(body)) },

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -200,7 +201,7 @@ var entries = map[string]func(e *entered) (any, error){
 		if e.waits != nil {
 			id = e.waits.ID
 		}
-		return told(e.Engine.GetActivity(e.T.Context(), e.APIKey.Sign(getBody(enginetest.Organization, id))))
+		return told(e.Engine.GetActivity(e.T.Context(), e.APIKey.Sign(engines.GetActivity(enginetest.Organization, id))))
 	},
 	"ListActivities": func(e *entered) (any, error) {
 		listed, err := e.Engine.ListActivities(e.T.Context(), e.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)))
@@ -217,7 +218,7 @@ var entries = map[string]func(e *entered) (any, error){
 		return nil, e.Engine.Operator().ResumeWaiting(e.T.Context())
 	},
 	"send a code": func(e *entered) (any, error) {
-		_, err := e.Engine.Submit(e.T.Context(), e.OTPOnly.Sign(initBody(e.Fixture, toUser)))
+		_, err := e.Engine.Submit(e.T.Context(), e.OTPOnly.Sign(engines.InitOTP(e.Fixture, engines.ToUser)))
 		return nil, err
 	},
 	"redeem a code": func(e *entered) (any, error) {
@@ -262,9 +263,9 @@ func enter(t *testing.T, stage func(*entered)) *entered {
 		access.UserConfig{ID: "user-2", Name: "otp", APIKeys: []access.APIKeyConfig{e.OTPOnly.Config()}})
 	groups := e.Policy.Groups
 	e.Policy.Groups = nil
-	id := enginetest.MustSubmit(t, e.Engine, e.OTPOnly.Sign(initBody(e.Fixture, toUser))).Result.(activity.InitOTPAuthResult).OTPID
+	id := enginetest.MustSubmit(t, e.Engine, e.OTPOnly.Sign(engines.InitOTP(e.Fixture, engines.ToUser))).Result.(activity.InitOTPAuthResult).OTPID
 	e.Policy.Groups = groups
-	e.body, e.code = e.Body(enginetest.Request{}), verifyBody(e.Fixture, id, e.outbox.Code(t, id), "")
+	e.body, e.code = e.Body(enginetest.Request{}), engines.VerifyOTP(e.Fixture, id, e.outbox.Code(t, id), "")
 	stage(e)
 	return e
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -103,7 +104,7 @@ func TestSubmitRefused(t *testing.T) {
 		"transaction cut off":     {signed(enginetest.Request{Unsigned: "02ec01"}), activity.ReasonInvalidTransaction, "ethereum"},
 		"unknown signWith":        {signed(enginetest.Request{SignWith: "0x0000000000000000000000000000000000000001"}), activity.ReasonNotFound, `could not find any resource to sign with: organization "` + enginetest.Organization + `"`},
 		"hazard":                  {signed(enginetest.Request{Unsigned: enginetest.Hazardous}), activity.ReasonHazardNotAllowed, "allow ethereum/no-chain-id by name"},
-		"no one-time passwords":   {f.APIKey.Sign(verifyBody(f, "a", "b", "")), activity.ReasonRequestInvalid, "this engine has no operation for it"},
+		"no one-time passwords":   {f.APIKey.Sign(engines.VerifyOTP(f, "a", "b", "")), activity.ReasonRequestInvalid, "this engine has no operation for it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record, err := f.Engine.Submit(t.Context(), test.sent)

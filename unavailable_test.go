@@ -14,6 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
+	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
@@ -89,7 +91,7 @@ func TestSweepDuringOutage(t *testing.T) {
 // TestWithoutService checks that an engine says which operation or key it lacks.
 func TestWithoutService(t *testing.T) {
 	without := enginetest.New(t)
-	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(initBody(without, toUser)))
+	_, err := without.Engine.Submit(t.Context(), without.APIKey.Sign(engines.InitOTP(without, engines.ToUser)))
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "this engine has no operation for it")
 
 	keyless, outbox := new(enginetest.Outbox), new(enginetest.Outbox)
@@ -154,12 +156,51 @@ func TestGetActivityStoreError(t *testing.T) {
 		broken.Store = storememory.New(0)
 		c.Store = broken
 	})
-	body := getBody(enginetest.Organization, "01999999-0000-7000-8000-000000000000")
+	body := engines.GetActivity(enginetest.Organization, "01999999-0000-7000-8000-000000000000")
 	broken.err = fmt.Errorf("%w: disk", store.ErrUnavailable)
 	_, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
 	enginetest.Refusal(t, err, activity.ReasonUnavailable, "")
 	broken.err, broken.data = nil, []byte("{}")
 	if record, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body)); err == nil || record != nil {
 		t.Errorf("%+v, %v: want an error and no record", record, err)
+	}
+}
+
+// removable is a keystore whose token can be removed.
+type removable struct {
+	keystore.Keystore
+	err error
+}
+
+func (a *removable) Find(ctx context.Context, organizationID string, at keystore.Locator) (keystore.Key, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.Keystore.Find(ctx, organizationID, at)
+}
+
+func (a *removable) Ready(context.Context) error { return a.err }
+
+// TestKeystoreUnavailable checks that a keystore without its token is UNAVAILABLE, not
+// INTERNAL, and that the engine is not ready. The same body is carried out once the
+// token is back.
+func TestKeystoreUnavailable(t *testing.T) {
+	keys := &removable{}
+	f := enginetest.New(t, func(c *countersign.Config) {
+		keys.Keystore = c.Keystore
+		c.Keystore = keys
+	})
+	if err := f.Engine.Ready(t.Context()); err != nil {
+		t.Errorf("at first: %v", err)
+	}
+	keys.err = errors.Join(keystore.ErrUnavailable, errOutage)
+	enginetest.Refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
+	_, err := f.Submit(t, enginetest.Request{})
+	if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, ""); !errors.Is(refused, errOutage) {
+		t.Errorf("the cause is not kept: %v", refused)
+	}
+	keys.err = nil
+	if _, err := f.Submit(t, enginetest.Request{}); err != nil {
+		t.Errorf("with the keystore back: %v", err)
 	}
 }

@@ -34,15 +34,6 @@ type Decider interface {
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
-// HazardAllower is a Decider that knows which hazards its rules can allow. The engine refuses
-// a transaction with any other hazard before it computes the effects, if that would take long.
-type HazardAllower interface {
-	Decider
-
-	// MayAllow reports whether some rule of the organization allows hazards of this name.
-	MayAllow(organization *Organization, hazard string) bool
-}
-
 // PolicyLister is a Policy that can list the rules of an organization.
 type PolicyLister interface {
 	// PoliciesOf returns the rules that concern a member, in the order in which they are

@@ -25,12 +25,12 @@ type Chain interface {
 	// format. There are none if the chain does not use keys of that curve.
 	Addresses(pub keystore.PublicKey) []Address
 
-	// Owner returns the locator of the key that alone controls an address, which is
+	// Locate returns the locator of the key that alone controls an address, which is
 	// in the chain's binary form (see PartyAt). ok is false if no single key does, as
 	// for a script, or a contract's address where contracts have a form of their own.
-	Owner(address []byte) (locator keystore.Locator, ok bool)
+	Locate(address []byte) (locator keystore.Locator, ok bool)
 
-	// HazardNames returns the closed list of the chain's hazards, without a TextCarrier's.
+	// HazardNames returns the closed list of the chain's hazards, without Words.TextHazards.
 	HazardNames() []string
 
 	// Words returns what the chain is called in policies, names and descriptions.
@@ -55,21 +55,6 @@ type Transaction interface {
 	// Request parses signWith, an address in one of the chain's forms or a key's id,
 	// and verifies the checksum of an address. The error is a *SignerError.
 	Request(signWith string) (Request, error)
-}
-
-// Foreseer is implemented by transactions whose effects can take much longer to find than some
-// of their hazards.
-type Foreseer interface {
-	// Foreseen returns those of Hazards that are found without the effects, if finding these
-	// takes long; otherwise none.
-	Foreseen() []Hazard
-}
-
-// OwnerFinder is implemented by transactions whose bytes prove who controls addresses
-// that do not reveal their key, such as a script's.
-type OwnerFinder interface {
-	// Owner is like Chain.Owner, for the addresses of this transaction.
-	Owner(address []byte) (locator keystore.Locator, ok bool)
 }
 
 // Request is a transaction together with the key or address that should sign it.
@@ -107,62 +92,25 @@ type Signing interface {
 	AppendSigned(ctx context.Context, dst []byte) ([]byte, error)
 }
 
-// Holder is the key of the organization that alone controls an address.
-type Holder struct {
-	KeyID    string
-	WalletID string // of the seed that the key is derived from; empty if none
-	Path     string // derivation path in that wallet, such as m/84'/0'/0'/0/0
-	Schnorr  bool   // the key makes BIP-340 signatures, without which its taproot outputs cannot be spent
-}
-
-// Holders finds the holders of addresses and keys, by the keys themselves. It never
-// relies on what a transaction claims.
-type Holders interface {
-	// At returns the holder of an address, which is in the chain's binary form. ok is
-	// false if the address is not that of a key of the organization.
-	At(address []byte) (holder Holder, ok bool)
-
-	// Of returns the holder with a key id.
-	Of(keyID string) Holder
-}
-
-// WalletSigning is implemented by signings for which a wallet is more than the address
-// that pays, as on Bitcoin, where change goes to an address of its own.
-type WalletSigning interface {
-	Signing
-
-	// WithHolders returns the signing with the holders of its addresses. Its effects and
-	// its SignerView depend on them: without, the signing knows the keys that it was
-	// given, each as a wallet of its own.
-	WithHolders(holders Holders) WalletSigning
-
-	// Balance returns the net amount of the native asset that leaves the wallets that
-	// sign, including the fee. It is unknown if the bytes do not bound it.
-	Balance() Quantity
-}
-
-// RegisteredHolders is implemented by Holders that know the organization's registered wallets.
-type RegisteredHolders interface {
-	Holders
-
-	// Registered returns them. The list must not be changed.
-	Registered() []keystore.Registration
-}
-
-// RegisteredTransaction is implemented by transactions that registered wallets can sign.
-type RegisteredTransaction interface {
+// WalletTransaction is implemented by transactions that registered wallets can sign.
+type WalletTransaction interface {
 	Transaction
 
 	// RequestOf returns the request to sign the inputs of a registered wallet, and no others,
 	// with all keys of it that are found. Its error is a *SignerError of kind ErrNotSigner if
 	// no input is the wallet's.
-	RequestOf(wallet keystore.Registration, holders Holders) (Request, error)
+	RequestOf(wallet keystore.Registration, accounts Accounts) (Request, error)
 }
 
-// RegisteredSigning is implemented by signings of transactions that registered wallets have
-// parts in. Its methods depend on the holders.
-type RegisteredSigning interface {
-	WalletSigning
+// WalletSigning is implemented by signings for which a wallet is more than the address that
+// pays, as on Bitcoin, where change goes to an address of its own, and that registered wallets
+// may have parts in. Its methods depend on the accounts.
+type WalletSigning interface {
+	AccountSigning
+
+	// Balance returns the net amount of the native asset that leaves the wallets that
+	// sign, including the fee. It is unknown if the bytes do not bound it.
+	Balance() Quantity
 
 	// Registered returns what the transaction does with registered wallets.
 	Registered() RegisteredUse

@@ -75,9 +75,9 @@ type Effect struct {
 	// never from what the bytes claim, and is not part of the canonical form.
 	Change bool
 
-	// Mine says whether To is an account of the organization whose keys sign. Like
-	// Change, it is derived from keys and is not part of the canonical form.
-	Mine Mine
+	// Controlled says whether To is an account of the organization, see Accounts. Like Change,
+	// it is derived from keys and is not part of the canonical form.
+	Controlled Controlled
 
 	// Owners lists whose account To is when the request is over, as far as the bytes or a
 	// pinned reading name them, such as the wallet that a token account is given to. Like
@@ -133,15 +133,15 @@ func (e *Effect) Payload() string {
 	return label
 }
 
-// Mine says whether an account is one of the organization whose keys sign. The zero value
-// is that its keys are not known, as without a keystore.
-type Mine uint8
+// Controlled says whether an address is an account of the organization whose keys sign. The
+// zero value is that its keys are not known, as without a keystore.
+type Controlled uint8
 
-// The answers to whether an account is the organization's.
+// The answers to whether an address is an account of the organization.
 const (
-	MineUnknown Mine = iota
-	MineNo
-	MineYes
+	ControlledUnknown Controlled = iota
+	ControlledNo
+	ControlledYes
 )
 
 // Arg is one argument of a call.

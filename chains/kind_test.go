@@ -44,19 +44,19 @@ func TestWhoseInSentences(t *testing.T) {
 	for _, c := range []struct {
 		kind   chains.Kind
 		change bool
-		mine   chains.Mine
+		mine   chains.Controlled
 		want   string
 	}{
-		{chains.KindTransfer, true, chains.MineYes, "send 5 units of token A to B (change, yours)"},
-		{chains.KindTransfer, true, chains.MineNo, "send 5 units of token A to B (change)"},
-		{chains.KindTransfer, false, chains.MineYes, "send 5 units of token A to B (yours)"},
-		{chains.KindTransfer, false, chains.MineNo, "send 5 units of token A to B"},
-		{chains.KindTransfer, false, chains.MineUnknown, "send 5 units of token A to B"},
-		{chains.KindStake, false, chains.MineYes, "stake 5 units of token A, withdrawable by B (yours)"},
-		{chains.KindApprove, false, chains.MineYes, "allow B to take 5 units of token A"},
+		{chains.KindTransfer, true, chains.ControlledYes, "send 5 units of token A to B (change, yours)"},
+		{chains.KindTransfer, true, chains.ControlledNo, "send 5 units of token A to B (change)"},
+		{chains.KindTransfer, false, chains.ControlledYes, "send 5 units of token A to B (yours)"},
+		{chains.KindTransfer, false, chains.ControlledNo, "send 5 units of token A to B"},
+		{chains.KindTransfer, false, chains.ControlledUnknown, "send 5 units of token A to B"},
+		{chains.KindStake, false, chains.ControlledYes, "stake 5 units of token A, withdrawable by B (yours)"},
+		{chains.KindApprove, false, chains.ControlledYes, "allow B to take 5 units of token A"},
 	} {
 		to, token := chains.PartyWritten([]byte{1}, "B"), chains.PartyWritten([]byte{2}, "A")
-		effect := chains.Effect{Kind: c.kind, By: chains.BySigner, To: to, Change: c.change, Mine: c.mine,
+		effect := chains.Effect{Kind: c.kind, By: chains.BySigner, To: to, Change: c.change, Controlled: c.mine,
 			Asset: chains.Token("eip155:1", token, "erc20"), Amount: chains.ExactlyUint(5)}
 		if got := chains.Sentence(effect, nil); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

@@ -14,36 +14,25 @@ type LookupTable struct {
 	Problem string
 }
 
-// TableReader is a Reader that knows the contents of lookup tables. The bytes of a
-// transaction do not commit to these: the supplier of a table decides which addresses
-// effects have. A table must come from the operator of the engine, never from a request.
-type TableReader interface {
-	// LookupTable returns the table at an address of 32 bytes. ok is false if nothing
-	// is known of it.
-	LookupTable(address []byte) (table LookupTable, ok bool)
-}
-
 // TableUser is implemented by transactions that may load accounts from lookup tables.
 type TableUser interface {
 	// WithTables returns the transaction with the accounts that the tables hold in its
 	// effects, hazards and calls. The Summary and the signed bytes do not change. The
 	// readings, one for each table of which something is known, list the accounts that
 	// were taken from it.
-	WithTables(tables TableReader) (Transaction, Readings)
+	WithTables(reader Reader) (Transaction, Readings)
 }
 
 // ReadWith reads a transaction with what is known in addition to its bytes: its accounts
-// in lookup tables, if the reader is a TableReader, and then its calls. Without a reader
+// in lookup tables, and then its calls. Without a reader
 // it returns the transaction unchanged and no readings.
 func ReadWith(tx Transaction, reader Reader) (Transaction, Readings) {
 	if reader == nil {
 		return tx, nil
 	}
 	var readings Readings
-	if tables, ok := reader.(TableReader); ok {
-		if user, ok := tx.(TableUser); ok {
-			tx, readings = user.WithTables(tables)
-		}
+	if user, ok := tx.(TableUser); ok {
+		tx, readings = user.WithTables(reader)
 	}
 	if caller, ok := tx.(Caller); ok {
 		for _, call := range caller.Calls() {

@@ -44,13 +44,6 @@ type MessageSigner interface {
 	MessageHazardNames() []string
 }
 
-// TextCarrier is implemented by chains whose transactions carry texts that are judged as
-// messages are, such as BIP-322's.
-type TextCarrier interface {
-	// TextHazardNames returns the hazards of the texts.
-	TextHazardNames() []string
-}
-
 // MessageKey is the key that is to sign a message.
 type MessageKey interface {
 	// Locators returns where to look for the key, as Request.Locators does.

@@ -53,6 +53,12 @@ type Caller interface {
 type Reader interface {
 	// Read returns the reading of a call. ok is false if nothing is known of it.
 	Read(call Call) (reading Reading, ok bool)
+
+	// LookupTable returns the table at an address of 32 bytes. ok is false if nothing is known
+	// of it. The bytes of a transaction do not commit to the contents of its tables: the
+	// supplier of a table decides which addresses effects have. A table must come from the
+	// operator of the engine, never from a request.
+	LookupTable(address []byte) (table LookupTable, ok bool)
 }
 
 // Reading is what a Reader says about a call or a lookup table, in addition to the

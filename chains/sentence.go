@@ -47,7 +47,7 @@ func Sentence(effect Effect, names Names) string {
 // claimed says that what is called may be no token: an account of the organization's is none, and
 // without keys it is not known whose accounts are.
 func (s sentence) claimed() string {
-	if s.Mine != MineUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+	if s.Controlled != ControlledUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
 		return ""
 	}
 	switch s.Kind {
@@ -66,7 +66,7 @@ type sentence struct {
 
 // whose says that what the effect hands over stays with its owner.
 func (s sentence) whose() string {
-	switch mine := s.Mine == MineYes && (s.Kind.Hands() || s.Kind == KindStake); {
+	switch mine := s.Controlled == ControlledYes && (s.Kind.Hands() || s.Kind == KindStake); {
 	case s.Change && mine:
 		return " (change, yours)"
 	case s.Change:

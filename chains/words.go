@@ -17,6 +17,13 @@ type Words struct {
 	// 0: they have none for it.
 	ListID uint64
 
+	// Forms is how transactions are exchanged.
+	Forms Forms
+
+	// TextHazards are the hazards of texts that transactions carry and that are judged as
+	// messages are, such as BIP-322's.
+	TextHazards []string
+
 	// Decimals are those of the native asset, and Units the names of amounts of it.
 	Decimals int
 	Units    []Unit

@@ -14,27 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 )
 
-// effectTables are the tables that the chains' tests write and effects-tables.md includes.
-var effectTables = []struct{ title, path string }{
-	{"Ethereum, Tempo and Tron: functions of contracts", "../internal/evm/testdata/functions.txt"},
-	{"Tempo: precompiles", "../internal/evm/testdata/tempo.txt"},
-	{"Tron: contract types", "../chains/tron/testdata/kinds.txt"},
-	{"Solana: instructions", "../chains/solana/testdata/kinds.txt"},
-}
-
-// generatedMark separates what is written by hand in effects-tables.md from the tables.
+// generatedMark separates what is written by hand in effects.md from the names of hazards.
 const generatedMark = "<!-- generated below -->\n"
 
-// TestEffectTables checks that the tables of effects-tables.md are those of the code.
+// TestHazardNames checks that effects.md ends with the names of all hazards.
 // COUNTERSIGN_UPDATE=1 rewrites them.
-func TestEffectTables(t *testing.T) {
-	const path = "effects-tables.md"
+func TestHazardNames(t *testing.T) {
+	const path = "effects.md"
 	page := read(t, path)
 	written, _, ok := strings.Cut(page, generatedMark)
 	if !ok {
 		t.Fatalf("%s has no line %q", path, generatedMark)
 	}
-	want := written + generatedMark + generatedEffects(t)
+	want := written + generatedMark + hazardNames()
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -42,7 +34,7 @@ func TestEffectTables(t *testing.T) {
 		page = want
 	}
 	if page != want {
-		t.Errorf("the tables of %s are not those of the code: run the test with COUNTERSIGN_UPDATE=1", path)
+		t.Errorf("the hazards at the end of %s are not those of the code: run the test with COUNTERSIGN_UPDATE=1", path)
 	}
 }
 
@@ -126,16 +118,11 @@ func heldClients(t *testing.T) string {
 	return all.String()
 }
 
-func generatedEffects(t *testing.T) string {
-	t.Helper()
+func hazardNames() string {
 	var out strings.Builder
-	out.WriteString("\n## Hazards\n\n")
 	for _, chain := range all.Chains(all.Limits{}) {
 		fmt.Fprintf(&out, "* %s: `%s`\n", chain.Name(), strings.Join(chain.HazardNames(), "`, `"))
 	}
 	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(all.Chains(all.Limits{})...), "`, `"))
-	for _, table := range effectTables {
-		fmt.Fprintf(&out, "\n## %s\n\n```\n%s```\n", table.title, read(t, table.path))
-	}
 	return out.String()
 }

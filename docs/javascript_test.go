@@ -73,24 +73,3 @@ func apiKeyFile(t *testing.T, key *enginetest.APIKey) string {
 	}
 	return path
 }
-
-// TestChatReceiver shows the receiver of events that interop runs.
-func TestChatReceiver(t *testing.T) {
-	shown := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(read(t, "events.md"))
-	content, err := os.ReadFile("../interop/chat.mjs")
-	if err != nil || shown == nil || !strings.HasSuffix(string(content), shown[1]) {
-		t.Errorf("events.md does not show interop/chat.mjs: %v", err)
-	}
-	if lines := strings.Count(strings.TrimSpace(shown[1]), "\n") + 1; lines > 25 {
-		t.Errorf("the receiver has %d lines", lines)
-	}
-}
-
-// TestX402Signers shows the signers that interop pays with.
-func TestX402Signers(t *testing.T) {
-	shown := regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(read(t, "agents.md"))
-	content, err := os.ReadFile("../interop/x402.mjs")
-	if err != nil || shown == nil || !strings.Contains(string(content), shown[1]) {
-		t.Errorf("agents.md does not show the signers of interop/x402.mjs: %v", err)
-	}
-}

@@ -72,7 +72,7 @@ func checkText(t *testing.T, tx chains.Transaction, text string) {
 	t.Helper()
 	effects, hazards, free := tx.Effects(), tx.Hazards(), 0
 	for _, hazard := range hazards {
-		if !slices.Contains(bitcoin.Chain{}.TextHazardNames(), hazard.Name) {
+		if !slices.Contains(bitcoin.Chain{}.Words().TextHazards, hazard.Name) {
 			t.Fatalf("%q: hazard %+v", text, hazard)
 		}
 		if index, ok := hazard.Effect(); hazard.Name == chains.HazardFreeText && ok && index == 0 {

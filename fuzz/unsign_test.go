@@ -24,8 +24,8 @@ func FuzzUnsign(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for name, chain := range map[string]chains.Unsigner{"ethereum": ethereum.Chain{}, "tempo": tempo.Chain{}} {
-			unsigned, signers, signed, err := chain.Unsign(raw)
+		for name, chain := range map[string]chains.Chain{"ethereum": ethereum.Chain{}, "tempo": tempo.Chain{}} {
+			unsigned, signers, signed, err := chain.Words().Forms.Unsign(raw)
 			if err != nil || !signed {
 				continue
 			}
@@ -35,7 +35,7 @@ func FuzzUnsign(f *testing.F) {
 			if _, err := chain.(chains.Chain).Parse(unsigned); err != nil {
 				continue
 			}
-			if _, _, again, _ := chain.Unsign(unsigned); again && name == "ethereum" {
+			if _, _, again, _ := chain.Words().Forms.Unsign(unsigned); again && name == "ethereum" {
 				t.Errorf("%x is taken for signed", unsigned)
 			}
 		}

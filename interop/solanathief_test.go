@@ -3,10 +3,8 @@ package interop
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -22,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// stakeSample is the sample of docs/policies.md for stakes on Solana.
+// stakeSample is the sample policy for stakes on Solana.
 const stakeSample = "Stake operations"
 
 // sampleStake is the address that the sample calls ours.
@@ -31,13 +29,7 @@ var sampleStake = regexp.MustCompile(`Fr7fpL8F37BDGm91AYSRPVsJAVDSztnyFCGY2gQg5N
 // thiefEngine returns an engine with our key under the sample of the documentation.
 func thiefEngine(t *testing.T) *countersign.Engine {
 	t.Helper()
-	text, err := os.ReadFile("../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "### "+stakeSample+"\n")
-	_, sample, _ := strings.Cut(rest, "```yaml\n")
-	sample, _, _ = strings.Cut(sample, "```")
+	sample := testenv.SamplePolicies(t)[stakeSample]
 	if !sampleStake.MatchString(sample) {
 		t.Fatal("the sample names no account of ours")
 	}

@@ -120,9 +120,9 @@ func newSponsor(t *testing.T) *sponsor {
 	decode(t, key, &generated)
 	s.address = generated.Addresses[0].Address
 	writeFile(t, filepath.Join(made, "key.json"), key)
-	rules := strings.Replace(sponsorBlock(t, "yaml", 0), `max: "50"`, `max: "2"`, 1) // a shorter day: 40 fees of 0.05
+	rules := strings.Replace(testenv.SamplePolicies(t)["A sponsor on Tempo"], `max: "50"`, `max: "2"`, 1) // a shorter day: 40 fees of 0.05
 	if !strings.Contains(rules, `max: "2"`) {
-		t.Fatal("the limit of the page is not 50")
+		t.Fatal("the limit of the sample is not 50")
 	}
 	writeFile(t, filepath.Join(made, "policy.yaml"), []byte(rules))
 	text, err := os.ReadFile(config)
@@ -143,25 +143,29 @@ func writeFile(t *testing.T, name string, content []byte) {
 	}
 }
 
-// sponsorBlock returns a block of code of docs/sponsor.md.
-func sponsorBlock(t *testing.T, language string, number int) string {
+// clientOfPage returns the client of docs/sponsor.md.
+func clientOfPage(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1)[number][1]
+	return regexp.MustCompile("(?s)```js\n(.*?)```").FindStringSubmatch(string(text))[1]
 }
 
-// startRelay runs the relay of the page, with other addresses and paths.
+// startRelay runs docs/sponsor/relay.mjs, with other addresses and paths.
 func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	t.Helper()
+	relay, err := os.ReadFile(filepath.Join(testenv.Root(), "docs", "sponsor", "relay.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	code := strings.NewReplacer(
 		"https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8080", server,
 		`"sponsor/key.json"`, strconv.Quote(filepath.Join(folder, "sponsor", "key.json")),
 		`"sponsor/api-key.json"`, strconv.Quote(filepath.Join(folder, "sponsor", "api-key.json")),
 		`.listen(8090, "127.0.0.1");`, `.listen(0, "127.0.0.1", function () { console.log(this.address().port); });`,
-	).Replace(sponsorBlock(t, "js", 0))
+	).Replace(string(relay))
 	command := testenv.Node(t, "--input-type=module", "--eval", code)
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -241,7 +245,7 @@ func (s *sponsor) wantPaid(t *testing.T, gas string) {
 // documented runs the client of the page.
 func (s *sponsor) documented(t *testing.T) {
 	t.Helper()
-	code := strings.NewReplacer("https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8090", s.relayURL).Replace(sponsorBlock(t, "js", 1))
+	code := strings.NewReplacer("https://rpc.tempo.xyz", s.nodeURL, "http://127.0.0.1:8090", s.relayURL).Replace(clientOfPage(t))
 	command := testenv.Node(t, "--input-type=module", "--eval", code+"console.log(hash);")
 	command.Env = append(os.Environ(), "USER_KEY=0x"+strings.Repeat("46", 32))
 	if out, err := command.Output(); err != nil || strings.TrimSpace(string(out)) != "0x"+strings.Repeat("22", 32) {

@@ -29,7 +29,7 @@ type State struct {
 }
 
 // Current is the state in force. The zero value has none. It implements [access.Directory],
-// [chains.Reader], [chains.TableReader], [chains.Names] and [names.Labeled], and is safe for
+// [chains.Reader], [chains.Names] and [names.Labeled], and is safe for
 // concurrent use.
 type Current struct {
 	state atomic.Pointer[State]
@@ -39,7 +39,6 @@ var (
 	_ access.Directory   = (*Current)(nil)
 	_ access.Callers     = (*Current)(nil)
 	_ chains.Reader      = (*Current)(nil)
-	_ chains.TableReader = (*Current)(nil)
 	_ chains.Names       = (*Current)(nil)
 	_ names.Labeled      = (*Current)(nil)
 )
@@ -105,9 +104,9 @@ func (c *Current) Read(call chains.Call) (chains.Reading, bool) {
 	return chains.Reading{}, false
 }
 
-// LookupTable implements [chains.TableReader].
+// LookupTable implements [chains.Reader].
 func (c *Current) LookupTable(address []byte) (chains.LookupTable, bool) {
-	if reader, ok := c.State().Descriptors.(chains.TableReader); ok {
+	if reader := c.State().Descriptors; reader != nil {
 		return reader.LookupTable(address)
 	}
 	return chains.LookupTable{}, false

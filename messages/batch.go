@@ -169,18 +169,13 @@ func (s *batchSigning) KeyIDs() (ids []string) {
 	return ids
 }
 
-var _ chains.OwnReader = (*batchSigning)(nil)
+var _ chains.AccountSigning = (*batchSigning)(nil)
 
-// Own implements chains.OwnReader.
-func (s *batchSigning) Own(mine func(address []byte) (bool, error)) error {
+// ResolveAccounts implements chains.AccountSigning.
+func (s *batchSigning) ResolveAccounts(accounts chains.Accounts) {
 	for _, signing := range s.signings {
-		if reader, ok := signing.(chains.OwnReader); ok {
-			if err := reader.Own(mine); err != nil {
-				return err
-			}
-		}
+		chains.ResolveAccounts(signing, accounts)
 	}
-	return nil
 }
 
 // SignerView implements chains.Signing.

@@ -101,6 +101,8 @@ func (echo) Read(call chains.Call) (chains.Reading, bool) {
 	return chains.Reading{Function: call.Typed.Type, Owner: call.Chain + " " + call.To.String(), Intent: call.Typed.DomainName}, true
 }
 
+func (echo) LookupTable([]byte) (table chains.LookupTable, ok bool) { return table, false }
+
 const ping = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":"chainId","type":"uint256"},{"name":"verifyingContract","type":"address"}],` +
 	`"Ping":[{"name":"to","type":"Pong[]"}],"Pong":[{"name":"n","type":"int8"}]},"primaryType":"Ping",` +
 	`"domain":{"name":"Game","chainId":10,"verifyingContract":"0x00000000000000000000000000000000000000aa"},"message":{"to":[{"n":-1}]}}`

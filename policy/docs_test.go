@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math/big"
-	"os"
 	"regexp"
 	"slices"
 	"testing"
@@ -14,32 +13,15 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
 
-// documented returns the policies of the documentation by their headings.
-func documented(t *testing.T) map[string]string {
-	t.Helper()
-	var content []byte
-	for _, document := range []string{"../docs/policies.md", "../docs/sponsor.md", "../docs/recipes.md"} {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content = append(content, text...)
-	}
-	found := map[string]string{}
-	for _, one := range regexp.MustCompile("(?s)\n### ([^\n]+)\n\n(?:[^#]+?\n\n)?```yaml\n(.*?)```").FindAllStringSubmatch(string(content), -1) {
-		found[one[1]] = one[2]
-	}
-	return found
-}
-
 // TestDocumentedPolicies loads the policies in the documentation, which runs their tests. None
 // has a warning, and none takes exists for a guarantee.
 func TestDocumentedPolicies(t *testing.T) {
-	found := documented(t)
+	found := testenv.SamplePolicies(t)
 	if len(found) != 17 {
 		t.Errorf("%d policies, want 17", len(found))
 	}
@@ -87,7 +69,7 @@ func lines(text, pattern string) []string {
 // one unit and in parts to everybody that the policy names. What is signed is charged to a limit,
 // or waits for approvals.
 func TestDocumentedPoliciesRobbed(t *testing.T) {
-	for name, text := range documented(t) {
+	for name, text := range testenv.SamplePolicies(t) {
 		t.Run(name, func(t *testing.T) {
 			file, signed := load(t, text), 0
 			try := func(asked access.Authorization, alone bool) {
@@ -167,14 +149,14 @@ func robberies(t *testing.T, text string) (list []robbery) {
 		}
 		for _, asset := range assets {
 			effect := func(kind chains.Kind, by chains.By, to chains.Party, amount uint64) chains.Effect {
-				return chains.Effect{Kind: kind, By: by, To: to, Asset: asset, Amount: chains.ExactlyUint(amount), Mine: chains.MineNo}
+				return chains.Effect{Kind: kind, By: by, To: to, Asset: asset, Amount: chains.ExactlyUint(amount), Controlled: chains.ControlledNo}
 			}
 			for _, gas := range assets {
 				fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: gas, Amount: chains.ExactlyUint(1)}
 				list = append(list, robbery{network.chain, true, []chains.Effect{fee}})
 				for _, to := range parties {
 					change := effect(chains.KindTransfer, chains.BySigner, to, 5)
-					change.Change, change.Mine = true, chains.MineYes
+					change.Change, change.Controlled = true, chains.ControlledYes
 					list = append(list, robbery{network.chain, true, []chains.Effect{effect(chains.KindTransfer, chains.ByOther, to, 1), fee}},
 						robbery{network.chain, true, []chains.Effect{effect(chains.KindReceive, chains.ByOther, to, 1), fee}},
 						robbery{network.chain, false, []chains.Effect{change, fee}})

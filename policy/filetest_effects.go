@@ -12,7 +12,7 @@ import (
 // readTestEffects reads the effects of a test that has no transaction.
 func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 	for i, item := range n.Items("effects") {
-		effect := chains.Effect{By: chains.BySigner, Mine: chains.MineNo, Path: fmt.Sprintf("effect %d", i)}
+		effect := chains.Effect{By: chains.BySigner, Controlled: chains.ControlledNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
 		var amount source.Node
 		item.Fields("an effect", map[string]func(source.Node){
@@ -37,11 +37,11 @@ func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 				}
 			},
 			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
-			"mine":    func(n source.Node) { effect.Mine = readMine(n) },
+			"mine":    func(n source.Node) { effect.Controlled = readMine(n) },
 			"reading": func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
-			effect.Mine = chains.MineUnknown
+			effect.Controlled = chains.ControlledUnknown
 		}
 		if amount.Node != nil {
 			effect.Amount = readTestAmount(amount, decimals)
@@ -61,11 +61,11 @@ func readBy(n source.Node) chains.By {
 	return chains.By(text)
 }
 
-func readMine(n source.Node) chains.Mine {
+func readMine(n source.Node) chains.Controlled {
 	if n.Boolean("mine") {
-		return chains.MineYes
+		return chains.ControlledYes
 	}
-	return chains.MineNo
+	return chains.ControlledNo
 }
 
 // readParty reads an address, or unknown.

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,11 +15,6 @@ type Organizations struct {
 	files atomic.Pointer[map[string]*File]
 	put   sync.Mutex // held while files is replaced
 }
-
-var (
-	_ access.HazardAllower = (*Organizations)(nil)
-	_ access.HazardAllower = (*File)(nil)
-)
 
 // NewOrganizations returns a policy with the files of organizations, by organization id. An
 // organization that is not listed has no rules: see Decide. One that is listed without a
@@ -56,17 +50,6 @@ func (o *Organizations) Decide(ctx context.Context, request access.Authorization
 		return file.Decide(ctx, request)
 	}
 	return access.Decision{}, nil
-}
-
-// MayAllow implements [access.HazardAllower].
-func (o *Organizations) MayAllow(organization *access.Organization, hazard string) bool {
-	file := o.File(organization)
-	return file != nil && file.MayAllow(organization, hazard)
-}
-
-// MayAllow implements [access.HazardAllower].
-func (f *File) MayAllow(_ *access.Organization, hazard string) bool {
-	return slices.ContainsFunc(f.rules, func(r *rule) bool { return slices.Contains(r.hazards, hazard) })
 }
 
 // Authorize implements [access.Policy].

@@ -94,10 +94,10 @@ func (e *effectView) isUnnamed(address []byte) bool {
 // mine returns whether the recipient is an account of the organization. Of a recipient
 // that the bytes do not name, and without the keystore, that is unknown.
 func (e *effectView) mine() (ref.Val, error) {
-	if e.Mine == chains.MineUnknown || e.isUnnamed(e.To.Address()) {
+	if e.Controlled == chains.ControlledUnknown || e.isUnnamed(e.To.Address()) {
 		return nil, unknown("effect.mine")
 	}
-	return types.Bool(e.Mine == chains.MineYes), nil
+	return types.Bool(e.Controlled == chains.ControlledYes), nil
 }
 
 // amount returns the amount if it has an upper bound. Of what is received, it returns the

@@ -101,7 +101,7 @@ func TestStrangeCalls(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[]}`, `{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":null}`, `{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":"x"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ETH_SIGNTRANSACTION","params":[` + ordinary + `]}`, `{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction ","params":[` + ordinary + `]}`,
 		`{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":[` + from + `,"0x68656c6c6f"]}`, `{"jsonrpc":"2.0","id":1,"method":"eth_sign","params":["0x68656c6c6f",` + from + `]}`,
-		`{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":["0x68656c6c6f",` + from + `,"password"]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":["0x68656c6c6f",` + from + `,"password","more"]}`, `{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":["0x68656c6c6f",` + from + `,{}]}`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_sign","params":[` + from + `,"0x` + strings.Repeat("ab", 32) + `"]}`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_sign","params":[` + from + `,null]}`,
 		strings.Repeat("[", 100_000), strings.Repeat(`{"a":`, 100_000),

@@ -10,9 +10,9 @@
 // # Methods
 //
 //	eth_signTransaction [transaction]            0x… of the signed transaction
-//	account_signTransaction [transaction]        {raw, tx}
+//	account_signTransaction [transaction]        {raw, tx}; a second string, as clef takes it, is ignored
 //	eth_signTypedData, …_v4 [address, data]      65 bytes; data: an object or its JSON text
-//	personal_sign [data, address]                65 bytes; data: the bytes of a text, in hex
+//	personal_sign [data, address]                65 bytes; data: the bytes of a text, in hex; a third string, a password, is ignored
 //	eth_sign [address, data]                     the same
 //	account_signData [type, address, data]       text/plain, data/typed, data/validator
 //	eth_accounts, account_list []                addresses of the organization's keys

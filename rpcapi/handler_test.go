@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,6 +215,37 @@ func TestContradictions(t *testing.T) {
 		}
 	}
 	s.WantSignatures(t, 0)
+}
+
+// TestIgnoredParameters: the password that clients send behind a text, and clef's selector behind a
+// transaction, change no body that is recorded, and are in no line of the log, in a refusal either.
+func TestIgnoredParameters(t *testing.T) {
+	const from = `"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56"`
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s := newServerOf(t, func(o *rpcapi.Options) { o.Logger = logger }, func(c *countersign.Config) { c.Logger = logger })
+	for method, first := range map[string]string{"personal_sign": `["0x68656c6c6f",` + from, "account_signTransaction": "[" + ordinary} {
+		var results []string
+		for _, last := range []string{"", `,"hunter2"`, `,null`} {
+			a := s.call(method, first+last+"]")
+			if a.Error != nil {
+				t.Fatalf("%s %s: %+v", method, last, a.Error)
+			}
+			results = append(results, string(a.Result))
+		}
+		if len(slices.Compact(results)) != 1 {
+			t.Errorf("%s: %q", method, results)
+		}
+		for _, last := range []string{`,{"hunter2":1}]`, `,["hunter2"]]`, `,"hunter2","hunter2"]`} {
+			if a := s.call(method, first+last); a.Error == nil || strings.Contains(a.Error.Message, "hunter2") {
+				t.Errorf("%s %s: %s, %+v", method, last, a.Result, a.Error)
+			}
+		}
+	}
+	s.WantSignatures(t, 2) // what differs in the last parameter alone is one request
+	if log.Len() == 0 || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("the log: %s", log.String())
+	}
 }
 
 // TestMessages signs messages by each method, and checks that what is a hash is refused.

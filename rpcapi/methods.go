@@ -36,9 +36,10 @@ type call struct {
 
 // method is one that is served.
 type method struct {
-	do    func(*call) (any, error)
-	limit int      // bytes of the parameters
-	takes []string // names of the parameters, all of which are required
+	do      func(*call) (any, error)
+	limit   int      // bytes of the parameters
+	takes   []string // names of the parameters, all of which are required
+	ignores string   // a string that may follow them, which is not looked at
 }
 
 // maxMessage is the length of the longest parameters without a transaction, in bytes: that of
@@ -47,18 +48,18 @@ const maxMessage = 256 << 10
 
 // methods are what is served. Those that are not, but that clients ask for, are in cures.
 var methods = map[string]method{
-	"eth_signTransaction":     {(*call).signTransaction, MaxBodyBytes, []string{"transaction"}},
-	"account_signTransaction": {(*call).signTransactionBoth, MaxBodyBytes, []string{"transaction"}},
-	"eth_signTypedData":       {(*call).signTypedData, maxMessage, []string{"address", "data"}},
-	"eth_signTypedData_v4":    {(*call).signTypedData, maxMessage, []string{"address", "data"}},
-	"personal_sign":           {func(c *call) (any, error) { return c.signPersonal(1, 0) }, maxMessage, []string{"data", "address"}},
-	"eth_sign":                {func(c *call) (any, error) { return c.signPersonal(0, 1) }, maxMessage, []string{"address", "data"}},
-	"account_signData":        {(*call).signData, maxMessage, []string{"contentType", "address", "data"}},
-	"eth_accounts":            {(*call).accounts, maxMessage, nil},
-	"account_list":            {(*call).accounts, maxMessage, nil},
-	"eth_chainId":             {(*call).chainID, maxMessage, nil},
-	"account_version":         {func(*call) (any, error) { return Version, nil }, maxMessage, nil},
-	"health_status":           {func(*call) (any, error) { return "ok", nil }, maxMessage, nil},
+	"eth_signTransaction":     {(*call).signTransaction, MaxBodyBytes, []string{"transaction"}, ""},
+	"account_signTransaction": {(*call).signTransactionBoth, MaxBodyBytes, []string{"transaction"}, "methodSelector"},
+	"eth_signTypedData":       {(*call).signTypedData, maxMessage, []string{"address", "data"}, ""},
+	"eth_signTypedData_v4":    {(*call).signTypedData, maxMessage, []string{"address", "data"}, ""},
+	"personal_sign":           {func(c *call) (any, error) { return c.signPersonal(1, 0) }, maxMessage, []string{"data", "address"}, "password"},
+	"eth_sign":                {func(c *call) (any, error) { return c.signPersonal(0, 1) }, maxMessage, []string{"address", "data"}, ""},
+	"account_signData":        {(*call).signData, maxMessage, []string{"contentType", "address", "data"}, ""},
+	"eth_accounts":            {(*call).accounts, maxMessage, nil, ""},
+	"account_list":            {(*call).accounts, maxMessage, nil, ""},
+	"eth_chainId":             {(*call).chainID, maxMessage, nil, ""},
+	"account_version":         {func(*call) (any, error) { return Version, nil }, maxMessage, nil, ""},
+	"health_status":           {func(*call) (any, error) { return "ok", nil }, maxMessage, nil, ""},
 }
 
 // cures are answers to methods that clients call and that are not served.
@@ -146,11 +147,17 @@ func (c *call) read(m method) error {
 	}
 	if c.text != nil {
 		err := strictjson.ReadValue(c.text, "params", func(r *strictjson.Reader) error {
-			return atMost(r, "params", len(m.takes), func(r *strictjson.Reader) error {
+			return atMost(r, "params", m.most(), func(r *strictjson.Reader) error {
 				var value strictjson.Value
-				err := r.Into(&value)
-				c.params = append(c.params, value)
-				return err
+				if err := r.Into(&value); err != nil {
+					return err
+				}
+				if len(c.params) < len(m.takes) {
+					c.params = append(c.params, value)
+				} else if value.Kind != '"' && value.Kind != 'n' {
+					return invalid(m.ignores, "expected a string or null")
+				}
+				return nil
 			})
 		})
 		if err != nil {
@@ -161,6 +168,14 @@ func (c *call) read(m method) error {
 		return &fault{codeParams, fmt.Sprintf("params: %d, expected %d: %q", len(c.params), len(m.takes), m.takes), nil}
 	}
 	return nil
+}
+
+// most is how many parameters the method takes.
+func (m method) most() int {
+	if m.ignores != "" {
+		return len(m.takes) + 1
+	}
+	return len(m.takes)
 }
 
 // atMost reads an array, and nothing beyond its first elements.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
@@ -144,23 +143,9 @@ var recipes = map[string]recipe{
 	}},
 }
 
-// printed returns the policies of a page by their headings.
-func printed(t *testing.T, page string) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policies := map[string]string{}
-	for _, found := range regexp.MustCompile("(?s)\n### ([^\n]+)\n[^#]*?```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		policies[found[1]] = found[2]
-	}
-	return policies
-}
-
-// TestRecipes sends transactions to the server under each policy of the page as it is printed.
+// TestRecipes sends transactions to the server under each policy of docs/recipes.md.
 func TestRecipes(t *testing.T) {
-	policies := printed(t, "../docs/recipes.md")
+	policies := testenv.SamplePolicies(t, "recipes.md")
 	if len(policies) != len(recipes) {
 		t.Errorf("%d policies are printed, %d are tested", len(policies), len(recipes))
 	}

@@ -46,7 +46,7 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	if target == nil {
 		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
 	}
-	locator, ok := Chain{}.Owner(target.script)
+	locator, ok := Chain{}.Locate(target.script)
 	if !ok || classify(target.script) == p2tr {
 		return nil, malformedSigner("%s: %v", text, errLegacyAddress)
 	}

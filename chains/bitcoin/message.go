@@ -80,9 +80,6 @@ var toSpendHead = slices.Concat(
 	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
 )
 
-// TextHazardNames implements chains.TextCarrier.
-func (Chain) TextHazardNames() []string { return texts.HazardNames() }
-
 var _ chains.Caller = (*transaction)(nil)
 
 // Calls implements chains.Caller: the text of a message, for a reader to know.

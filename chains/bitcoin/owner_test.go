@@ -34,7 +34,7 @@ func TestOwner(t *testing.T) {
 		"P2TR":        {bitcointest.BIP86(a), taproot},
 		"P2WSH":       {bitcointest.P2WSH(bitcointest.Multisig(1, a)), keystore.Locator{}},
 	} {
-		if at, ok := (bitcoin.Chain{}).Owner(test.spend.Script); at != test.at || ok != (at != keystore.Locator{}) {
+		if at, ok := (bitcoin.Chain{}).Locate(test.spend.Script); at != test.at || ok != (at != keystore.Locator{}) {
 			t.Errorf("%s: %v, %v", name, at, ok)
 		}
 	}
@@ -108,7 +108,7 @@ func TestInputsThatAreAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	view := signing.(chains.WalletSigning).WithHolders(h).SignerView()
+	view := resolved(signing, h).SignerView()
 	if field := view[2]; field.Value != "yours" || field.Note != "not signed: needs key "+other.ID()+", m/84'/0'/0'/0/1" {
 		t.Errorf("%+v", field)
 	}

@@ -19,12 +19,12 @@ import (
 // follows from the paths of the organization's keys in the script, or else from what the PSBT
 // says about the origins of keys.
 type registered struct {
-	wallets []keystore.Registration
-	holders chains.Holders
-	signers []*signingKey // that may sign; nil before they are found
-	inputs  []belonging
-	outputs []belonging
-	derived int // scripts and keys so far; see maxDerived
+	wallets  []keystore.Registration
+	accounts chains.Accounts
+	signers  []*signingKey // that may sign; nil before they are found
+	inputs   []belonging
+	outputs  []belonging
+	derived  int // scripts and keys so far; see maxDerived
 }
 
 // belonging says which registered wallet an input or output is of.
@@ -193,13 +193,13 @@ const strayCure = ", is in its script, which no registered wallet has: register 
 	"with 'countersign wallets register', or give the true origins of its keys"
 
 // holder returns the organization's key with a hash160.
-func (r *registered) holder(hash [20]byte) (chains.Holder, bool) {
+func (r *registered) holder(hash [20]byte) (chains.Account, bool) {
 	for _, m := range r.signers {
 		if m.hash == hash {
-			return r.holders.Of(m.signer.ID()), true
+			return r.accounts.WithKey(m.signer.ID()), true
 		}
 	}
-	return r.holders.At(p2wpkhScript(hash))
+	return r.accounts.Controls(p2wpkhScript(hash))
 }
 
 // lastSteps returns the last two steps of a path, neither of them hardened.
@@ -213,14 +213,10 @@ func lastSteps(path string) (branch, index uint32, ok bool) {
 	return uint32(before), uint32(last), err == nil && err2 == nil
 }
 
-// registry returns what is known about registered wallets. Without holders that know any, nothing.
+// registry returns what is known about registered wallets.
 func (s *signing) registry() *registered {
 	if s.registered == nil {
-		var wallets []keystore.Registration
-		if known, ok := s.holders.(chains.RegisteredHolders); ok {
-			wallets = known.Registered()
-		}
-		s.registered = (&registered{wallets: wallets, holders: s.holders, signers: s.signers}).find(s.tx)
+		s.registered = (&registered{wallets: s.accounts.Registered(), accounts: s.accounts, signers: s.signers}).find(s.tx)
 	}
 	return s.registered
 }
@@ -252,9 +248,9 @@ func (s *signing) outputWallet(index int) (w wallet, ok bool) {
 	return s.walletOf(script)
 }
 
-var _ chains.RegisteredSigning = (*signing)(nil)
+var _ chains.WalletSigning = (*signing)(nil)
 
-// Registered implements chains.RegisteredSigning.
+// Registered implements chains.WalletSigning.
 func (s *signing) Registered() (use chains.RegisteredUse) {
 	known := s.registry()
 	add := func(b belonging) {
@@ -280,7 +276,7 @@ func (s *signing) Registered() (use chains.RegisteredUse) {
 	return use
 }
 
-// ChargeID implements chains.RegisteredSigning: it is the same for every request that signs
+// ChargeID implements chains.WalletSigning: it is the same for every request that signs
 // the same transaction for the same wallet, whatever its PSBT carries besides.
 func (s *signing) ChargeID(w keystore.Registration) [32]byte {
 	identity, unsigned := w.Identity(), sha256.Sum256(s.tx.unsigned)

@@ -155,12 +155,12 @@ func outputTo(t testing.TB, policy *walletpolicy.Policy, amount uint64, change b
 		Records: origins(t, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation, scripts.Leaves != nil, change, index, cosigners...)}
 }
 
-// knowing are holders that know registered wallets, and no other addresses.
+// knowing are accounts with registered wallets, and no other addresses.
 type knowing []keystore.Registration
 
-func (knowing) At([]byte) (none chains.Holder, ok bool) { return none, false }
-func (knowing) Of(id string) chains.Holder              { return chains.Holder{KeyID: id} }
-func (k knowing) Registered() []keystore.Registration   { return k }
+func (knowing) Controls([]byte) (none chains.Account, ok bool) { return none, false }
+func (knowing) WithKey(id string) chains.Account               { return chains.Account{KeyID: id} }
+func (k knowing) Registered() []keystore.Registration          { return k }
 func knowingOf(policies ...*walletpolicy.Policy) knowing {
 	var all knowing
 	for _, p := range policies {
@@ -187,9 +187,9 @@ func TestRegisteredWallets(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", form, err)
 			}
-			known := signing.(chains.WalletSigning).WithHolders(knowingOf(policy))
+			known := resolved(signing, knowingOf(policy))
 			effects := known.Effects()
-			if effects[0].Change || !effects[1].Change || effects[1].Mine != chains.MineYes || known.Balance().Value.Int64() != 35_000 {
+			if effects[0].Change || !effects[1].Change || effects[1].Controlled != chains.ControlledYes || known.Balance().Value.Int64() != 35_000 {
 				t.Errorf("%s: %+v, %v leaves", form, effects, known.Balance())
 			}
 			var view bytes.Buffer
@@ -201,11 +201,11 @@ func TestRegisteredWallets(t *testing.T) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)
 				}
 			}
-			use := known.(chains.RegisteredSigning).Registered()
+			use := known.(chains.WalletSigning).Registered()
 			if len(use.Used) != 1 || !use.Only || use.Mixed || len(use.Hazards) > 0 {
 				t.Fatalf("%s: %+v", form, use)
 			}
-			ids = append(ids, known.(chains.RegisteredSigning).ChargeID(use.Used[0]))
+			ids = append(ids, known.(chains.WalletSigning).ChargeID(use.Used[0]))
 			if raw, err = signing.AppendSigned(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -369,7 +369,7 @@ func TestLyingPSBTs(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %s: %v", form, one.name, err)
 				}
-				known := signing.(chains.WalletSigning).WithHolders(knowingOf(policy, other))
+				known := resolved(signing, knowingOf(policy, other))
 				charged, ok := charge(known.Effects())
 				if known.Effects()[1].Change || known.Balance().Value.Int64() != 100_000 || !ok || charged != 100_000 {
 					t.Errorf("%s, %s: shown as change, or not counted: %+v, %v leaves", form, one.name, known.Effects(), known.Balance())
@@ -399,7 +399,7 @@ func TestLyingInputs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		effects := signing.(chains.WalletSigning).WithHolders(knowingOf(policy)).Effects()
+		effects := resolved(signing, knowingOf(policy)).Effects()
 		if got := effects[0]; !got.Change || got.Amount.Value.Int64() != 100_000 || effects[2].Change || effects[2].Amount.Value.Int64() != 40_000 {
 			t.Errorf("%s: %+v", form, effects)
 		}
@@ -420,11 +420,11 @@ func TestTwoRegisteredWallets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := signing.(chains.WalletSigning).WithHolders(knowingOf(one, two))
-	if got := known.Effects()[0]; got.Change || got.Mine != chains.MineYes {
+	known := resolved(signing, knowingOf(one, two))
+	if got := known.Effects()[0]; got.Change || got.Controlled != chains.ControlledYes {
 		t.Errorf("%+v", got)
 	}
-	if use := known.(chains.RegisteredSigning).Registered(); !use.Only || use.Mixed || len(use.Used) != 2 || use.Used[0].Name() != "one" {
+	if use := known.(chains.WalletSigning).Registered(); !use.Only || use.Mixed || len(use.Used) != 2 || use.Used[0].Name() != "one" {
 		t.Errorf("%+v", use)
 	}
 	raw = bitcointest.PSBT{
@@ -434,8 +434,8 @@ func TestTwoRegisteredWallets(t *testing.T) {
 	if signing, err = chaintest.Ready(parse(t, raw), key.ID(), key); err != nil {
 		t.Fatal(err)
 	}
-	known = signing.(chains.WalletSigning).WithHolders(knowingOf(one, two))
-	if use := known.(chains.RegisteredSigning).Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
+	known = resolved(signing, knowingOf(one, two))
+	if use := known.(chains.WalletSigning).Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
 		t.Errorf("%+v", use)
 	}
 	if !known.Effects()[0].Change || known.Balance().Value.Int64() != 110_000 {

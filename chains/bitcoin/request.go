@@ -48,7 +48,7 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 
 // locate returns where to look for the keys that an address names in this transaction.
 func (t *transaction) locate(target *target, signWith string) ([]keystore.Locator, error) {
-	owner, _ := (Chain{}).Owner(target.script)
+	owner, _ := (Chain{}).Locate(target.script)
 	kind := classify(target.script)
 	if kind == p2pkh || kind == p2wpkh {
 		return []keystore.Locator{owner}, nil
@@ -69,10 +69,10 @@ func (t *transaction) locate(target *target, signWith string) ([]keystore.Locato
 	return candidates.locators(signWith, func() error { return t.noCandidates(target, signWith) })
 }
 
-// RequestOf implements chains.RegisteredTransaction: the keys are those in the scripts of the
+// RequestOf implements chains.WalletTransaction: the keys are those in the scripts of the
 // wallet's inputs, and they sign no others.
-func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Holders) (chains.Request, error) {
-	only := (&registered{wallets: []keystore.Registration{wallet}, holders: holders}).find(t)
+func (t *transaction) RequestOf(wallet keystore.Registration, accounts chains.Accounts) (chains.Request, error) {
+	only := (&registered{wallets: []keystore.Registration{wallet}, accounts: accounts}).find(t)
 	candidates := candidates{}
 	for i := range t.inputs {
 		if only.inputs[i].of != nil {
@@ -85,10 +85,10 @@ func (t *transaction) RequestOf(wallet keystore.Registration, holders chains.Hol
 	return &request{tx: t, only: only, locators: locators}, err
 }
 
-// Owner implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
+// Locate implements chains.Chain for output scripts of P2PKH, P2WPKH, P2SH and P2TR. A P2SH
 // output is a key's if it is locked to the key's P2WPKH script (BIP-49), and a P2TR output if
 // it is locked to the key by BIP-86.
-func (Chain) Owner(script []byte) (locator keystore.Locator, ok bool) {
+func (Chain) Locate(script []byte) (locator keystore.Locator, ok bool) {
 	switch classify(script) {
 	case p2pkh:
 		return keystore.ByHash160([20]byte(script[3:])), true

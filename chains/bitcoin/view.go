@@ -61,7 +61,7 @@ func (s *signing) doingFor(index int) string {
 
 // needs returns what an input of the organization's needs to be signed that this request
 // does not sign.
-func (s *signing) needs(index int, holder chains.Holder) string {
+func (s *signing) needs(index int, holder chains.Account) string {
 	if s.tx.inputs[index].final {
 		return reasonFinal
 	}

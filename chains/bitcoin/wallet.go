@@ -12,35 +12,52 @@ import (
 
 var _ chains.WalletSigning = (*signing)(nil)
 
-// givenKeys are the holders of a signing that knows only its own keys.
+// givenKeys are the accounts of a signing that knows only its own keys.
 type givenKeys struct{}
 
-// At implements chains.Holders.
-func (givenKeys) At([]byte) (none chains.Holder, ok bool) { return none, false }
+// Controls implements chains.Accounts.
+func (givenKeys) Controls([]byte) (none chains.Account, ok bool) { return none, false }
 
-// Of implements chains.Holders.
-func (givenKeys) Of(keyID string) chains.Holder { return chains.Holder{KeyID: keyID} }
+// WithKey implements chains.Accounts.
+func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{KeyID: keyID} }
 
-// WithHolders implements chains.WalletSigning.
-func (s *signing) WithHolders(holders chains.Holders) chains.WalletSigning {
-	with := *s
-	with.holders, with.registered = holders, nil
-	return &with
+// Registered implements chains.Accounts.
+func (givenKeys) Registered() []keystore.Registration { return nil }
+
+// ResolveAccounts implements chains.AccountSigning.
+func (s *signing) ResolveAccounts(accounts chains.Accounts) {
+	s.accounts, s.registered = &askedOnce{Accounts: accounts, at: map[string]chains.Account{}}, nil
+}
+
+// askedOnce asks for each address once.
+type askedOnce struct {
+	chains.Accounts
+	at map[string]chains.Account // without an id if there is none
+}
+
+// Controls implements chains.Accounts.
+func (a *askedOnce) Controls(script []byte) (chains.Account, bool) {
+	account, asked := a.at[string(script)]
+	if !asked {
+		account, _ = a.Accounts.Controls(script)
+		a.at[string(script)] = account
+	}
+	return account, account.KeyID != ""
 }
 
 // holder returns the key that alone controls an output script, as the script follows
 // from the key: derivation paths in the PSBT are not trusted.
-func (s *signing) holder(script []byte) (chains.Holder, bool) {
+func (s *signing) holder(script []byte) (chains.Account, bool) {
 	for _, m := range s.signers {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
-				holder := s.holders.Of(m.signer.ID())
+				holder := s.accounts.WithKey(m.signer.ID())
 				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
 				return holder, true
 			}
 		}
 	}
-	return s.holders.At(script)
+	return s.accounts.Controls(script)
 }
 
 // wallet identifies what money can return to: the outputs of one type of an account
@@ -141,9 +158,9 @@ func (s *signing) Effects() []chains.Effect {
 			continue
 		}
 		if s.isOurs(o.output) {
-			e.Mine = chains.MineYes
+			e.Controlled = chains.ControlledYes
 		} else if s.stuck(s.tx.packet.Outputs[o.output].Script) {
-			e.Mine = chains.MineNo
+			e.Controlled = chains.ControlledNo
 		}
 		switch rest := s.tx.packet.Outputs[o.output].Amount - back[o.output]; {
 		case rest == 0:

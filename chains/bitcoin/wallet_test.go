@@ -21,26 +21,28 @@ type heldKeys struct {
 	paths []string
 }
 
-func (h heldKeys) At(script []byte) (chains.Holder, bool) {
+func (h heldKeys) Controls(script []byte) (chains.Account, bool) {
 	for i := range h.keys {
 		if addressOfKey(h.keys[i].PublicKey(), script) {
 			return h.holder(i), true
 		}
 	}
-	return chains.Holder{}, false
+	return chains.Account{}, false
 }
 
-func (h heldKeys) Of(id string) chains.Holder {
+func (h heldKeys) WithKey(id string) chains.Account {
 	for i := range h.keys {
 		if h.keys[i].ID() == id {
 			return h.holder(i)
 		}
 	}
-	return chains.Holder{KeyID: id}
+	return chains.Account{KeyID: id}
 }
 
-func (h heldKeys) holder(i int) chains.Holder {
-	holder := chains.Holder{KeyID: h.keys[i].ID(), Path: h.paths[i]}
+func (h heldKeys) Registered() []keystore.Registration { return nil }
+
+func (h heldKeys) holder(i int) chains.Account {
+	holder := chains.Account{KeyID: h.keys[i].ID(), Path: h.paths[i]}
 	_, holder.Schnorr = h.keys[i].(keystore.SchnorrSigner)
 	if holder.Path != "" {
 		holder.WalletID = "seed"
@@ -93,7 +95,7 @@ func TestChangeReturnsToItsWallet(t *testing.T) {
 			Outputs: []bitcointest.Output{c.to(last.PublicKey()).Output(90_000)},
 		}.Encode()
 		effects := heldEffects(t, raw, h, h.keys[0])
-		if got := effects[0]; got.Change != c.change || got.Mine != chains.MineYes || got.Amount.Value.Int64() != 90_000 || len(effects) != 2 {
+		if got := effects[0]; got.Change != c.change || got.Controlled != chains.ControlledYes || got.Amount.Value.Int64() != 90_000 || len(effects) != 2 {
 			t.Errorf("%s: %+v", name, effects)
 		}
 	}
@@ -112,12 +114,12 @@ func TestStuckIsNoChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		to   func(keystore.PublicKey) bitcointest.Spend
 		hsm  bool
-		mine chains.Mine
+		mine chains.Controlled
 	}{
-		"taproot of software": {bitcointest.BIP86, false, chains.MineYes},
-		"taproot of an HSM":   {bitcointest.BIP86, true, chains.MineNo},
-		"P2WPKH of an HSM":    {bitcointest.P2WPKH, true, chains.MineYes},
-		"P2PKH of an HSM":     {bitcointest.P2PKH, true, chains.MineYes},
+		"taproot of software": {bitcointest.BIP86, false, chains.ControlledYes},
+		"taproot of an HSM":   {bitcointest.BIP86, true, chains.ControlledNo},
+		"P2WPKH of an HSM":    {bitcointest.P2WPKH, true, chains.ControlledYes},
+		"P2PKH of an HSM":     {bitcointest.P2PKH, true, chains.ControlledYes},
 	} {
 		h := held(t, "", "")
 		if c.hsm {
@@ -134,7 +136,7 @@ func TestStuckIsNoChange(t *testing.T) {
 			Outputs: []bitcointest.Output{c.to(h.keys[0].PublicKey()).Output(90_000), c.to(h.keys[1].PublicKey()).Output(90_000)},
 		}.Encode()
 		effects := heldEffects(t, raw, h, h.keys[0])
-		if effects[0].Change != (c.mine == chains.MineYes) || effects[0].Mine != c.mine || effects[1].Change || effects[1].Mine != c.mine {
+		if effects[0].Change != (c.mine == chains.ControlledYes) || effects[0].Controlled != c.mine || effects[1].Change || effects[1].Controlled != c.mine {
 			t.Errorf("%s: %+v", name, effects)
 		}
 	}
@@ -152,7 +154,12 @@ func heldSigning(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) cha
 	if err != nil {
 		t.Fatal(err)
 	}
-	return signing.(chains.WalletSigning).WithHolders(h)
+	return resolved(signing, h)
+}
+
+func resolved(signing chains.Signing, accounts chains.Accounts) chains.WalletSigning {
+	chains.ResolveAccounts(signing, accounts)
+	return signing.(chains.WalletSigning)
 }
 
 // TestMultisigPaysItsCosigner checks that what leaves a script of several keys for the
@@ -164,7 +171,7 @@ func TestMultisigPaysItsCosigner(t *testing.T) {
 		Inputs:  []bitcointest.Input{bitcointest.P2WSH(bitcointest.Multisig(2, a, b)).Input(100_000, 1)},
 		Outputs: []bitcointest.Output{bitcointest.P2WPKH(a).Output(90_000)},
 	}.Encode()
-	if got := heldEffects(t, raw, h, h.keys...)[0]; got.Change || got.Mine != chains.MineYes {
+	if got := heldEffects(t, raw, h, h.keys...)[0]; got.Change || got.Controlled != chains.ControlledYes {
 		t.Errorf("%+v", got)
 	}
 }

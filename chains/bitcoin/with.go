@@ -12,12 +12,12 @@ import (
 
 // signing is a PSBT that is ready to be signed by the keys that were given.
 type signing struct {
-	tx      *transaction
-	target  *target
-	only    *registered   // of the registered wallet that is asked to sign; nil if none is
-	signers []*signingKey // of every key that was given, whether or not it signs
-	tasks   []task        // every signature that is to be made
-	holders chains.Holders
+	tx       *transaction
+	target   *target
+	only     *registered   // of the registered wallet that is asked to sign; nil if none is
+	signers  []*signingKey // of every key that was given, whether or not it signs
+	tasks    []task        // every signature that is to be made
+	accounts chains.Accounts
 
 	registered *registered // see registry
 }
@@ -26,7 +26,7 @@ type signing struct {
 // input that is locked to the address. Either all signatures are made, as far as can be
 // known beforehand, or none.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
-	s := &signing{tx: r.tx, target: r.target, only: r.only, holders: givenKeys{}}
+	s := &signing{tx: r.tx, target: r.target, only: r.only, accounts: givenKeys{}}
 	for _, key := range keys {
 		pub := key.PublicKey()
 		twice := slices.ContainsFunc(s.signers, func(m *signingKey) bool { return m.pub == pub })

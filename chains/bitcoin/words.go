@@ -1,7 +1,9 @@
 package bitcoin
 
 import (
+	"bytes"
 	"encoding/hex"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -9,12 +11,19 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Words implements chains.Chain. In binary form an address is its output script; a field
 // has the script in hex, since the network of the address is only a guess.
-func (Chain) Words() chains.Words {
-	return chains.Words{Namespace: "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
+func (c Chain) Words() chains.Words {
+	return chains.Words{
+		Forms: chains.Forms{
+			Encodings: []string{"base64", "binary"}, Expected: "a PSBT in hex, base64 or binary",
+			Complete: complete, Network: c.limits.Network.String(),
+		},
+		TextHazards: texts.HazardNames(),
+		Namespace:   "bip122", Decimals: decimals, Units: []chains.Unit{{Name: "sats"}, {Name: "btc", Decimals: decimals}},
 		ReadAddress: readAddress, Alike: alike, FieldAddress: hex.DecodeString, Variable: Name, Details: []chains.Detail{
 			{Name: "fee", Type: chains.TypeAmount},
 			{Name: "inputs", Type: chains.TypeList, Part: "input", Members: []chains.Detail{
@@ -30,6 +39,14 @@ func (Chain) Words() chains.Words {
 				{Name: "value", Type: chains.TypeAmount},
 			}},
 		}}
+}
+
+// complete is Complete of chains.Forms. A PSBT has a place for each signature.
+func complete(raw []byte) (transaction []byte, err error) {
+	if !bytes.HasPrefix(raw, []byte("psbt\xff")) {
+		return nil, errors.New("not a PSBT, which starts with the bytes 70736274ff")
+	}
+	return raw, nil
 }
 
 // alike returns the P2PKH, P2WPKH and P2SH-P2WPKH scripts of the key that a script pays, or

@@ -13,8 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-var _ chains.TableReader = (*Folder)(nil)
-
 // lookupTable is the content of a Solana address lookup table at the time when the file was
 // written. It reads no calls.
 type lookupTable struct {
@@ -125,7 +123,7 @@ func solanaAddress(text string) ([]byte, error) {
 	return address, nil
 }
 
-// LookupTable implements chains.TableReader. Of several files of a table, it uses the one
+// LookupTable implements chains.Reader. Of several files of a table, it uses the one
 // with the most addresses: addresses are only ever appended, so the others are older.
 // Files that contradict each other are not used.
 func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool) {

@@ -82,8 +82,8 @@ var _ chains.Chain = Chain{}
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Owner implements chains.Chain: the key at an address of 20 bytes.
-func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
+// Locate implements chains.Chain: the key at an address of 20 bytes.
+func (Chain) Locate(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
 
 // Name implements chains.Chain.
 func (Chain) Name() string { return Name }

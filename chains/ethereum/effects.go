@@ -103,12 +103,12 @@ func (tx *transaction) Calls() []chains.Call {
 }
 
 // Targets implements evm.Acting.
-func (tx *transaction) Targets(mine evm.Mine) ([]evm.Address, error) {
+func (tx *transaction) Targets() []evm.Address {
 	switch {
 	case tx.creation || tx.data.Len() == 0:
-		return nil, nil
+		return nil
 	case tx.data.Len() < evm.LeastNested:
-		return evm.AskTarget(nil, &tx.to, mine)
+		return []evm.Address{tx.to}
 	}
-	return evm.AskTargets(tx.Calls(), mine)
+	return evm.TargetsOf(tx.Calls())
 }

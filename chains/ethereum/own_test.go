@@ -3,7 +3,6 @@ package ethereum_test
 import (
 	"bytes"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // sponsoredBy returns a transaction of EntryPoint 0.7's handleOps with an operation that
@@ -74,9 +74,7 @@ func TestFeesOfOperations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := signing.(chains.OwnReader).Own(func(address []byte) (bool, error) { return bytes.Equal(address, organization[:]), nil }); err != nil {
-			t.Fatal(err)
-		}
+		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardHighFee); got != c.want {
 			t.Errorf("%s: high fee %v, want %v", name, got, c.want)
 		}
@@ -97,32 +95,21 @@ func TestCallsOfOwnAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := signing.(chains.OwnReader).Own(func(address []byte) (bool, error) { return bytes.Equal(address, organization[:]), nil }); err != nil {
-			t.Fatal(err)
-		}
+		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), "ethereum/blind-call"); got != want {
 			t.Errorf("at %s: %v", at, signing.Hazards())
 		}
 	}
 }
 
-// TestOwnFails: an error of the keystore is not an answer.
-func TestOwnFails(t *testing.T) {
-	key, failure := evmtest.Key(t, signerSecret), errors.New("offline")
-	tx, err := ethereum.Chain{}.Parse(sponsoredBy(t, common.Address{0x51}, append([]byte{0x9a}, make([]byte, 51)...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signing, err := chaintest.Ready(tx, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	err = signing.(chains.OwnReader).Own(func([]byte) (bool, error) { asked++; return true, failure })
-	if !errors.Is(err, failure) || asked != 1 {
-		t.Errorf("%v after %d questions", err, asked)
-	}
+// account is the only account of an organization.
+type account common.Address
+
+func (a account) Controls(address []byte) (none chains.Account, ok bool) {
+	return none, bytes.Equal(address, a[:])
 }
+func (account) WithKey(id string) chains.Account    { return chains.Account{KeyID: id} }
+func (account) Registered() []keystore.Registration { return nil }
 
 // TestFeeLimitOfMessages: Limits.MaxFee holds for operations in calldata too.
 func TestFeeLimitOfMessages(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
@@ -35,18 +34,6 @@ func (a authorizations) recover(raw []byte) []recovered {
 		signers = append(signers, recovered{signer, ok})
 	}
 	return signers
-}
-
-// manyAuthorizations is how many are recovered before anything is refused: a refusal then has
-// everything that is wrong at once.
-const manyAuthorizations = 16
-
-// Foreseen implements chains.Foreseer.
-func (tx *transaction) Foreseen() []chains.Hazard {
-	if tx.authorizations.count <= manyAuthorizations {
-		return nil
-	}
-	return tx.formHazards()
 }
 
 // authorization is one tuple: its signer lets the delegate's code run at the signer's

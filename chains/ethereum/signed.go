@@ -8,11 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	ethrlp "github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
-
-var _ chains.Unsigner = Chain{}
 
 // signedItems are the numbers of items of signed transactions, by type. The last three are
 // v or the parity of y, r and s.
@@ -21,7 +18,7 @@ var signedItems = map[byte]int{typeLegacy: 9, typeAccessList: 11, typeDynamicFee
 // errSignature refuses a signature that no key can have made.
 var errSignature = errors.New("ethereum: this transaction is signed, but its signature does not verify: v, r and s are not those of a signature")
 
-// Unsign implements chains.Unsigner: it removes v, r and s, and the blobs of the network
+// Unsign is that of chains.Forms: it removes v, r and s, and the blobs of the network
 // form.
 func (c Chain) Unsign(raw []byte) (unsigned []byte, signers []string, signed bool, err error) {
 	prefix, items := itemsOf(raw)

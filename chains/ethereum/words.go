@@ -9,9 +9,9 @@ import (
 )
 
 // Words implements chains.Chain.
-func (Chain) Words() chains.Words {
+func (c Chain) Words() chains.Words {
 	words := evm.Words()
-	words.OneNonce = hasOneNonce
+	words.OneNonce, words.Forms.Unsign = hasOneNonce, c.Unsign
 	words.Variable, words.Details = "eth", append([]chains.Detail{
 		{Name: "to", Type: chains.TypeAddress},
 		{Name: "value", Type: chains.TypeAmount},

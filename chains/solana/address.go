@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -21,35 +20,13 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: encode58(pub.Bytes())}}
 }
 
-// Owner implements chains.Chain: an address is the public key. No key is found for an
+// Locate implements chains.Chain: an address is the public key. No key is found for an
 // address that a program derived.
-func (Chain) Owner(address []byte) (locator keystore.Locator, ok bool) {
+func (Chain) Locate(address []byte) (locator keystore.Locator, ok bool) {
 	if len(address) != keySize {
 		return locator, false
 	}
 	return keystore.ByEd25519([keySize]byte(address)), true
-}
-
-var _ chains.OwnerFinder = (*Transaction)(nil)
-
-// Owner implements chains.OwnerFinder: it is Chain.Owner, and also finds the owner of an
-// associated token account if the transaction names that wallet: as a signer, in a
-// transfer, or because it creates the account. The account can have been given to
-// another owner since: no address of a token account says whose it is.
-func (t *Transaction) Owner(address []byte) (keystore.Locator, bool) {
-	if t.associated == nil {
-		signers := make([][]byte, t.header.required)
-		for slot := range signers {
-			signers[slot] = t.key(slot)
-		}
-		if t.associated = tokenaccount.Wallets(t.Effects(), signers...); t.associated == nil {
-			t.associated = map[string]string{}
-		}
-	}
-	if wallet, ok := t.associated[string(address)]; ok {
-		address = []byte(wallet)
-	}
-	return Chain{}.Owner(address)
 }
 
 // addressProblem describes what is wrong with a text that looks like a mistyped

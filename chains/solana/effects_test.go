@@ -292,10 +292,10 @@ func TestStoredTransactionIsDecoded(t *testing.T) {
 // TestOwner checks that an address leads to its key.
 func TestOwner(t *testing.T) {
 	key := public(0)
-	if locator, ok := (solana.Chain{}).Owner(key[:]); !ok || locator != keystore.ByEd25519(key) {
+	if locator, ok := (solana.Chain{}).Locate(key[:]); !ok || locator != keystore.ByEd25519(key) {
 		t.Errorf("%v, %v", locator, ok)
 	}
-	if _, ok := (solana.Chain{}).Owner(key[:31]); ok {
+	if _, ok := (solana.Chain{}).Locate(key[:31]); ok {
 		t.Error("31 bytes are no address")
 	}
 }

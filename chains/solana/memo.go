@@ -30,6 +30,3 @@ func (t *Transaction) memos(effects []effect) []effect {
 	}
 	return effects
 }
-
-// TextHazardNames implements chains.TextCarrier.
-func (Chain) TextHazardNames() []string { return texts.HazardNames() }

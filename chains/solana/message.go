@@ -4,18 +4,9 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"slices"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
-var _ chains.Exchanger = Chain{}
-
-// Forms implements chains.Exchanger.
-func (Chain) Forms() (forms []string, expected string) {
-	return []string{"base64", "base58"}, "a transaction, or the message of one, in hex, base64 or base58"
-}
-
-// Complete implements chains.Exchanger: the message of a transaction gets an empty slot for
+// Complete is that of chains.Forms: the message of a transaction gets an empty slot for
 // each signature. The bytes decide what they are, not what came with them.
 func (c Chain) Complete(raw []byte) (transaction []byte, err error) {
 	_, whole := c.Parse(raw)

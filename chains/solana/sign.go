@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
 // signing is a transaction and the keys that sign it now.
@@ -15,7 +16,15 @@ type signing struct {
 	slots []int // of the keys
 
 	inlineKey [1]slotKey // the backing array of keys with one key, to save an allocation
+
+	accounts      chains.Accounts   // nil if they are not known
+	tokenAccounts map[string]string // the wallets of associated ones; nil until they are derived
 }
+
+var _ chains.AccountSigning = (*signing)(nil)
+
+// ResolveAccounts implements chains.AccountSigning.
+func (s *signing) ResolveAccounts(accounts chains.Accounts) { s.accounts = accounts }
 
 // KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() (ids []string) {
@@ -42,7 +51,36 @@ func (s *signing) SignerView() (fields []chains.Field) {
 
 // Effects implements chains.Signing. An effect that another signer authorizes is by that
 // signer, whether or not it has signed yet.
-func (s *signing) Effects() []chains.Effect { return s.t.effectsFor(s.slots) }
+func (s *signing) Effects() []chains.Effect {
+	effects := s.t.effectsFor(s.slots)
+	if s.accounts != nil {
+		s.findTokenAccounts(effects)
+	}
+	return effects
+}
+
+// findTokenAccounts sets Controlled on effects to associated token accounts of wallets that the
+// transaction names: as a signer, in a transfer, or because it creates the account. The account
+// can have been given to another owner since: no address of a token account says whose it is.
+func (s *signing) findTokenAccounts(effects []chains.Effect) {
+	if s.tokenAccounts == nil {
+		signers := make([][]byte, s.t.header.required)
+		for slot := range signers {
+			signers[slot] = s.t.key(slot)
+		}
+		s.tokenAccounts = tokenaccount.Wallets(effects, signers...)
+	}
+	for i := range effects {
+		wallet, ok := s.tokenAccounts[string(effects[i].To.Address())]
+		if !ok {
+			continue
+		}
+		effects[i].Controlled = chains.ControlledNo
+		if _, ok := s.accounts.Controls([]byte(wallet)); ok {
+			effects[i].Controlled = chains.ControlledYes
+		}
+	}
+}
 
 // Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {

@@ -15,7 +15,7 @@ var _ chains.TableUser = (*Transaction)(nil)
 //
 // A table that would load an account a second time is not used: the network refuses
 // such a transaction.
-func (t *Transaction) WithTables(tables chains.TableReader) (chains.Transaction, chains.Readings) {
+func (t *Transaction) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
 	if len(t.lookups) == 0 {
 		return t, nil
 	}
@@ -28,7 +28,7 @@ func (t *Transaction) WithTables(tables chains.TableReader) (chains.Transaction,
 	var readings chains.Readings
 	writable, readonly := resolved.tableAccounts[:t.loadedWritable], resolved.tableAccounts[t.loadedWritable:]
 	for i, l := range t.lookups {
-		if table, ok := tables.LookupTable(t.table(l)); ok {
+		if table, ok := reader.LookupTable(t.table(l)); ok {
 			reading, accounts := t.load(l, table, named)
 			reading.Path = fmt.Sprintf("address_table_lookups/%d", i)
 			readings = append(readings, reading)

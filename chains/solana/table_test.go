@@ -231,6 +231,8 @@ type readsAll struct{}
 
 func (readsAll) Read(chains.Call) (chains.Reading, bool) { return chains.Reading{Complete: true}, true }
 
+func (readsAll) LookupTable([]byte) (table chains.LookupTable, ok bool) { return table, false }
+
 // TestReadingCoversItsProgramAlone: a complete reading of a transfer of Token-2022 says
 // nothing about the hook program that the transfer may call, which stays a blind call.
 func TestReadingCoversItsProgramAlone(t *testing.T) {

@@ -55,10 +55,6 @@ type Transaction struct {
 	// tableAccounts are the accounts from lookup tables, in their order, after
 	// WithTables. An account that is not known is nil.
 	tableAccounts [][]byte
-
-	// associated are the wallets of associated token accounts; nil until Owner derives
-	// them.
-	associated map[string]string
 }
 
 var _ chains.Transaction = (*Transaction)(nil)

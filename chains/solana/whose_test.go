@@ -1,6 +1,8 @@
 package solana_test
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -60,32 +62,52 @@ func TestWhatComesBack(t *testing.T) {
 	}
 }
 
-// TestOwnerOfTokenAccount checks that an associated token account leads to its wallet, if
-// the transaction names that wallet, and no other account does.
-func TestOwnerOfTokenAccount(t *testing.T) {
+// controlled are the accounts of an organization.
+type controlled []sdk.PublicKey
+
+func (c controlled) Controls(address []byte) (none chains.Account, ok bool) {
+	return none, slices.ContainsFunc(c, func(key sdk.PublicKey) bool { return bytes.Equal(key[:], address) })
+}
+func (controlled) WithKey(id string) chains.Account    { return chains.Account{KeyID: id} }
+func (controlled) Registered() []keystore.Registration { return nil }
+
+// TestControlledTokenAccount checks that an associated token account is its wallet's, if the
+// transaction names that wallet, and that nothing is known of other accounts.
+func TestControlledTokenAccount(t *testing.T) {
 	us, mint, wallet := sdk.PublicKey(public(0)), sdk.PublicKey(account(60)), sdk.PublicKey(account(61))
 	from, to, stranger := associated(t, us, mint), associated(t, wallet, mint), associated(t, sdk.PublicKey(account(62)), mint)
 	checked := func(to sdk.PublicKey) instructionCall {
 		return call(sdk.TokenProgramID, nil, []byte{12}, u64(5), []byte{6}).with(from, mint, to, us)
 	}
 	creates := call(sdk.SPLAssociatedTokenAccountProgramID, nil, []byte{1}).with(us, to, wallet, mint, sdk.SystemProgramID, sdk.TokenProgramID)
-	wraps := call(sdk.SystemProgramID, nil, u32(2), u64(5)).with(us, associated(t, us, wrappedSOL))
+	wrapped := associated(t, us, wrappedSOL)
+	wraps := call(sdk.SystemProgramID, nil, u32(2), u64(5)).with(us, wrapped)
 	for name, c := range map[string]struct {
 		calls   []instructionCall
+		ours    controlled
 		account sdk.PublicKey
-		want    sdk.PublicKey
+		want    chains.Controlled
 	}{
-		"the signer's":                  {[]instructionCall{checked(to)}, from, us},
-		"one that is created":           {[]instructionCall{creates, checked(to)}, to, wallet},
-		"one that is not":               {[]instructionCall{checked(to)}, to, to},
-		"a stranger's":                  {[]instructionCall{creates, checked(stranger)}, stranger, stranger},
-		"the signer's of wrapped SOL":   {[]instructionCall{wraps}, associated(t, us, wrappedSOL), us},
-		"a wallet, which is no account": {[]instructionCall{checked(to)}, wallet, wallet},
+		"the signer's":                {[]instructionCall{checked(from)}, controlled{us}, from, chains.ControlledYes},
+		"one that is created":         {[]instructionCall{creates, checked(to)}, controlled{wallet}, to, chains.ControlledYes},
+		"of another's wallet":         {[]instructionCall{creates, checked(to)}, controlled{us}, to, chains.ControlledNo},
+		"one that is not":             {[]instructionCall{checked(to)}, controlled{wallet}, to, chains.ControlledUnknown},
+		"a stranger's":                {[]instructionCall{creates, checked(stranger)}, controlled{us, wallet}, stranger, chains.ControlledUnknown},
+		"the signer's of wrapped SOL": {[]instructionCall{wraps}, controlled{us}, wrapped, chains.ControlledYes},
 	} {
-		tx := parse(t, scene(solana.Version0, 1, nil, c.calls...))
+		signing := ready(t, scene(solana.Version0, 1, nil, c.calls...), ed25519Key(t, 0))
+		chains.ResolveAccounts(signing, c.ours)
 		for range 2 {
-			if got, ok := tx.Owner(c.account[:]); !ok || got != keystore.ByEd25519(c.want) {
-				t.Errorf("%s: %v, %v", name, got, ok)
+			effects, found := signing.Effects(), 0
+			for _, effect := range effects {
+				if effect.To.Is(c.account[:]) {
+					if found++; effect.Controlled != c.want {
+						t.Errorf("%s: %v: %+v", name, effect.Controlled, effect)
+					}
+				}
+			}
+			if found == 0 {
+				t.Errorf("%s: no effect: %+v", name, effects)
 			}
 		}
 	}

@@ -2,12 +2,19 @@ package solana
 
 import (
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
 // Words implements chains.Chain.
-func (Chain) Words() chains.Words {
-	return chains.Words{Namespace: Name, ListID: 101, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
+func (c Chain) Words() chains.Words {
+	return chains.Words{
+		Forms: chains.Forms{
+			Encodings: []string{"base64", "base58"}, Complete: c.Complete,
+			Expected: "a transaction, or the message of one, in hex, base64 or base58",
+		},
+		TextHazards: texts.HazardNames(),
+		Namespace:   Name, ListID: 101, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
 		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name, Details: []chains.Detail{
 			{Name: "version", Type: chains.TypeText},
 			{Name: "fee_payer", Type: chains.TypeAddress},

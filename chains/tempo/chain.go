@@ -120,8 +120,8 @@ func (Chain) Expects() string { return "hex of the raw unsigned transaction, typ
 // Addresses implements chains.Chain: the same as on Ethereum.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
-// Owner implements chains.Chain. The account may have given other keys access.
-func (Chain) Owner(address []byte) (keystore.Locator, bool) { return evm.Owner(address) }
+// Locate implements chains.Chain. The account may have given other keys access.
+func (Chain) Locate(address []byte) (keystore.Locator, bool) { return evm.Owner(address) }
 
 // HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {

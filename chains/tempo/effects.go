@@ -176,20 +176,18 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 }
 
 // Targets implements evm.Acting.
-func (tx *transaction) Targets(mine evm.Mine) (own []evm.Address, err error) {
+func (tx *transaction) Targets() (targets []evm.Address) {
 	if tx.sender != nil {
-		return nil, nil
+		return nil
 	}
 	for _, c := range tx.calls.all(tx.raw) {
 		switch {
 		case c.creation || c.input.Len() == 0:
 		case c.input.Len() >= evm.LeastNested:
-			return evm.AskTargets(tx.Calls(), mine)
+			return evm.TargetsOf(tx.Calls())
 		default:
-			if own, err = evm.AskTarget(own, &c.to, mine); err != nil {
-				return nil, err
-			}
+			targets = append(targets, c.to)
 		}
 	}
-	return own, nil
+	return targets
 }

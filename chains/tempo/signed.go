@@ -8,11 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	ethrlp "github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
-
-var _ chains.Unsigner = Chain{}
 
 // The indexes of feeToken and feePayer in the items of a transaction.
 const (
@@ -20,7 +17,7 @@ const (
 	itemFeePayer = 11
 )
 
-// Unsign implements chains.Unsigner: it removes the sender's signature, the last item. The
+// Unsign is that of chains.Forms: it removes the sender's signature, the last item. The
 // signer is recovered from a secp256k1 signature; for other kinds it is not reported.
 func (Chain) Unsign(raw []byte) (unsigned []byte, signers []string, signed bool, err error) {
 	if len(raw) == 0 || raw[0] != typeTempo {

@@ -7,8 +7,9 @@ import (
 
 // Words implements chains.Chain. Tempo has no native asset; its amounts have the units of
 // the chains whose namespace it shares.
-func (Chain) Words() chains.Words {
+func (c Chain) Words() chains.Words {
 	words := evm.Words()
+	words.Forms.Unsign = c.Unsign
 	words.Unnamed = func(_ string, address []byte) bool {
 		return len(address) == len(evm.Address{}) && evm.IsVirtual(evm.Address(address))
 	}

@@ -130,9 +130,9 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	return []chains.Address{{Format: AddressFormat, Address: addressOf(pub).String()}}
 }
 
-// Owner implements chains.Chain: the key at an address of 21 bytes controls it alone,
+// Locate implements chains.Chain: the key at an address of 21 bytes controls it alone,
 // as far as the address says. An account's permissions may name others.
-func (Chain) Owner(address []byte) (keystore.Locator, bool) {
+func (Chain) Locate(address []byte) (keystore.Locator, bool) {
 	if len(address) != addressSize || address[0] != addressPrefix {
 		return keystore.Locator{}, false
 	}

@@ -3,9 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,13 +35,13 @@ func yamlBlocks(t *testing.T, page string) (blocks []string) {
 func TestRecipesBehindSigner(t *testing.T) {
 	example := exampleDeployment(t)
 	signer := strings.Replace(yamlBlocks(t, "rpc.md")[0], "127.0.0.1:8545", "127.0.0.1:0", 1)
-	recipes := yamlBlocks(t, "recipes.md")
+	recipes := testenv.SamplePolicies(t, "recipes.md")
 	if len(recipes) < 5 {
 		t.Fatalf("%d recipes", len(recipes))
 	}
 	organization := example.by.OrganizationID
 	byUser, byKey := regexp.MustCompile(`who: \{user: (\w+)\}`), regexp.MustCompile(`key: \[(\w+)\]`)
-	for i, recipe := range recipes {
+	for i, recipe := range slices.Sorted(maps.Values(recipes)) {
 		user, key := byUser.FindStringSubmatch(recipe)[1], byKey.FindStringSubmatch(recipe)[1]
 		example.run(t, "keys", "generate", "--keystore", "file:"+filepath.Join(example.dir, "keys"), "--passphrase-file", filepath.Join(example.dir, "passphrase"), "--org", organization, "--curve", "secp256k1", "--name", key)
 		for _, voters := range []int{2, 1} {

@@ -12,7 +12,7 @@ import (
 // TestFunctionTable compares the functions of contracts that are decoded, and where,
 // with the commands of a Universal Router and the contracts that take no selector, with
 // testdata/functions.txt. COUNTERSIGN_UPDATE=1 writes that file,
-// docs/effects-tables.md repeats it, and interop/evm executes it.
+// docs/effects.md names it, and interop/evm executes it.
 func TestFunctionTable(t *testing.T) {
 	var table strings.Builder
 	for _, row := range standards {

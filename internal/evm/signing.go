@@ -22,37 +22,21 @@ type Acting interface {
 	// MayOperate reports whether the transaction is long enough for a user operation.
 	MayOperate() bool
 
-	// Targets asks mine about the accounts that are called with data, and returns those that it
-	// reports. The error is that of mine.
-	Targets(mine Mine) ([]Address, error)
+	// Targets returns the accounts that are called with data.
+	Targets() []Address
 }
-
-// Mine reports whether a key of the organization is at an address.
-type Mine = func(address []byte) (bool, error)
 
 // LeastNested is the length in bytes of the shortest call of a function with a call in its
 // arguments that has data itself: a selector and five words.
 const LeastNested = 4 + 5*32
 
-// AskTarget appends an account if mine reports it.
-func AskTarget(own []Address, account *Address, mine Mine) ([]Address, error) {
-	ours, err := mine(account[:])
-	if ours && err == nil {
-		own = append(own, *account)
-	}
-	return own, err
-}
-
-// AskTargets is AskTarget for the accounts that are called in calls.
-func AskTargets(calls []chains.Call, mine Mine) (own []Address, err error) {
+// TargetsOf returns the accounts that are called in calls.
+func TargetsOf(calls []chains.Call) []Address {
+	targets := make([]Address, len(calls))
 	for i := range calls {
-		var account Address
-		copy(account[:], calls[i].To.Address())
-		if own, err = AskTarget(own, &account, mine); err != nil {
-			return nil, err
-		}
+		copy(targets[i][:], calls[i].To.Address())
 	}
-	return own, nil
+	return targets
 }
 
 // HazardsOf returns the hazards of a transaction that do not depend on the key.
@@ -119,18 +103,18 @@ func (s *Signing) called(party chains.Party) bool {
 	return string(party.Address()) == string(s.Account[:]) || slices.ContainsFunc(s.own, party.Equal)
 }
 
-// Own implements chains.OwnReader.
-func (s *Signing) Own(mine Mine) (err error) {
+// ResolveAccounts implements chains.AccountSigning.
+func (s *Signing) ResolveAccounts(accounts chains.Accounts) {
+	s.own = nil
 	if s.Acts.MayOperate() {
 		network := s.Acts.Contracts()
 		network.Brief = true
-		if s.own, err = chains.OwnParties(s.Acts.EffectsOn(network), mine); err != nil {
-			return err
+		s.own = chains.DecisiveParties(s.Acts.EffectsOn(network), accounts)
+	}
+	targets := s.Acts.Targets()
+	for i := range targets {
+		if _, ok := accounts.Controls(targets[i][:]); ok {
+			s.own = append(s.own, s.Acts.Contracts().Party(targets[i]))
 		}
 	}
-	own, err := s.Acts.Targets(mine)
-	for _, account := range own {
-		s.own = append(s.own, s.Acts.Contracts().Party(account))
-	}
-	return err
 }

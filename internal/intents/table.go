@@ -64,10 +64,9 @@ func (t Table) HazardNames() []string {
 	var names []string
 	for _, chain := range t {
 		names = append(names, chain.HazardNames()...)
-		if carrier, ok := chain.(chains.TextCarrier); ok {
-			names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(carrier.TextHazardNames(), name) })
-			names = append(names, carrier.TextHazardNames()...)
-		}
+		ofTexts := chain.Words().TextHazards
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ofTexts, name) })
+		names = append(names, ofTexts...)
 	}
 	return names
 }

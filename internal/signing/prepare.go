@@ -42,16 +42,12 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
 	}
-	var foreseen []chains.Hazard
-	if seer, ok := tx.(chains.Foreseer); ok {
-		foreseen = seer.Foreseen()
-	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	p := &Prepared{
-		intent: intent, tx: tx, result: result, reading: reading, foreseen: foreseen,
-		owners: owners{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx},
+		intent: intent, tx: tx, result: result, reading: reading,
+		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx, ctx: ctx},
 	}
-	request, keys, err := r.find(ctx, &p.owners, signWith)
+	request, keys, err := r.find(ctx, &p.accounts, signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +56,9 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 		return nil, refuse.Transaction(err)
 	}
 	p.signing, p.found = signing, keys
-	if err := p.owners.tell(ctx, signing); err != nil {
-		return nil, err
-	}
-	if err := p.findWallets(ctx); err != nil {
+	chains.ResolveAccounts(signing, &p.accounts)
+	p.findWallets()
+	if err := p.accounts.err; err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -96,8 +91,8 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 // find returns the request that signWith makes, and the keys that it names: those at its
 // locators, or all keys of the wallet with that id or name, or those of the registered wallet
 // with that name.
-func (r *Reader) find(ctx context.Context, o *owners, signWith string) (chains.Request, []keystore.Key, error) {
-	organizationID, tx := o.organizationID, o.tx
+func (r *Reader) find(ctx context.Context, a *accounts, signWith string) (chains.Request, []keystore.Key, error) {
+	organizationID, tx := a.organizationID, a.tx
 	request, err := tx.Request(signWith)
 	if err != nil {
 		return nil, nil, refuse.Transaction(err)
@@ -117,7 +112,7 @@ func (r *Reader) find(ctx context.Context, o *owners, signWith string) (chains.R
 		case err != nil:
 			return nil, nil, err
 		case ok:
-			return r.ofRegistered(ctx, o, wallet)
+			return r.ofRegistered(ctx, a, wallet)
 		}
 	}
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,

@@ -28,36 +28,27 @@ type Prepared struct {
 	result   func(intent activity.Intent, signed []byte) (activity.Result, error) // nil: of a transaction
 	judging  sync.Once                                                            // of hazards
 	hazards  []chains.Hazard
-	foreseen []chains.Hazard
 	reading  chains.Readings
 	found    []keystore.Key // by signWith; see keys
-	owners   owners
+	accounts accounts
+	effects  []chains.Effect // see OwnEffects; nil until they are found
 	wallets  wallets
 	cached   *chains.Summary
 }
 
 var _ operation.Task = (*Prepared)(nil)
 
-// OwnEffects returns what signing does, with the signer's address filled in, Change set on
-// what comes back to the wallet that pays, and Mine on what goes to the organization's
-// accounts. At the end is what our money does in accounts that only pass it on, see chains.Follow. The keystore is asked which addresses those are; the error is the keystore's.
-func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
-	effects, err := p.owners.holders(ctx).effects(p.signing, p.reading)
-	p.reading.Name(effects)
-	return effects, err
-}
-
 // Signers returns the keys that will sign, as a policy sees them.
 func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 	signers := p.keys(p.KeyIDs())
 	keys := make([]access.SigningKey, len(signers))
 	for i, key := range signers {
-		owned, err := p.owners.key(ctx, key.ID())
+		held, err := p.accounts.key(ctx, key.ID())
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: owned.WalletID, WalletName: owned.Wallet, Path: owned.Path}
-		for _, address := range p.owners.chain().Addresses(key.PublicKey()) {
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID, WalletName: held.wallet, Path: held.Path}
+		for _, address := range p.accounts.chain().Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
 	}
@@ -68,7 +59,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
 
 // Chain returns the chain that the signature is for.
-func (p *Prepared) Chain() chains.Chain { return p.owners.chain() }
+func (p *Prepared) Chain() chains.Chain { return p.accounts.chain() }
 
 // Readings returns what descriptors say.
 func (p *Prepared) Readings() chains.Readings { return p.reading }
@@ -86,7 +77,7 @@ func (p *Prepared) addresses(ids []string) []string {
 	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys(ids) {
-		all := p.owners.chain().Addresses(key.PublicKey())
+		all := p.accounts.chain().Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
 		}
@@ -108,9 +99,9 @@ func (p *Prepared) keys(ids []string) []keystore.Key {
 
 // SignerView returns what depends on the signing keys.
 func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
-	h := p.owners.holders(ctx)
-	fields := h.signing(p.signing).SignerView()
-	return fields, h.err
+	accounts := p.within(ctx)
+	fields := p.signing.SignerView()
+	return fields, accounts.err
 }
 
 // sign signs, and returns the result that the intent asks for.
@@ -188,10 +179,6 @@ func (p *Prepared) judge() {
 		p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
 	}
 }
-
-// Foreseen returns those of Hazards that were found without the effects, where finding these
-// takes long. See chains.Foreseer.
-func (p *Prepared) Foreseen() []chains.Hazard { return p.foreseen }
 
 // Effects implements operation.Task.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {

@@ -40,21 +40,20 @@ func (r *Reader) findRegistered(ctx context.Context, organizationID, name string
 
 // ofRegistered returns the request to sign for a registered wallet, with the organization's
 // keys in it.
-func (r *Reader) ofRegistered(ctx context.Context, o *owners, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
-	of, ok := o.tx.(chains.RegisteredTransaction)
+func (r *Reader) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+	of, ok := a.tx.(chains.WalletTransaction)
 	if !ok {
 		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
 			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id", refuse.Shorten(wallet.Name()))
 	}
-	holders := o.holders(ctx)
-	request, err := of.RequestOf(wallet, holders)
-	if holders.err != nil {
-		return nil, nil, holders.err
+	request, err := of.RequestOf(wallet, a)
+	if a.err != nil {
+		return nil, nil, a.err
 	}
 	if err != nil {
 		return nil, nil, refuse.Transaction(err)
 	}
-	keys, err := r.findAll(ctx, o.organizationID, request.Locators())
+	keys, err := r.findAll(ctx, a.organizationID, request.Locators())
 	if err == nil && len(keys) == 0 {
 		err = activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 			"could not find any resource to sign with: no key of the registered wallet %q that this transaction needs is derived here: derive it from the wallet with your words, with 'countersign keys derive --wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
@@ -63,12 +62,11 @@ func (r *Reader) ofRegistered(ctx context.Context, o *owners, wallet keystore.Re
 }
 
 // findWallets sets p.wallets.
-func (p *Prepared) findWallets(ctx context.Context) error {
-	if _, ok := p.signing.(chains.RegisteredSigning); !ok {
-		return nil
+func (p *Prepared) findWallets() {
+	signing, ok := p.signing.(chains.WalletSigning)
+	if !ok {
+		return
 	}
-	h := p.owners.holders(ctx)
-	signing := h.signing(p.signing).(chains.RegisteredSigning)
 	use := signing.Registered()
 	for _, w := range use.Used {
 		digest := w.Digest()
@@ -80,7 +78,6 @@ func (p *Prepared) findWallets(ctx context.Context) error {
 		identity := first.Identity()
 		p.wallets.only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(), ChargeID: signing.ChargeID(first)}
 	}
-	return h.err
 }
 
 // Wallets returns the registered wallets that the transaction spends from or pays to.

@@ -12,7 +12,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -136,4 +138,35 @@ func Superuser(t testing.TB) {
 	if os.Geteuid() != 0 {
 		leaveOut(t, "changing the owner of a file requires root")
 	}
+}
+
+// SamplePolicies returns the policies in docs/policies by the titles in their first lines, or those
+// that a page of the documentation links.
+func SamplePolicies(t testing.TB, page ...string) map[string]string {
+	t.Helper()
+	folder := filepath.Join(Root(), "docs", "policies")
+	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) > 0 {
+		text, err := os.ReadFile(filepath.Join(Root(), "docs", page[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = nil
+		for _, link := range regexp.MustCompile(`\(policies/([\w-]+\.yaml)\)`).FindAllStringSubmatch(string(text), -1) {
+			paths = append(paths, filepath.Join(folder, link[1]))
+		}
+	}
+	samples := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		samples[title] = string(text)
+	}
+	return samples
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// sample is a sample policy of docs/policies.md, for the tokens of the world.
+// sample is a sample policy, for the tokens of the world.
 type sample struct {
 	name, key string
 	tags      []string
@@ -50,13 +49,7 @@ func (w *world) samples(t *testing.T) []*sample {
 // open loads the sample with the addresses of the world.
 func (s *sample) open(t *testing.T, w *world) {
 	t.Helper()
-	document, err := os.ReadFile("../../docs/policies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(document), "### "+s.name+"\n")
-	_, text, _ := strings.Cut(rest, "```yaml\n")
-	text, _, found := strings.Cut(text, "```")
+	text, found := testenv.SamplePolicies(t)[s.name]
 	if !found {
 		t.Fatalf("there is no sample %q", s.name)
 	}

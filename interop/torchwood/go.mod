@@ -9,8 +9,8 @@ require (
 )
 
 require (
-	golang.org/x/crypto v0.57.0 // indirect
-	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 )
 
 replace github.com/countersign-dev/countersign => ../..

@@ -11,11 +11,10 @@ import (
 
 // table is a table of the page.
 type table struct {
-	name     string // of its marker, and of the benchmark in its first heading
-	heading  string // of the first column
-	columns  []column
-	rows     []line
-	quotient bool // a last column with the first divided by the second
+	name    string // of its marker, and of the benchmark in its first heading
+	heading string // of the first column
+	columns []column
+	rows    []line
 }
 
 // column says what a cell shows of a benchmark.
@@ -46,9 +45,6 @@ func number(decimals int) func(summary) string {
 // hundreds shows a rate, whose other digits differ with each run.
 func hundreds(s summary) string { return thousands(math.Round(s.median/100) * 100) }
 
-// perSecond shows nanoseconds as a rate.
-func perSecond(s summary) string { return hundreds(summary{median: 1e9 / s.median}) }
-
 func kilobytes(s summary) string { return fmt.Sprintf("%.0f", s.median/1000) }
 
 // three shows three digits of a large number, and none after the point.
@@ -56,11 +52,6 @@ func three(s summary) string {
 	unit := math.Pow(10, max(0, math.Floor(math.Log10(s.median))-2))
 	return thousands(math.Round(s.median/unit) * unit)
 }
-
-// milliseconds and microseconds show nanoseconds.
-func milliseconds(s summary) string { return fmt.Sprintf("%.2f", s.median/1e6) }
-
-func microseconds(s summary) string { return fmt.Sprintf("%.0f", s.median/1e3) }
 
 // thousands writes a whole number with commas.
 func thousands(value float64) string {
@@ -95,7 +86,7 @@ var tables = []table{
 		{"bitcoin P2TR", "Ratio/bitcoin/P2TR"},
 		{"bitcoin P2TR, output key not cached", "RatioUncached/bitcoin/P2TR"},
 		{"bitcoin P2PKH", "Ratio/bitcoin/P2PKH"},
-	}, false},
+	}},
 	{"Peers", "`BenchmarkPeers`", []column{{"ours ÷ theirs", "", "ratio", ratio}}, []line{
 		{"ethereum eip1559: go-ethereum `SignTx` and `MarshalBinary` of a struct", "Peers/ethereum/eip1559/go-ethereum"},
 		{"ethereum eip1559: go-ethereum's keystore", "Peers/ethereum/eip1559/go-ethereum_keystore"},
@@ -118,7 +109,7 @@ var tables = []table{
 		{"tron transfer: TronWeb", "Peers/tron/transfer/tronweb"},
 		{"tron transfer: okx", "Peers/tron/transfer/okx"},
 		{"tempo transfer: ox", "Peers/tempo/transfer/ox"},
-	}, false},
+	}},
 	{"MessagePeers", "`BenchmarkMessagePeers`, ours ÷ theirs", []column{
 		{"go-ethereum", "/go-ethereum", "ratio", ratio}, {"viem", "/viem", "ratio", ratio}, {"ethers", "/ethers", "ratio", ratio},
 	}, []line{
@@ -126,31 +117,16 @@ var tables = []table{
 		{"Safe transaction", "MessagePeers/safe"},
 		{"Seaport order of 60 items, 11 kB", "MessagePeers/order"},
 		{"personal message, 3 lines", "MessagePeers/personal"},
-	}, false},
+	}},
 	{"HTTP", "`BenchmarkHTTP`", []column{
 		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds},
 		{"p50 ms", "", "p50-ms", number(1)}, {"p99 ms", "", "p99-ms", number(1)}, {"p99.9 ms", "", "p999-ms", number(1)},
-	}, under("HTTP", storesOf, ""), false},
+	}, under("HTTP", storesOf, "")},
 	{"HTTPShipped", "`BenchmarkHTTPShipped`", []column{
 		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds}, {"p99 ms", "", "p99-ms", number(0)},
 		{"CPU, µs", "", "cpu-us/req", number(0)}, {"bare ÷ CPU", "", "cpu-ratio", number(2)},
 		{"objects", "", "server-allocs/req", number(0)}, {"kB", "", "server-B/req", kilobytes},
-	}, alternate(under("HTTPShipped", storesOf, ""), under("HTTPShipped", storesOf, "rules")), false},
-	{"HTTPMany", "`BenchmarkHTTPMany`", []column{
-		{"requests/s ÷ one key", "", "ratio", ratio}, {"one key's CPU ÷ ours", "", "cpu-ratio", number(2)},
-		{"CPU, µs", "", "cpu-us/req", number(0)}, {"objects", "", "server-allocs/req", number(0)}, {"kB", "", "server-B/req", kilobytes},
-	}, under("HTTPMany", storesOf, ""), false},
-	{"Parallel", "`BenchmarkParallel`, a second", []column{
-		{"one core", "", "ns/op", perSecond}, {"two cores", "-2", "ns/op", perSecond},
-	}, []line{
-		{"ethereum eip1559", "Parallel/ethereum/eip1559"},
-		{"tron transfer", "Parallel/tron/transfer"},
-		{"tempo transfer", "Parallel/tempo/transfer"},
-		{"solana, 215 bytes", "Parallel/solana/215"},
-		{"bitcoin P2WPKH", "Parallel/bitcoin/P2WPKH"},
-		{"bitcoin P2TR", "Parallel/bitcoin/P2TR"},
-		{"a stamped request, `Engine.Submit`, store in memory", "Parallel/submit"},
-	}, true},
+	}, alternate(under("HTTPShipped", storesOf, ""), under("HTTPShipped", storesOf, "rules"))},
 	{"Effects", "`BenchmarkEffects`, ns per item", []column{
 		{"parse", "/parse", "ns/item", three}, {"with hazards", "/hazards", "ns/item", three}, {"effects written", "/effects", "ns/item", three},
 	}, []line{
@@ -159,16 +135,10 @@ var tables = []table{
 		{"tempo: calls of a batch", "Effects/tempo/calls"},
 		{"bitcoin: outputs of a PSBT", "Effects/bitcoin/outputs"},
 		{"solana: instructions", "Effects/solana/instructions"},
-	}, false},
+	}},
 	{"RPC", "`BenchmarkRPC`", []column{
 		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds}, {"p50 ms", "", "p50-ms", number(2)}, {"p99 ms", "", "p99-ms", number(1)},
-	}, []line{{"one client", "RPC/clients=1"}, {"64 clients", "RPC/clients=64"}}, false},
-	{"Submit", "`BenchmarkSubmit`, µs a request", []column{
-		{"one client", "/clients=1", "ns/op", microseconds}, {"64 clients", "/clients=64", "ns/op", microseconds},
-	}, under("Submit", storesOf, ""), false},
-	{"Approvals", "`BenchmarkApprovals`, ms a round", []column{
-		{"one client", "/clients=1", "ns/op", milliseconds}, {"64 clients", "/clients=64", "ns/op", milliseconds},
-	}, under("Approvals", storesOf, ""), false},
+	}, []line{{"one client", "RPC/clients=1"}, {"64 clients", "RPC/clients=64"}}},
 }
 
 // under returns the rows of a benchmark for each store.
@@ -212,9 +182,6 @@ func (r *recording) table(t *table) (string, error) {
 	for _, c := range t.columns {
 		headings, rule = headings+" | "+c.heading, rule+"|---:"
 	}
-	if t.quotient {
-		headings, rule = headings+" | ×", rule+"|---:"
-	}
 	lines := []string{"| " + headings + " |", "|" + rule + "|"}
 	var from origin
 	for _, l := range t.rows {
@@ -230,17 +197,13 @@ func (r *recording) table(t *table) (string, error) {
 // cells returns the cells of a row, and adds to where the table comes from.
 func (r *recording) cells(t *table, l line, from *origin) ([]string, error) {
 	cells := []string{l.label}
-	var medians []float64
 	for _, c := range t.columns {
 		s, at, err := r.figure(l.path+c.part, c.unit)
 		if err != nil {
 			return nil, err
 		}
-		cells, medians = append(cells, c.show(s)), append(medians, s.median)
+		cells = append(cells, c.show(s))
 		from.add(at, len(at.samples[c.unit]))
-	}
-	if t.quotient {
-		cells = append(cells, fmt.Sprintf("%.2f", medians[0]/medians[1]))
 	}
 	return cells, nil
 }

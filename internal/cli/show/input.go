@@ -68,40 +68,35 @@ func DecodeAs(kind activity.TransactionType, content string) (Written, error) {
 	if err != nil {
 		return Written{Text: content}, err
 	}
-	exchanged, _ := chain.(chains.Exchanger)
-	var forms []string
-	var expected string
-	if exchanged != nil {
-		forms, expected = exchanged.Forms()
-	}
+	forms := chain.Words().Forms
 	var wrong error
 	for _, reading := range wiretext.Read([]byte(content)) {
-		if reading.Form != wiretext.Hex && !slices.Contains(forms, reading.Form.String()) {
+		if reading.Form != wiretext.Hex && !slices.Contains(forms.Encodings, reading.Form.String()) {
 			continue
 		}
-		tx, err := asTransaction(exchanged, reading)
+		tx, err := asTransaction(forms, reading)
 		if err == nil || reading.Form == wiretext.Hex {
 			return tx, nil
 		}
 		wrong = fmt.Errorf("read as %v: %w", reading.Form, err)
 	}
-	if exchanged == nil {
+	if forms.Expected == "" {
 		return Written{Text: content}, nil
 	}
 	if wrong == nil {
 		_, wrong = chains.DecodeHex(content)
 	}
-	return Written{Text: content}, fmt.Errorf("%w; expected %s", wrong, expected)
+	return Written{Text: content}, fmt.Errorf("%w; expected %s", wrong, forms.Expected)
 }
 
 // asTransaction returns a reading as the engine takes it. The error says why its bytes are
 // no transaction of the chain.
-func asTransaction(exchanged chains.Exchanger, reading wiretext.Reading) (Written, error) {
+func asTransaction(forms chains.Forms, reading wiretext.Reading) (Written, error) {
 	tx := Written{Text: hex.EncodeToString(reading.Raw), Form: reading.Form}
-	if exchanged == nil {
+	if forms.Complete == nil {
 		return tx, nil
 	}
-	whole, err := exchanged.Complete(reading.Raw)
+	whole, err := forms.Complete(reading.Raw)
 	if err == nil && len(whole) != len(reading.Raw) {
 		tx.Message, tx.Text = reading.Raw, hex.EncodeToString(whole)
 	}

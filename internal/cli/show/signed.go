@@ -9,14 +9,14 @@ import (
 )
 
 // withoutSignature removes the signature from a transaction of a chain whose unsigned
-// transactions have none: see [chains.Unsigner]. isSigned is false of other chains.
+// transactions have none: see [chains.Forms]. isSigned is false of other chains.
 func withoutSignature(kind activity.TransactionType, raw []byte, limits all.Limits) (unsigned []byte, signers []string, isSigned bool, err error) {
 	chain, err := all.Of(kind, limits)
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if unsigner, ok := chain.(chains.Unsigner); ok {
-		return unsigner.Unsign(raw)
+	if unsign := chain.Words().Forms.Unsign; unsign != nil {
+		return unsign(raw)
 	}
 	return nil, nil, false, nil
 }

@@ -52,11 +52,11 @@ func ViewOf(ctx context.Context, prepared *countersign.Prepared, names chains.Na
 }
 
 // NetworkFields returns the network of the addresses in the view of a transaction whose
-// signer is not known, if its bytes name none: see [chains.NetworkNamer].
+// signer is not known, if its bytes name none: see [chains.Forms].
 func NetworkFields(summary *chains.Summary, limits all.Limits) []chains.Field {
 	for _, chain := range all.Chains(limits) {
-		if named, ok := chain.(chains.NetworkNamer); ok && chain.Name() == summary.Chain {
-			return []chains.Field{chains.Text("network", named.NetworkName()).WithNote("of the addresses shown")}
+		if network := chain.Words().Forms.Network; network != "" && chain.Name() == summary.Chain {
+			return []chains.Field{chains.Text("network", network).WithNote("of the addresses shown")}
 		}
 	}
 	return nil

@@ -55,6 +55,11 @@ type payloadSigning struct {
 	appender chains.SignatureAppender
 }
 
+// ResolveAccounts implements chains.AccountSigning.
+func (s payloadSigning) ResolveAccounts(accounts chains.Accounts) {
+	chains.ResolveAccounts(s.Signing, accounts)
+}
+
 // AppendSigned implements chains.Signing. It appends only the signature.
 func (s payloadSigning) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	return s.appender.AppendSignature(ctx, dst)

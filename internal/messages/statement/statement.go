@@ -144,12 +144,11 @@ type signing struct {
 	ed25519 keystore.Ed25519Signer
 }
 
-// Own implements chains.OwnReader.
-func (s *signing) Own(mine func(address []byte) (bool, error)) (err error) {
+// ResolveAccounts implements chains.AccountSigning.
+func (s *signing) ResolveAccounts(accounts chains.Accounts) {
 	if content, ok := s.message.Content.(OwnContent); ok {
-		s.by.own, err = chains.OwnParties(content.OwnEffects(), mine)
+		s.by.own = chains.DecisiveParties(content.OwnEffects(), accounts)
 	}
-	return err
 }
 
 // KeyIDs implements chains.Signing.

@@ -1,6 +1,0 @@
-//go:build race
-
-package countersign_test
-
-// costFactor widens the bounds of cost: under the race detector, pools forget at random.
-const costFactor = 2

@@ -1,0 +1,184 @@
+package countersign_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/policy"
+)
+
+// delegating returns a transaction for mainnet with authorizations, all signed.
+func delegating(t *testing.T, count int, gas uint64) string {
+	t.Helper()
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xba}, Nonce: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]types.SetCodeAuthorization, count)
+	for i := range list {
+		list[i] = signed
+	}
+	items, err := rlp.EncodeToBytes([]any{
+		big.NewInt(1), uint64(7), big.NewInt(1), big.NewInt(2), gas, common.Address{1}, big.NewInt(0), []byte{}, types.AccessList{}, list,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "04" + hex.EncodeToString(items)
+}
+
+// TestRecoveredOnce checks that the signer of each of a transaction's authorizations is recovered
+// once, whether the transaction is signed or refused.
+func TestRecoveredOnce(t *testing.T) {
+	const count = 1200
+	for name, test := range map[string]struct {
+		count      int
+		gas        uint64
+		policy     string // of rules; empty: none
+		allow      []string
+		recoveries int64
+		refusal    string
+	}{
+		"gas over the cap":           {count, 1 << 33, "", nil, count, "ethereum/gas-over-cap"},
+		"gas below what they cost":   {count, 100_000, "", nil, count, "ethereum/never-included"},
+		"a rule that could allow it": {count, 1 << 33, "ethereum/gas-over-cap", nil, count, ""},
+		"allowed":                    {count, 1 << 33, "", []string{"ethereum/gas-over-cap"}, count, ""},
+		"few":                        {3, 1 << 33, "", nil, 3, "ethereum/gas-over-cap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := enginetest.New(t, func(config *countersign.Config) {
+				config.AllowHazards = test.allow
+				if test.policy != "" {
+					config.Policy = ruleAllowing(t, test.policy)
+				}
+			})
+			body := f.Body(enginetest.Request{Unsigned: delegating(t, test.count, test.gas)})
+			before := evm.Recoveries()
+			_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
+			if made := evm.Recoveries() - before; made != test.recoveries {
+				t.Errorf("%d recoveries, want %d", made, test.recoveries)
+			}
+			if test.refusal != "" {
+				enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, test.refusal)
+			}
+		})
+	}
+}
+
+// ruleAllowing returns a policy with one rule, which allows a hazard.
+func ruleAllowing(t *testing.T, hazard string) access.Decider {
+	t.Helper()
+	file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(`schema: countersign.policy/2
+rules:
+  - name: all
+    allow: call
+    of: transactions
+    chains: [eip155:1, solana, tron]
+    hazards: HAZARD
+`, "HAZARD", hazard)), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// seen keeps the latest observation.
+type seen struct{ countersign.Observation }
+
+func (s *seen) Observe(observation countersign.Observation) { s.Observation = observation }
+
+// TestObservedRule checks that an observer learns which rule refused a request.
+func TestObservedRule(t *testing.T) {
+	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/2\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed := new(seen)
+	f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Observer = file, observed })
+	_, err = f.Submit(t, enginetest.Request{})
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "rule never")
+	if observed.Rule != "never" || observed.UserID != "user-1" {
+		t.Errorf("observed %+v", observed.Observation)
+	}
+}
+
+func TestPolicyAuthorization(t *testing.T) {
+	var asked access.Authorization
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = access.PolicyFunc(func(_ context.Context, seen access.Authorization) error { asked = seen; return nil })
+	})
+	enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
+	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked.Organization.Name != "Example" || asked.User.Name != "ci" || asked.Summary.Digest() != inspection.Summary.Digest() ||
+		asked.Intent.(activity.SignTransactionIntent).UnsignedTransaction != enginetest.Unsigned || asked.Credential.PublicKeyText() != f.APIKey.PublicKey {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
+// TestPolicyOnRepeat checks that a recorded answer is not repeated for a credential that
+// is denied now.
+func TestPolicyOnRepeat(t *testing.T) {
+	var denied error
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return denied })
+	})
+	sent := f.APIKey.Sign(f.Body(enginetest.Request{}))
+	enginetest.MustSubmit(t, f.Engine, sent)
+	denied = fmt.Errorf("%w: over the limit of the day", access.ErrDenied)
+	_, err := f.Engine.Submit(t.Context(), sent)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "over the limit of the day")
+	denied = nil
+	if _, err := f.Engine.Submit(t.Context(), sent); err != nil {
+		t.Error(err)
+	}
+	f.WantSignatures(t, 1)
+}
+
+// TestPolicyError checks that nothing is allowed if the policy fails, and that the
+// answer does not say why.
+func TestPolicyError(t *testing.T) {
+	f := enginetest.New(t, func(c *countersign.Config) {
+		c.Policy = access.PolicyFunc(func(context.Context, access.Authorization) error { return errors.New("db.internal: refused") })
+	})
+	_, err := f.Submit(t, enginetest.Request{})
+	if refused := enginetest.Refusal(t, err, activity.ReasonUnavailable, "could not decide"); refused.Message != "the policy could not decide: try again" {
+		t.Errorf("the caller is told %s", refused.Message)
+	}
+	f.WantSignatures(t, 0)
+}
+
+// TestPolicyNotBypassed checks that calls without a user are refused under a policy.
+func TestPolicyNotBypassed(t *testing.T) {
+	deny := access.PolicyFunc(func(context.Context, access.Authorization) error { return access.ErrDenied })
+	f := enginetest.New(t, func(c *countersign.Config) { c.Policy = deny })
+	intent := ethereumIntent(enginetest.Address, enginetest.Unsigned)
+	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	_, err = f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "this engine has a Policy")
+	f.WantSignatures(t, 0)
+}
