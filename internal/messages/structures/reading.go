@@ -103,7 +103,7 @@ func (r *reading) add(effect chains.Effect) int {
 // addFrom adds an effect that requires the signature of its From party.
 func (r *reading) addFrom(effect chains.Effect) int {
 	index := r.add(effect)
-	r.owners = append(r.owners, owner{effect.From, index})
+	r.owners = append(r.owners, owner{r.effects[index].From, index})
 	return index
 }
 
