@@ -3,9 +3,9 @@
 // its memo.
 //
 // Known are sign-ins that follow EIP-4361 or SIWS for an account of the carrier's chain, and
-// texts that match a [Template]. Anything else has the hazard [HazardFreeText]: whoever asked
-// for the signature may use it for anything. The other hazards say why a text is worse than
-// unknown, whether it is known or not.
+// texts that match a [Template]. Anything else has the hazard [HazardFreeText]: the requester may
+// use the signature for anything. The other hazards say why a text is worse than unknown, whether
+// it is known or not.
 package texts
 
 import (
@@ -161,7 +161,7 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 			"a site that reads it loosely decides which site and account it is for", standard)
 	}
 	if !t.isKnown() && !t.unreadable() {
-		add(HazardFreeText, "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything")
+		add(HazardFreeText, "the text is neither a sign-in nor of a known template: the requester may use the signature for anything")
 		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)
 	}
 	return hazards
