@@ -150,7 +150,7 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 			add(HazardForeignSignIn, "%s", problem)
 		}
 		if t.signIn.hasLooseNonce() {
-			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s", quoted(t.signIn.Nonce), t.signIn.by.name)
+			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s", quoted(t.signIn.members[memberNonce]), t.signIn.by.name)
 		}
 	case t.asks:
 		standard := "a standard: this chain has none"
