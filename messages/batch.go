@@ -29,13 +29,15 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 		case count == 1:
 			return part, nil
 		case i > 0 && chain != b.chain:
-			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be for one chain", i, chain, b.chain)
+			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
+				"for one chain", i, chain, b.chain)
 		}
 		b.chain, b.parts = chain, append(b.parts, part)
 		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
 	}
 	if effects := b.starts[count]; effects > chains.MaxEffects {
-		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects, chains.MaxEffects)
+		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects,
+			chains.MaxEffects)
 	}
 	return b, nil
 }

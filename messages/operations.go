@@ -41,7 +41,8 @@ func readPayloads(intent activity.Intent, reader Reader) (tx chains.Transaction,
 	case activity.SignRawPayloadsIntent:
 		tx, err = reader.readAll(asked)
 	default:
-		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature",
+			intent)
 	}
 	if err != nil {
 		return nil, activity.NewError(activity.ReasonInvalidTransaction, intents.FieldPayload, err, "%v", err)
@@ -64,7 +65,8 @@ func result(intent activity.Intent, signed []byte) (activity.Result, error) {
 	}
 	size := len(signed) / count
 	if (size != ecdsaSize && size != ed25519Size) || size*count != len(signed) {
-		return nil, activity.NewError(activity.ReasonInternal, "", nil, "the signatures have %d bytes for %d messages", len(signed), count)
+		return nil, activity.NewError(activity.ReasonInternal, "", nil,
+			"the signatures have %d bytes for %d messages", len(signed), count)
 	}
 	if !batch {
 		return inHex(signed), nil

@@ -96,7 +96,8 @@ func messageOf(payload string, encoding activity.Encoding, hash activity.HashFun
 	}
 	form, ok := formOf(hash)
 	if !ok {
-		return message, refuse("hash function %q: use %s, %s, %s, %s or %s", short(string(hash)), activity.HashKeccak256,
+		return message, refuse("hash function %q: use %s, %s, %s, %s or %s", short(string(hash)),
+			activity.HashKeccak256,
 			activity.HashNotApplicable, activity.HashSHA256, activity.HashDoubleSHA256, activity.HashNone)
 	}
 	message.Form = form

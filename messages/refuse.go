@@ -21,7 +21,8 @@ func refuse(format string, args ...any) error {
 // short truncates a caller's text for an error.
 func short(text string) string { return plaintext.Shorten(text, 64) }
 
-const cure = "send typed data with PAYLOAD_ENCODING_EIP712, or the preimage of a personal message with HASH_FUNCTION_KECCAK256"
+const cure = "send typed data with PAYLOAD_ENCODING_EIP712, or the preimage of a personal message with " +
+	"HASH_FUNCTION_KECCAK256"
 
 // The beginnings of the preimages of personal messages.
 const (
@@ -41,7 +42,8 @@ func refuseHash(message chains.Message) error {
 	case form != 0:
 		return nil
 	case len(raw) == 32:
-		return refuse("32 bytes look like a hash, and its preimage is unknown: %s, or send a transaction to sign_transaction", cure)
+		return refuse("32 bytes look like a hash, and its preimage is unknown: %s, or send a transaction to "+
+			"sign_transaction", cure)
 	case len(raw) == 64:
 		if half, err := hex.DecodeString(string(raw)); err == nil && len(half) == 32 {
 			return refuse("64 hex digits look like a hash, and its preimage is unknown: %s", cure)
@@ -69,11 +71,13 @@ func (r Reader) refuseUnread(message chains.Message) error {
 	served := slices.ContainsFunc(r.Chains, func(chain chains.Chain) bool { return chain.Name() == of })
 	switch {
 	case !served && message.Form == chains.MessageSHA256:
-		return refuse("this engine does not sign for %s, and %s supports only raw_data of its transactions", of, activity.HashSHA256)
+		return refuse("this engine does not sign for %s, and %s supports only raw_data of its transactions", of,
+			activity.HashSHA256)
 	case !served:
 		return refuse("this engine does not sign for %s", of)
 	case message.Form == chains.MessageBare:
-		return refuse("32 bytes look like a hash, and its preimage is unknown: send an off-chain message or the message of a transaction")
+		return refuse("32 bytes look like a hash, and its preimage is unknown: send an off-chain message or the " +
+			"message of a transaction")
 	}
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: "personal message",
 		Problem: `expected the preimage: 19 "Ethereum Signed Message:\n", the decimal length, and the message`}
@@ -96,11 +100,13 @@ func refuseKeccak(raw []byte) error {
 		return refuse("05 is the first byte of an EIP-7702 authorization: send it as JSON with %s and %s",
 			activity.EncodingAuthorization, activity.HashNone)
 	case bytes.HasPrefix(raw, []byte("\xffsolana offchain")):
-		return refuse("an off-chain message of Solana is signed without hashing: send it with %s", activity.HashNotApplicable)
+		return refuse("an off-chain message of Solana is signed without hashing: send it with %s",
+			activity.HashNotApplicable)
 	case raw[0] >= 0xc0 || raw[0] <= 0x04 || raw[0] == 0x76 || raw[0] == 0x78:
 		return refuse("this looks like a transaction: send it to sign_transaction")
 	case raw[0] == '{':
-		return refuse("this looks like JSON: send typed data with %s and %s", activity.EncodingEIP712, activity.HashNone)
+		return refuse("this looks like JSON: send typed data with %s and %s", activity.EncodingEIP712,
+			activity.HashNone)
 	}
 	return refuse(`the message lacks its prefix: send the preimage, which is 19 "Ethereum Signed Message:\n", ` +
 		`the decimal length in bytes, and the message`)

@@ -367,7 +367,8 @@ func (v *verification) summary() (string, error) {
 func (v *verification) log() (string, error) {
 	carried := v.activity.Log
 	if carried == nil {
-		return "", errors.New("there is no proof of it: request it with generateAppProofs, from a server that keeps a log")
+		return "", errors.New("there is no proof of it: request it with generateAppProofs, from a server " +
+			"that keeps a log")
 	}
 	encoded := []byte(carried.Proof + "\n" + carried.Checkpoint)
 	leaf, err := translog.VerifyProof(encoded, v.trust.LogKey)

@@ -29,14 +29,16 @@ type signedAuthorization struct {
 // readAuthorization reads an authorization from JSON text. The error is a *chains.ParseError.
 func (c Chain) readAuthorization(text []byte) (chains.Transaction, error) {
 	const name = "eip7702" // in errors
-	members, err := eip712.ReadMembers(text, name, map[string]string{"address": "address", "chainId": "uint256", "nonce": "uint256"})
+	members, err := eip712.ReadMembers(text, name, map[string]string{"address": "address",
+		"chainId": "uint256", "nonce": "uint256"})
 	if err != nil {
 		return nil, err
 	}
 	chainID, nonce, delegate := members["chainId"].Int, members["nonce"].Int, evm.Address(members["address"].Bytes)
 	switch {
 	case !nonce.IsUint64() || nonce.Uint64() == math.MaxUint64:
-		return nil, statement.Malformed(name, "nonce", -1, "%s: must be at most 2^64−2, the network skips others", nonce)
+		return nil, statement.Malformed(name, "nonce", -1,
+			"%s: must be at most 2^64−2, the network skips others", nonce)
 	case !chainID.IsUint64():
 		return nil, statement.Malformed(name, "chainId", -1, "%s: must be at most 64 bits", chainID)
 	}
@@ -53,7 +55,8 @@ func (a *signedAuthorization) Fields() []chains.Field {
 	if a.chainID.Sign() != 0 {
 		note = chains.NetworkOf(a.network).Name
 	}
-	return []chains.Field{chains.Text("kind", "authorization (EIP-7702)"), chains.AddressField("delegate", a.delegate.String()),
+	return []chains.Field{chains.Text("kind", "authorization (EIP-7702)"),
+		chains.AddressField("delegate", a.delegate.String()),
 		chains.BigInteger("chain id", a.chainID).WithNote(note), chains.BigInteger("nonce", a.nonce)}
 }
 

@@ -24,7 +24,8 @@ func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
 	}
 	tx, err := c.ParseMessage(message.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("payload: neither text nor an off-chain message nor the message of a transaction: %w", err)
+		return nil, fmt.Errorf("payload: neither text nor an off-chain message nor the message of a transaction: %w",
+			err)
 	}
 	return statement.OfTransaction(tx), nil
 }
@@ -43,7 +44,8 @@ func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 		header = 1
 	}
 	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
-		return nil, malformed("header.num_required_signatures", -1, "not a Solana message: it must have 1 to 127 signers")
+		return nil, malformed("header.num_required_signatures", -1,
+			"not a Solana message: it must have 1 to 127 signers")
 	}
 	slots := make([]byte, int(message[header])*ed25519.SignatureSize)
 	if message[0] == prefixBit|1 {

@@ -35,7 +35,8 @@ const (
 	memberRequestID
 )
 
-var memberNames = [...]string{"URI", "Version", "Chain ID", "Nonce", "Issued At", "Expiration Time", "Not Before", "Request ID"}
+var memberNames = [...]string{"URI", "Version", "Chain ID", "Nonce", "Issued At",
+	"Expiration Time", "Not Before", "Request ID"}
 
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339Nano, text)
@@ -106,7 +107,8 @@ func (s *signIn) readMembers(text string) bool {
 		}
 		matched := false
 		for ; next < len(memberNames) && !matched; next++ {
-			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" && s.members[next] == "" {
+			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" &&
+				s.members[next] == "" {
 				s.members[next], matched = value, true
 			}
 		}

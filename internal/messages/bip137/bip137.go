@@ -39,11 +39,13 @@ func Preimage(message []byte) []byte {
 // Parse reads a preimage for the keys of a chain. The error is a *chains.ParseError.
 func Parse(preimage []byte, chain chains.MessageSigner) (chains.Transaction, error) {
 	if !bytes.HasPrefix(preimage, []byte(prefix)) {
-		return nil, malformed("", 0, `expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
+		return nil, malformed("", 0,
+			`expected the preimage: 18 "Bitcoin Signed Message:\n", the length as CompactSize, and the message`)
 	}
 	message, ok := messageIn(preimage)
 	if !ok {
-		return nil, malformed("length", len(prefix), "expected the number of bytes that follow, as the shortest CompactSize")
+		return nil, malformed("length", len(prefix),
+			"expected the number of bytes that follow, as the shortest CompactSize")
 	}
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)

@@ -60,10 +60,12 @@ func Parse(preimage []byte, chain chains.MessageSigner, of Kind) (chains.Transac
 	}
 	message, ok := messageIn(preimage[len(of.Prefix):])
 	if !ok {
-		return nil, statement.Malformed(name, "length", len(of.Prefix), "expected the decimal number of bytes that follow")
+		return nil, statement.Malformed(name, "length", len(of.Prefix),
+			"expected the decimal number of bytes that follow")
 	}
 	if problem := plaintext.Problem(message); problem != "" && len(message) != hashSize {
-		return nil, statement.Malformed(name, "message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
+		return nil, statement.Malformed(name,
+			"message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
 	return &statement.Message{Chain: chain, Digest: evm.Keccak256(preimage),
 		Content: &statement.Text{Text: texts.Read(message, of.Standard), Name: name, MaxArg: maxArg}}, nil
@@ -116,12 +118,13 @@ func (d *validatorData) Fields() []chains.Field {
 
 // Effects implements statement.Content.
 func (d *validatorData) Effects(signer statement.Signer) []chains.Effect {
-	return signer.Resolve([]chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, To: d.validator,
-		Undecoded: true, Function: "validator data", Path: "data"}}, nil)
+	return signer.Resolve([]chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
+		To: d.validator, Undecoded: true, Function: "validator data", Path: "data"}}, nil)
 }
 
 // Hazards implements statement.Content.
 func (d *validatorData) Hazards(statement.Signer) []chains.Hazard {
 	return []chains.Hazard{{Name: HazardValidatorData,
-		Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits", d.validator)}}
+		Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits",
+			d.validator)}}
 }

@@ -105,7 +105,8 @@ func (m *offchain) readV0(raw []byte, offset int) error {
 	const fixed = 32 + 1 + 1
 	if len(raw) < offset+fixed {
 		return malformed("application domain", offset,
-			"the header of version 0 is truncated: expected application domain (32 bytes), format, signers, length and text")
+			"the header of version 0 is truncated: expected application domain (32 bytes), format, signers, "+
+				"length and text")
 	}
 	m.application, m.format = raw[offset:offset+32], raw[offset+32]
 	if m.format > 2 {
@@ -125,7 +126,8 @@ func (m *offchain) readV0(raw []byte, offset int) error {
 // checkFormat checks the text of version 0, which begins at offset.
 func (m *offchain) checkFormat(raw []byte, offset int) error {
 	if m.format < 2 && len(raw) > maxShort {
-		return malformed("text", offset, "the message has %d bytes with its header: format %d allows at most %d, use format 2",
+		return malformed("text", offset,
+			"the message has %d bytes with its header: format %d allows at most %d, use format 2",
 			len(raw), m.format, maxShort)
 	}
 	if m.format == 0 && bytes.ContainsFunc(m.text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
@@ -216,7 +218,8 @@ func (m *offchain) admits(key keystore.PublicKey) error {
 	if key.Curve() != keystore.CurveEd25519 || slices.Contains(m.signers, key.Ed25519()) {
 		return nil
 	}
-	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: name, Problem: "the message names other signers than this key"}
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: name,
+		Problem: "the message names other signers than this key"}
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and

@@ -45,7 +45,8 @@ func (r payloadRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	appender, ok := signing.(chains.SignatureAppender)
 	if ids := signing.KeyIDs(); !ok || len(ids) != 1 {
 		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: "payload",
-			Problem: fmt.Sprintf("%d keys would sign, but a payload has one signature: name one key by its address or id", len(ids))}
+			Problem: fmt.Sprintf("%d keys would sign, but a payload has one signature: name one key by its "+
+				"address or id", len(ids))}
 	}
 	return payloadSigning{signing, appender}, nil
 }

@@ -63,7 +63,8 @@ var saltedTokens = []evm.Address{
 // isMetaTransaction reports whether the message is a call for pos-portal's NativeMetaTransaction.
 func (d *document) isMetaTransaction() bool {
 	const name = "MetaTransaction"
-	return d.data.PrimaryType == name && d.data.EncodeType(name) == name+"(uint256 nonce,address from,bytes functionSignature)"
+	return d.data.PrimaryType == name &&
+		d.data.EncodeType(name) == name+"(uint256 nonce,address from,bytes functionSignature)"
 }
 
 // saltedChain returns the chain id, which of some tokens on Polygon is the salt, and of every
@@ -73,7 +74,8 @@ func (d *domain) saltedChain(meta bool) *big.Int {
 		return d.chainID
 	}
 	salt := new(big.Int).SetBytes(d.salt)
-	if slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 || meta && salt.IsUint64() && salt.Sign() > 0 {
+	if slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 || meta && salt.IsUint64() &&
+		salt.Sign() > 0 {
 		return salt
 	}
 	return nil

@@ -35,20 +35,27 @@ var (
 
 // isCollateral reports whether an asset is what conditional tokens are paid in.
 func isCollateral(asset chains.Asset) bool {
-	return asset.Chain == evm.NetworkID(polygon) && (asset.Token.Is(ctfV1.collateral[:]) || asset.Token.Is(ctfV2.collateral[:]))
+	return asset.Chain == evm.NetworkID(polygon) && (asset.Token.Is(ctfV1.collateral[:]) ||
+		asset.Token.Is(ctfV2.collateral[:]))
 }
 
 const polygon = 137
 
 // exchanges are orders and sign-ins of exchanges.
 var exchanges = []structure{
-	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
-		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side,uint8 signatureType)", ctfV1.verifies, ctfOrder},
-	{"Order(uint256 salt,address maker,address signer,uint256 tokenId,uint256 makerAmount,uint256 takerAmount,uint8 side,uint8 signatureType," +
+	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount," +
+		"uint256 takerAmount," +
+		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side," +
+		"uint8 signatureType)", ctfV1.verifies, ctfOrder},
+	{"Order(uint256 salt,address maker,address signer,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
+		"uint8 side,uint8 signatureType," +
 		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfV2.verifies, ctfOrderV2},
-	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
-		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", onCow, cowOrder},
-	{"Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount,uint256 takingAmount," +
+	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo," +
+		"bytes32 appData," +
+		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance," +
+		"string buyTokenBalance)", onCow, cowOrder},
+	{"Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount," +
+		"uint256 takingAmount," +
 		"uint256 makerTraits)", onOneInch, oneInchOrder},
 	{"OrderCancellations(bytes[] orderUids)", onCow, cowCancel},
 	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", named("ClobAuthDomain"), clobAuth},
@@ -144,7 +151,8 @@ func cowOrder(r *reading) {
 		return // the contract has no such order
 	}
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
-	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
+	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most,
+		"message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
 	bought := r.coin(r.field("buyToken"), cowNative)
 	to := chains.SignerParty()

@@ -28,7 +28,8 @@ var hyperliquid = []structure{
 	onLedger("CWithdraw", "uint64 wei,uint64 nonce", hyperliquidUnstake),
 	onLedger("TokenDelegate", "address validator,uint64 wei,bool isUndelegate,uint64 nonce", hyperliquidDelegate),
 	onLedger("ConvertToMultiSigUser", "string signers,uint64 nonce", hyperliquidMultiSig),
-	{"HyperliquidTransaction:SendMultiSig(string hyperliquidChain,bytes32 multiSigActionHash,uint64 nonce)", nil, hyperliquidAction},
+	{"HyperliquidTransaction:SendMultiSig(string hyperliquidChain,bytes32 multiSigActionHash,uint64 nonce)", nil,
+		hyperliquidAction},
 	onLedger("UserDexAbstraction", "address user,bool enabled,uint64 nonce", hyperliquidUser),
 	onLedger("UserSetAbstraction", "address user,string abstraction,uint64 nonce", hyperliquidUser),
 	onLedger("UsdClassTransfer", "string amount,bool toPerp,uint64 nonce", hyperliquidSettings),
@@ -77,7 +78,8 @@ func hyperliquidAction(r *reading) {
 	for i := range r.message.Members {
 		if m := &r.message.Members[i]; m.Value.Type == "bytes32" {
 			r.danger(HazardHiddenContents, index,
-				"%s is the hash of the action: the message does not contain what it does, which may be any order or transfer", m.Name)
+				"%s is the hash of the action: the message does not contain what it does, which may be any "+
+					"order or transfer", m.Name)
 		}
 	}
 }
@@ -120,7 +122,8 @@ func hyperliquidAsset(r *reading) {
 		from = r.textAddress("fromSubAccount")
 	}
 	asset, amount := r.ledgerAmount(r.field("token").Text, r.field("amount").Text)
-	r.add(chains.Effect{Kind: chains.KindTransfer, From: from, To: r.textAddress("destination"), Asset: asset, Amount: amount})
+	r.add(chains.Effect{Kind: chains.KindTransfer, From: from, To: r.textAddress("destination"), Asset: asset,
+		Amount: amount})
 }
 
 // hyperliquidToEVM sends a token to an account on another chain. A contract there gets the data
@@ -182,7 +185,8 @@ func hyperliquidMultiSig(r *reading) {
 		return
 	}
 	for i, user := range users {
-		r.add(chains.Effect{Kind: chains.KindAuthority, To: r.partyWritten(user), Path: "message/signers/" + strconv.Itoa(i)})
+		r.add(chains.Effect{Kind: chains.KindAuthority, To: r.partyWritten(user),
+			Path: "message/signers/" + strconv.Itoa(i)})
 	}
 }
 

@@ -39,8 +39,8 @@ func Parse(text chains.Message, by Verifier) (chains.Transaction, error) {
 		return nil, err
 	}
 	if data.Chain != by.Chain.Name() {
-		return nil, &chains.ParseError{Kind: chains.ErrUnsupported, Chain: eip712.Name, Field: "domain.chainId", Offset: -1,
-			Problem: fmt.Sprintf("the domain is one of %s, and this engine does not sign for %s", data.Chain, data.Chain)}
+		return nil, &chains.ParseError{Kind: chains.ErrUnsupported, Chain: eip712.Name, Field: "domain.chainId",
+			Offset: -1, Problem: fmt.Sprintf("the domain is one of %[1]s, and this engine does not sign for %[1]s", data.Chain)}
 	}
 	r := &reading{document: document{data: data, message: &data.Message}, now: text.Now, maxFee: by.MaxFee}
 	r.readDomain()
@@ -101,7 +101,8 @@ func (r *reading) act(signed *evm.Signed) {
 		r.ends(end.Until, end.Effect)
 	}
 	if !signed.Delegate.IsNone() {
-		r.danger(HazardDelegatecall, whole, "the code of %s runs as the Safe and may do anything with it", signed.Delegate)
+		r.danger(HazardDelegatecall, whole,
+			"the code of %s runs as the Safe and may do anything with it", signed.Delegate)
 	}
 }
 
@@ -144,7 +145,8 @@ func (r *reading) Calls() []chains.Call {
 	if r.domain.contract == nil {
 		return nil
 	}
-	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract),
-		Typed: &chains.Typed{Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name, DomainVersion: r.domain.version,
-			Members: typedMembers(r.message)}}}
+	typed := &chains.Typed{Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name,
+		DomainVersion: r.domain.version, Members: typedMembers(r.message)}
+	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(),
+		To: r.network.Party(*r.domain.contract), Typed: typed}}
 }

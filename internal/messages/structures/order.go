@@ -12,7 +12,8 @@ import (
 // gives adds what an order lets others take from its owner, and returns the index of the effect.
 func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.Int, path string) int {
 	r.order = true
-	effect := chains.Effect{Kind: chains.KindTransfer, From: owner, To: to, Asset: asset, Amount: chains.AtMost(most), Path: path}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: owner, To: to, Asset: asset, Amount: chains.AtMost(most),
+		Path: path}
 	if owner.IsSigner() {
 		return r.add(effect)
 	}
@@ -23,7 +24,8 @@ func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.In
 // another gets is by the signature if it is the price of what the owner gives, and otherwise
 // by the account that fills the order and pays it too.
 func (r *reading) gets(owner, to chains.Party, asset chains.Asset, least *big.Int, price bool, path string) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset, Amount: chains.AtLeast(least), Path: path}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset,
+		Amount: chains.AtLeast(least), Path: path}
 	if to.Equal(owner) {
 		received(&effect)
 	} else if !price {
@@ -41,7 +43,8 @@ func received(effect *chains.Effect) {
 // what goes to an address may.
 func returns(effect *chains.Effect, signer chains.Party) bool {
 	paid := effect.Kind == chains.KindReceive ||
-		signer.IsNone() && effect.Kind == chains.KindTransfer && effect.By == chains.BySigner && effect.Amount.Bound == chains.BoundLeast
+		signer.IsNone() && effect.Kind == chains.KindTransfer && effect.By == chains.BySigner &&
+			effect.Amount.Bound == chains.BoundLeast
 	return paid && effect.Amount.Value.Sign() > 0
 }
 

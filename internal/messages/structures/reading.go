@@ -59,7 +59,8 @@ func (r *reading) cut() {
 	if len(r.effects) <= chains.MaxEffects {
 		return
 	}
-	r.effects = append(r.effects[:last], chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(), By: chains.BySigner,
+	r.effects = append(r.effects[:last], chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(),
+		By: chains.BySigner,
 		To: chains.UnknownParty(), Undecoded: true, Path: "message"})
 	for i, hazard := range r.hazards {
 		if index, ok := hazard.Effect(); ok {
@@ -83,7 +84,8 @@ func (r *reading) undecoded() int {
 // hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden(effect int) {
 	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect, "%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
+		r.danger(HazardHiddenContents, effect,
+			"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
 			r.data.PrimaryType+"."+m[0].Name)
 	}
 }

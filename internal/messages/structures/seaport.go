@@ -17,9 +17,11 @@ var seaportContracts = []evm.Address{
 }
 
 const (
-	orderComponents = "OrderComponents(address offerer,address zone,OfferItem[] offer,ConsiderationItem[] consideration,uint8 orderType," +
+	orderComponents = "OrderComponents(address offerer,address zone,OfferItem[] offer," +
+		"ConsiderationItem[] consideration,uint8 orderType," +
 		"uint256 startTime,uint256 endTime,bytes32 zoneHash,uint256 salt,bytes32 conduitKey,uint256 counter)"
-	orderItems = "ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount,address recipient)" +
+	orderItems = "ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount," +
+		"uint256 endAmount,address recipient)" +
 		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)"
 )
 

@@ -8,8 +8,8 @@ var votes = func() []structure {
 	var votes []structure
 	for _, proposal := range []string{"bytes32", "string"} {
 		for _, choice := range []string{"uint32", "uint32[]", "string"} {
-			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," + proposal + " proposal," +
-				choice + " choice,string reason,string app,string metadata)", named("snapshot"), vote})
+			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," +
+				proposal + " proposal," + choice + " choice,string reason,string app,string metadata)", named("snapshot"), vote})
 		}
 	}
 	return append(votes, ballots...)
@@ -23,7 +23,8 @@ var ballots = []structure{
 	{"Ballot(uint256 proposalId,uint8 support,address voter,uint256 nonce)", hasContract, ballot},
 	{"BallotWithReason(uint256 proposalId,uint8 support,string reason)", hasContract, ballot},
 	{"ExtendedBallot(uint256 proposalId,uint8 support,string reason,bytes params)", hasContract, ballot},
-	{"ExtendedBallot(uint256 proposalId,uint8 support,address voter,uint256 nonce,string reason,bytes params)", hasContract, ballot},
+	{"ExtendedBallot(uint256 proposalId,uint8 support,address voter,uint256 nonce,string reason,bytes params)",
+		hasContract, ballot},
 }
 
 func hasContract(d *document) bool { return d.domain.contract != nil }
