@@ -92,7 +92,7 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *counts != (askings{}) {
-				t.Errorf("a signature that nobody reads about: %+v were asked for", *counts)
+				t.Errorf("a signature without a reader: %+v were asked for", *counts)
 			}
 			prepared, err := bare.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Where a match refuses, as in a deny, an address of a list stands for every recipient that can
-// be computed from it, or from which it can be computed: nobody evades the list by another form
+// be computed from it, or from which it can be computed: no one evades the list by another form
 // of its address. Elsewhere an address is itself.
 
 // barred begins the name of a list where a match refuses. No file can write it.

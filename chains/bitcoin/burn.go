@@ -117,7 +117,7 @@ type outcomeOf struct {
 // and tutorials are among them. Thieves watch their addresses.
 const famousSecrets = 16
 
-// famous are the output scripts of keys that everybody has, or nobody can have: the point H of
+// famous are the output scripts of keys that everyone has, or no one can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
 // OP_TRUE.
 var famous = sync.OnceValue(func() map[string]outcomeOf {

@@ -128,7 +128,7 @@ func (r *registered) claimed(script []byte, of *psbt.Map, plain, taproot uint64)
 	return b
 }
 
-// add notes that a script is of a wallet. Of one that has two names, nobody knows which rules and
+// add notes that a script is of a wallet. Of one that has two names, it is not known which rules and
 // limits are meant.
 func (r *registered) add(b *belonging, wallet int) {
 	w := &r.wallets[wallet]
@@ -153,7 +153,7 @@ func (r *registered) is(script []byte, at walletAddress) bool {
 }
 
 // held is claimed at the addresses that the organization's keys with the hashes are of, whatever the
-// PSBT says. Where such a key is of a wallet, or where nobody knows whether it is, and the script is
+// PSBT says. Where such a key is of a wallet, or where it is not known whether it is, and the script is
 // none of the wallets', the script is stray.
 func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 	for _, hash := range hashes {

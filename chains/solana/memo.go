@@ -9,7 +9,7 @@ import (
 const maxMemoArg = 1024
 
 // memos appends what memos say by a signature over the transaction. A memo is a reference to a
-// payment, which nobody can take for a signature over another message, and so no message. But
+// payment, which no one can take for a signature over another message, and so no message. But
 // sites log hardware wallets in by the memo of a transaction and look at nothing else: one that
 // is a sign-in, has the form of an order or makes a key is a message, and judged as one.
 func (t *Transaction) memos(effects []effect) []effect {

@@ -96,7 +96,7 @@ func (t *Template) Compile() error {
 	t.parts = nil
 	switch {
 	case !domainText.MatchString(t.Domain) || len(t.Domain) > 253:
-		return fmt.Errorf("domain %.64q: expected the domain of whoever asks for the text", t.Domain)
+		return fmt.Errorf("domain %.64q: expected the domain of the site that asks for the text", t.Domain)
 	case len(t.Text) > maxTemplate:
 		return fmt.Errorf("text: %d bytes, of at most %d", len(t.Text), maxTemplate)
 	case plaintext.Problem([]byte(t.Text)) != "":
@@ -129,7 +129,7 @@ func (t *Template) Compile() error {
 	case len(t.parts) > maxParts:
 		return fmt.Errorf("text: %d fields and words between them, of at most %d", len(t.parts), maxParts)
 	case utf8.RuneCountInString(known) < minLetters:
-		return fmt.Errorf("text: %q are its letters outside of fields, of at least %d: nobody knows it by so few",
+		return fmt.Errorf("text: %q are its letters outside of fields, of at least %d: a text is not known by so few",
 			known, minLetters)
 	}
 	return nil

@@ -18,7 +18,7 @@ const CheckedSize = 1 << 30
 //
 //	8 bytes each, sealed
 //
-// Each commit changes it. A damaged page can hide an entry whose checksum then nobody
+// Each commit changes it. A damaged page can hide an entry whose checksum then no one
 // reads; the number tells.
 var keyCounts = []byte("counts")
 
