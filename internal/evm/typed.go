@@ -219,7 +219,7 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // signed returns what the signature over typed data authorizes, of which the call has the
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
-	signed = &Signed{Fields: c.nestedFields}
+	signed = &Signed{Fields: func() []chains.Field { return nestedFields(c.args) }}
 	e := &emitter{signed: signed}
 	c.function.act.effects(e, c)
 	if c.problem != "" {
@@ -245,10 +245,10 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	return signed, len(signed.Effects) > 0
 }
 
-// nestedFields returns the fields that show the calls in the arguments.
-func (c *Call) nestedFields() (fields []chains.Field) {
-	for i := range c.args {
-		for _, call := range c.args[i].calls {
+// nestedFields returns the fields that show the calls in arguments.
+func nestedFields(args []value) (fields []chains.Field) {
+	for i := range args {
+		for _, call := range args[i].calls {
 			fields = append(fields, call.Fields()...)
 		}
 	}
