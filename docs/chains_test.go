@@ -48,7 +48,7 @@ func TestSiblings(t *testing.T) {
 var chainPlaces = []string{
 	"activity/transaction.go", "chains/all/all.go", "internal/chainvectors/chainvectors.go",
 	"internal/cli/show/message.go", "internal/cli/sign/sign_foreign.go",
-	"messages/read.go",
+	"messages/refuse.go",
 }
 
 // TestChainPlaces counts the files that name the chains instead of asking them. Only the row
