@@ -36,11 +36,11 @@ type Current struct {
 }
 
 var (
-	_ access.Directory   = (*Current)(nil)
-	_ access.Callers     = (*Current)(nil)
-	_ chains.Reader      = (*Current)(nil)
-	_ chains.Names       = (*Current)(nil)
-	_ names.Labeled      = (*Current)(nil)
+	_ access.Directory = (*Current)(nil)
+	_ access.Callers   = (*Current)(nil)
+	_ chains.Reader    = (*Current)(nil)
+	_ chains.Names     = (*Current)(nil)
+	_ names.Labeled    = (*Current)(nil)
 )
 
 // New returns the given state as the one in force.

@@ -4,12 +4,47 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
+
+// Complete is that of chains.Forms: the message of a transaction gets an empty slot for
+// each signature. The bytes decide what they are, not what came with them.
+func (c Chain) Complete(raw []byte) (transaction []byte, err error) {
+	_, whole := c.Parse(raw)
+	if whole == nil {
+		return raw, nil
+	}
+	if transaction, _ = withSlots(raw); transaction != nil {
+		_, whole = c.Parse(transaction)
+	}
+	if whole != nil {
+		return nil, fmt.Errorf("neither a transaction nor the message of one: %w", whole)
+	}
+	return transaction, nil
+}
+
+// withSlots returns the message of a transaction with an empty slot for each signature:
+// before it, after their number, or behind it in version 1. at is where the message begins.
+// It returns nil for what is no message.
+func withSlots(message []byte) (wire []byte, at int) {
+	header := 0
+	if len(message) > 0 && message[0]&prefixBit != 0 {
+		header = 1
+	}
+	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
+		return nil, 0
+	}
+	slots := make([]byte, ed25519.SignatureSize*int(message[header]))
+	if message[0] == prefixBit|1 {
+		return slices.Concat(message, slots), 0
+	}
+	return slices.Concat(message[header:header+1], slots, message), 1 + len(slots)
+}
 
 // ReadMessage implements chains.MessageSigner: an off-chain message, a text, or the message of a
 // transaction. Their first bytes differ, so that nothing has two readings.
