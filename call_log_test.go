@@ -150,7 +150,7 @@ func TestLogCallsWithoutStore(t *testing.T) {
 	f := enginetest.New(t)
 	for _, call := range []string{"SignTransaction", "PrepareTransaction", "SignMessage"} {
 		var log bytes.Buffer
-		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: engines.Ruled{}}
+		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: engines.Ruled{}}
 		engines.LogInto(&log)(&config)
 		engine, err := countersign.New(config)
 		if err != nil {

@@ -93,7 +93,7 @@ type Config struct {
 	LogSigner *translog.Signer
 
 	// Operations are what the engine does besides signing transactions, such as
-	// messages.Operations() for signing messages, and those of package otp/operations for
+	// messages.Operations(chains...) for signing messages, and those of package otp/operations for
 	// one-time passwords. A program contains what it lists.
 	// Default: any other request is refused.
 	Operations []operation.Operation

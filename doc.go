@@ -42,7 +42,7 @@
 //   - [Engine.Log] proves what is in the transparency log, for witnesses and auditors.
 //   - [Engine.Operator] asks the policy about the past, and looks after the store.
 //   - An [Observer] counts and times; package metrics has one.
-//   - Config.Operations adds types of activities: messages.Operations() signs messages,
+//   - Config.Operations adds types of activities: messages.Operations(chains...) signs messages,
 //     package otp/operations issues and redeems one-time passwords.
 //   - Answers, votes and log proofs are verified offline by package verify, which needs
 //     no engine.

@@ -55,7 +55,7 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 		config.Keystore = keys
 	}
 	if config.Chains == nil {
-		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
+		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations(all.Chains(all.Limits{})...)
 	}
 	engine, err := countersign.New(config)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("no keystore: %v", err)
 	}
 	config := countersign.Config{
-		Keystore: memory.New(), Chains: all.Chains(all.Limits{}), Operations: messages.Operations(),
+		Keystore: memory.New(), Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...),
 		AllowHazards: []string{ethereum.HazardNoChainID, "ethereum/no-such"},
 	}
 	_, err := countersign.New(config)

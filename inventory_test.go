@@ -155,7 +155,7 @@ func TestInventoryAccounts(t *testing.T) {
 		for _, one := range must("list_wallet_accounts", more).Accounts {
 			ids = append(ids, one.WalletAccountID)
 			if one.WalletDetails != nil {
-				t.Errorf("%s: details that nobody asked for", more)
+				t.Errorf("%s: details that were not asked for", more)
 			}
 		}
 		if got := strings.Join(ids, " "); got != want {

@@ -222,7 +222,7 @@ func Missing(groups []Group, votes []Vote, submitter string, now time.Time) []in
 }
 
 // filling is who fills the places of groups: a matching of users and places that grows along
-// augmenting paths, so that nobody who fills a place keeps another from it.
+// augmenting paths, so that no one who fills a place keeps another from it.
 type filling struct {
 	groups []Group
 	seated [][]string // users, by group

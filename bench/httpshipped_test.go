@@ -43,7 +43,7 @@ func (s *spec) ship(config *countersign.Config) error {
 	if !s.Rules {
 		return nil
 	}
-	file, err := policy.Parse("policy.yaml", []byte(fiftyRules()), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("policy.yaml", []byte(fiftyRules()), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		return err
 	}

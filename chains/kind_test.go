@@ -11,7 +11,7 @@ import (
 
 // TestKindTable walks the kinds: the table has every declared kind once, and a kind that
 // hands an asset to another party spends it, except where its own definition says that
-// it does not: what is unstaked goes to its owner, and what is minted was nobody's.
+// it does not: what is unstaked goes to its owner, and what is minted had no owner.
 func TestKindTable(t *testing.T) {
 	source, err := os.ReadFile("kind.go")
 	if err != nil {

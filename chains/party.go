@@ -41,7 +41,7 @@ func SubmitterParty() Party { return Party{kind: partyUnknown, notation: submitt
 
 var submitter = &Notation{
 	Text:  func([]byte) string { return unknown },
-	Shown: func([]byte) string { return "whoever submits it" },
+	Shown: func([]byte) string { return "the account that submits it" },
 }
 
 // PartyAt is the party at an address, which is copied. The address is in the chain's

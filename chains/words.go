@@ -117,7 +117,7 @@ type Detail struct {
 }
 
 // Returns reports whether an effect gives back to an account what it takes from it. A transfer by
-// the code of a token that nobody knows need not do that; it is known if it is pinned.
+// the code of an unknown token need not do that; it is known if it is pinned.
 func (w Words) Returns(e *Effect, readings Readings) bool {
 	if !e.ToItself() || e.By == ByOther {
 		return false

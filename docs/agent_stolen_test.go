@@ -72,7 +72,7 @@ func newAgent(t *testing.T) *agent {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
+		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
 		if err != nil {
 			t.Fatal(err)
 		}

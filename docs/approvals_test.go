@@ -46,7 +46,7 @@ func inProcess(ctx context.Context, keys *file.Store, policyFile string) (engine
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	rules, err := policy.Load(policyFile, policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
+	rules, err := policy.Load(policyFile, policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -76,6 +76,6 @@ func hazardNames() string {
 	for _, chain := range all.Chains(all.Limits{}) {
 		fmt.Fprintf(&out, "* %s: `%s`\n", chain.Name(), strings.Join(chain.HazardNames(), "`, `"))
 	}
-	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(), "`, `"))
+	fmt.Fprintf(&out, "* messages: `%s`\n", strings.Join(messages.HazardNames(all.Chains(all.Limits{})...), "`, `"))
 	return out.String()
 }

@@ -28,7 +28,7 @@ func reload(current *live.Current, rules *policy.Organizations, organization acc
 
 func TestReload(t *testing.T) {
 	rulesOf := func(rule string) *policy.File {
-		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 		if err != nil {
 			t.Fatal(err)
 		}

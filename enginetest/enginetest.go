@@ -77,7 +77,7 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	}
 	f.Signing = &CountingKeystore{Keystore: keys(t)}
 	f.Config = countersign.Config{
-		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
+		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
 	}
 	for _, change := range changes {
 		change(&f.Config)

@@ -82,7 +82,7 @@ const (
 const MaxOtherBody = 256 << 10
 
 // MaxVote is the maximum length of the body of a vote, in bytes: what a body may hold without a
-// part of MaxBufferedBytes, so that nobody can use up what votes need.
+// part of MaxBufferedBytes, so that no one can use up what votes need.
 const MaxVote = inbound.FreeBody
 
 // handler is the API.

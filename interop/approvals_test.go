@@ -39,7 +39,7 @@ rules:
 func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.APIKey) {
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		t.Fatal(err)
 	}

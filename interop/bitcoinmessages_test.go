@@ -23,7 +23,7 @@ func TestBitcoinMessages(t *testing.T) {
 	checked := 0
 	for _, message := range []string{"hello", "Grüße, 世界 😁", strings.Repeat("x", 252), strings.Repeat("x", 253), strings.Repeat("x", 70_000)} {
 		preimage := bip137.Preimage([]byte(message))
-		read, err := bip137.Parse(preimage)
+		read, err := bip137.Parse(preimage, bitcoin.Chain{})
 		if err != nil {
 			t.Fatal(err)
 		}

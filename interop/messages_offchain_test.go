@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
@@ -93,7 +94,7 @@ func randomOffchainMessages(t *testing.T, p *messagePeer) {
 		var theirs struct{ Bytes, Signature string }
 		p.ask(p.t, map[string]any{"op": "offchain", "message": m.request(), "secret": enginetest.Secret}, &theirs)
 		raw := testenv.Hex(t, theirs.Bytes)
-		read, err := solanamsg.ParseOffchain(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
 		}
@@ -182,7 +183,7 @@ func offchainMutations(t *testing.T, p *messagePeer) {
 		raw = mutated(r, raw)
 		var theirs struct{ Message offchainMessage }
 		problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
-		read, err := solanamsg.ParseOffchain(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		switch {
 		case err == nil && problem != "":
 			t.Errorf("%x: accepted, the library: %s", raw, problem)
@@ -267,7 +268,7 @@ func offchainLengths(t *testing.T, p *messagePeer) {
 				raw = append(append(raw, byte(length), byte(length>>8)), strings.Repeat("x", length)...)
 				var theirs struct{ Message offchainMessage }
 				problem := p.try(p.t, map[string]any{"op": "offchainRead", "bytes": hex.EncodeToString(raw)}, &theirs)
-				_, err := solanamsg.ParseOffchain(raw)
+				_, err := solanamsg.Parse(raw, solana.Chain{})
 				if (problem == "") != (length == most) || (err == nil) != (length == most) {
 					t.Errorf("format %d, %d signers, %d bytes of text: we say %v, the library %q", format, signers, length, err, problem)
 				}

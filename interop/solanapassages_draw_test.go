@@ -160,7 +160,7 @@ func (r *passageRun) initialize(p *passage) {
 	p.ready, p.owner = true, owner
 }
 
-// empty takes something out of an account, by whoever controls it, or gives it away.
+// empty takes something out of an account, by the account that controls it, or gives it away.
 func (r *passageRun) empty(p, q *passage, to sdk.PublicKey) {
 	least := map[string]int{"stake": stakeSize, "nonce": 80, "token": 165}[p.kind]
 	amount := p.balance

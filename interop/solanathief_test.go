@@ -34,7 +34,7 @@ func thiefEngine(t *testing.T) *countersign.Engine {
 	if !sampleStake.MatchString(sample) {
 		t.Fatal("the sample names no account of ours")
 	}
-	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		t.Fatal(err)
 	}

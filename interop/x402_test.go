@@ -107,7 +107,7 @@ func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, acce
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
 	must(t, err)
-	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
+	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
 	must(t, err)
 	return directory, file
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/btcsuite/btcd/address/v2"
 	"github.com/google/uuid"
 )
 
@@ -113,5 +112,5 @@ func NestedLocator(pub PublicKey) (Locator, error) {
 		return Locator{}, fmt.Errorf("%w: %v has no P2SH-P2WPKH address", ErrUnsupported, pub.Curve())
 	}
 	witness := append([]byte{0, 20}, pub.hash160[:]...) // OP_0, then the hash
-	return ByNested([20]byte(address.Hash160(witness))), nil
+	return ByNested(hash160(witness)), nil
 }

@@ -1,13 +1,14 @@
 package keystore
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 
-	"github.com/btcsuite/btcd/address/v2"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/oasisprotocol/curve25519-voi/curve"
+	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // Bitcoin's addresses are made of it
 )
 
 // PublicKey is the public half of a key: a value, comparable with ==. The zero PublicKey is not
@@ -56,7 +57,7 @@ func parseSecp256k1(encoded []byte) (PublicKey, error) {
 	}
 	digest, compressed := crypto.Keccak256(pub.point[1:]), pub.Compressed()
 	pub.keccak = [20]byte(digest[12:])
-	pub.hash160 = [20]byte(address.Hash160(compressed[:]))
+	pub.hash160 = hash160(compressed[:])
 	return pub, nil
 }
 
@@ -131,3 +132,11 @@ func (p PublicKey) Ed25519() (raw [32]byte) {
 
 // String returns Bytes in hex.
 func (p PublicKey) String() string { return hex.EncodeToString(p.Bytes()) }
+
+// hash160 returns RIPEMD-160(SHA-256(data)). btcd has it in a package that links its networks.
+func hash160(data []byte) (hash [20]byte) {
+	inner, outer := sha256.Sum256(data), ripemd160.New()
+	_, _ = outer.Write(inner[:]) // fails never
+	outer.Sum(hash[:0])
+	return hash
+}

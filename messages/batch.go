@@ -5,47 +5,41 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // MaxPayloads is how many payloads one request may have.
 const MaxPayloads = 64
 
-// Batch combines several messages of one chain into one transaction: all are judged
-// before the first is signed, and the signatures are concatenated. The error is a
-// *chains.ParseError.
-func Batch(parts []chains.Transaction) (chains.Transaction, error) {
-	if len(parts) == 0 || len(parts) > MaxPayloads {
-		return nil, refuse("%d payloads: a request must have 1 to %d", len(parts), MaxPayloads)
+// readAll reads several messages of one chain as one transaction: all are judged before the
+// first is signed, and the signatures are concatenated. The error is a *chains.ParseError.
+func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transaction, error) {
+	count := len(asked.Payloads)
+	if count == 0 || count > MaxPayloads {
+		return nil, refuse("%d payloads: a request must have 1 to %d", count, MaxPayloads)
 	}
-	if len(parts) == 1 {
-		return parts[0], nil
-	}
-	b := &batch{parts: parts, starts: []int{0}}
-	for i, part := range parts {
-		chain, effects := outline(part)
-		if i > 0 && chain != b.chain {
-			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be for one chain", i, chain, b.chain)
+	b := &batch{starts: []int{0}}
+	for i, payload := range asked.Payloads {
+		part, chain, err := r.read(payload, asked.Encoding, asked.HashFunction)
+		switch {
+		case err != nil:
+			return nil, err
+		case count == 1:
+			return part, nil
+		case i > 0 && chain != b.chain:
+			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
+				"for one chain", i, chain, b.chain)
 		}
-		b.chain = chain
-		b.starts = append(b.starts, b.starts[i]+effects)
+		b.chain, b.parts = chain, append(b.parts, part)
+		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
 	}
-	if effects := b.starts[len(parts)]; effects > chains.MaxEffects {
-		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects, chains.MaxEffects)
+	if effects := b.starts[count]; effects > chains.MaxEffects {
+		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects,
+			chains.MaxEffects)
 	}
 	return b, nil
-}
-
-// outline returns a part's chain and the number of its effects, and writes no text for them
-// if it is a message.
-func outline(part chains.Transaction) (chain string, effects int) {
-	if of, ok := part.(statement.Outline); ok {
-		return of.ChainName(), of.EffectCount()
-	}
-	summary := part.Summary()
-	return summary.Chain, len(summary.Effects)
 }
 
 type batch struct {

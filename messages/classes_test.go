@@ -161,7 +161,7 @@ func ruledEngine(t *testing.T) *countersign.Caller {
 		}
 	}
 	f := enginetest.New(t, engines.WithHazards(countersign.AllHazards))
-	config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: f.Signing, Now: f.Clock.Now}
+	config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: f.Signing, Now: f.Clock.Now}
 	engines.WithPolicy(t, "schema: countersign.policy/2\nrules:\n  - {name: everything, allow: ["+strings.Join(kinds, ", ")+"]}\n")(&config)
 	engine, err := countersign.New(config)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
@@ -18,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
-	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
@@ -35,13 +36,17 @@ func TestContract(t *testing.T) {
 		return chaintest.MessageSample{Sample: chaintest.Sample{Raw: []byte(raw), Key: key}, Hazards: hazards}
 	}
 	kind := func(chain chains.Chain, name string, encoding activity.Encoding, hash activity.HashFunction) chaintest.Messages {
-		return chaintest.Messages{Chain: chain, Name: name, Hazards: append(messages.HazardNames(), chain.HazardNames()...),
+		return chaintest.Messages{Chain: chain, Name: name, Hazards: append(messages.HazardNames(chain), chain.HazardNames()...),
 			Parse: func(raw []byte) (chains.Transaction, error) { return reader.Read(string(raw), encoding, hash) }}
+	}
+	bare := kind(solana.Chain{}, "", activity.EncodingHex, activity.HashNotApplicable)
+	bare.Parse = func(raw []byte) (chains.Transaction, error) {
+		return reader.Read(fmt.Sprintf("%x", raw), activity.EncodingHex, activity.HashNotApplicable)
 	}
 	inJSON := func(s chaintest.MessageSample) chaintest.MessageSample { s.JSON = true; return s }
 	open := func(s chaintest.MessageSample) chaintest.MessageSample { s.Open = true; return s }
 	address := ethereum.Chain{}.Addresses(secp.PublicKey())[0].Address
-	solanaAddress := solana.EncodeAddress(ed.PublicKey().Ed25519())
+	solanaAddress := base58.Encode(ed.PublicKey().Bytes())
 	siws := "example.com wants you to sign in with your Solana account:\n" + solanaAddress
 
 	for _, test := range []struct {
@@ -54,7 +59,7 @@ func TestContract(t *testing.T) {
 			"hostile":      inJSON(sample(secp, hostileTyped(t), "eip712/unknown-type", "eip712/no-chain-id", "eip712/no-verifying-contract")),
 			"permit":       inJSON(sample(secp, permitBy(address))),
 		}},
-		{"authorization", kind(ethereum.Chain{}, delegation.Name, activity.EncodingAuthorization, activity.HashNone), map[string]chaintest.MessageSample{
+		{"authorization", kind(ethereum.Chain{}, "eip7702", activity.EncodingAuthorization, activity.HashNone), map[string]chaintest.MessageSample{
 			"of a chain":     inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":"7"}`, ethereum.HazardDelegation)),
 			"of every chain": inJSON(sample(secp, `{"address":"0x00000000000000000000000000000000000000aa","chainId":0,"nonce":7}`, ethereum.HazardDelegation, ethereum.HazardAnyChainAuthorization)),
 			"that ends one":  inJSON(sample(secp, `{"address":"0x0000000000000000000000000000000000000000","chainId":1,"nonce":7}`)),
@@ -72,18 +77,16 @@ func TestContract(t *testing.T) {
 			"text": open(sample(secp, string(bip137.Preimage([]byte(chaintest.HostileText))), texts.HazardFreeText)),
 			"hash": open(sample(secp, string(bip137.Preimage([]byte(strings.Repeat("ab", 32)))), texts.HazardHashLike, texts.HazardFreeText)),
 		}},
-		{"off-chain", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseOffchain(raw) }}, map[string]chaintest.MessageSample{
+		{"off-chain", bare, map[string]chaintest.MessageSample{
 			"version 0": sample(ed, offchainV0(ed, chaintest.HostileText), texts.HazardFreeText),
 			"legacy":    open(sample(ed, "\xffsolana offchain\x00\x02"+string([]byte{byte(len(chaintest.HostileText)), byte(len(chaintest.HostileText) >> 8)})+chaintest.HostileText, texts.HazardFreeText)),
 			"version 1": open(sample(ed, "\xffsolana offchain\x01\x01"+string(ed.PublicKey().Bytes())+chaintest.HostileText, texts.HazardFreeText)),
 		}},
-		{"raw", chaintest.Messages{Chain: solana.Chain{}, Name: solanamsg.Name, Hazards: messages.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) { return solanamsg.ParseRaw(raw) }}, map[string]chaintest.MessageSample{
+		{"raw", bare, map[string]chaintest.MessageSample{
 			"text":    open(sample(ed, chaintest.HostileText, texts.HazardFreeText, solanamsg.HazardRawMessage)),
 			"sign-in": open(sample(ed, siws)),
 		}},
-		{"Solana's transaction", chaintest.Messages{Chain: solana.Chain{}, Hazards: solana.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
-			return reader.Read(fmt.Sprintf("%x", raw), activity.EncodingHex, activity.HashNotApplicable)
-		}}, map[string]chaintest.MessageSample{"transfer": open(sample(ed, solanaTransfer(ed)))}},
+		{"Solana's transaction", bare, map[string]chaintest.MessageSample{"transfer": open(sample(ed, solanaTransfer(ed)))}},
 		{"Tron's transaction", chaintest.Messages{Chain: tron.Chain{}, Hazards: tron.Chain{}.HazardNames(), Parse: func(raw []byte) (chains.Transaction, error) {
 			return reader.Read(fmt.Sprintf("%x", raw), activity.EncodingHex, activity.HashSHA256)
 		}}, map[string]chaintest.MessageSample{"transfer": open(sample(tronKey(t), tronTransfer(t)))}},

@@ -3,12 +3,19 @@ package messages
 import (
 	"slices"
 
-	"github.com/countersign-dev/countersign/internal/messages/personal"
-	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
-	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/chains"
 )
 
-// HazardNames returns all hazards of messages. Delegations have those of Ethereum.
-func HazardNames() []string {
-	return slices.Concat(structures.HazardNames(), personal.HazardNames(), solanamsg.HazardNames())
+// HazardNames returns all hazards of the messages of some chains, each once.
+func HazardNames(served ...chains.Chain) (names []string) {
+	for _, chain := range served {
+		if signer, ok := chain.(chains.MessageSigner); ok {
+			for _, name := range signer.MessageHazardNames() {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }

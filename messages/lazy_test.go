@@ -76,12 +76,12 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 			watch := func(config *countersign.Config) {
 				config.Chains = []chains.Chain{watchedChain{asked: counts}}
 				config.AllowHazards = []string{countersign.AllHazards}
-				config.Operations = messages.Operations()
+				config.Operations = messages.Operations(config.Chains...)
 				for i := range config.Operations {
 					signing := *config.Operations[i].Sign
 					read := signing.Read
-					signing.Read = func(intent activity.Intent, chains []chains.Chain, now func() time.Time) (chains.Transaction, error) {
-						tx, err := read(intent, chains, now)
+					signing.Read = func(intent activity.Intent, now func() time.Time) (chains.Transaction, error) {
+						tx, err := read(intent, now)
 						return watched{tx, counts}, err
 					}
 					config.Operations[i].Sign = &signing
@@ -92,7 +92,7 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			if *counts != (askings{}) {
-				t.Errorf("a signature that nobody reads about: %+v were asked for", *counts)
+				t.Errorf("a signature without a reader: %+v were asked for", *counts)
 			}
 			prepared, err := bare.Engine.Prepare(t.Context(), enginetest.Organization, intent)
 			if err != nil {

@@ -10,60 +10,44 @@ import (
 	"github.com/countersign-dev/countersign/operation"
 )
 
-// Operations returns the operations that sign messages, for Config.Operations of an
-// engine: one for each of the two intents.
-func Operations() []operation.Operation {
-	signing := &operation.Signing{Read: Read, Result: result}
+// Operations returns the operations that sign messages of some chains, for Config.Operations of
+// an engine: one for each of the two intents. The chains are those of Config.Chains, or some of them.
+func Operations(served ...chains.Chain) []operation.Operation {
+	read := func(intent activity.Intent, now func() time.Time) (chains.Transaction, error) {
+		return readPayloads(intent, Reader{Chains: served, Now: now})
+	}
+	signing, hazards := &operation.Signing{Read: read, Result: result}, HazardNames(served...)
 	return []operation.Operation{
-		{Type: activity.TypeSignRawPayload, Hazards: HazardNames(), Sign: signing},
-		{Type: activity.TypeSignRawPayloads, Hazards: HazardNames(), Sign: signing},
+		{Type: activity.TypeSignRawPayload, Hazards: hazards, Sign: signing},
+		{Type: activity.TypeSignRawPayloads, Hazards: hazards, Sign: signing},
 	}
 }
 
 // ReadAny reads what an intent asks a signature for, a transaction or messages, as an
 // engine with these chains does. The error is an *activity.Error.
-func ReadAny(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
+func ReadAny(intent activity.Intent, served []chains.Chain, now func() time.Time) (chains.Transaction, error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		tx, _, err := intents.Table(chosen).Read(transaction.Type, transaction.UnsignedTransaction)
+		tx, _, err := intents.Table(served).Read(transaction.Type, transaction.UnsignedTransaction)
 		return tx, err
 	}
-	return Read(intent, chosen, now)
+	return readPayloads(intent, Reader{Chains: served, Now: now})
 }
 
-// Read reads the payloads of an intent as one transaction, as an engine with these chains
-// does. The error is an *activity.Error.
-func Read(intent activity.Intent, chosen []chains.Chain, now func() time.Time) (chains.Transaction, error) {
-	reader := Reader{Chains: chosen, Now: now}
-	if single, ok := intent.(activity.SignRawPayloadIntent); ok {
-		tx, err := reader.Read(single.Payload, single.Encoding, single.HashFunction)
-		if err != nil {
-			return nil, refuseMessage(err)
-		}
-		return tx, nil
+// readPayloads reads the payloads of an intent as one transaction. The error is an *activity.Error.
+func readPayloads(intent activity.Intent, reader Reader) (tx chains.Transaction, err error) {
+	switch asked := intent.(type) {
+	case activity.SignRawPayloadIntent:
+		tx, err = reader.Read(asked.Payload, asked.Encoding, asked.HashFunction)
+	case activity.SignRawPayloadsIntent:
+		tx, err = reader.readAll(asked)
+	default:
+		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature",
+			intent)
 	}
-	payloads, ok := intents.Payloads(intent)
-	if !ok {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
-	}
-	read := make([]chains.Transaction, len(payloads.Payloads))
-	if len(read) > MaxPayloads {
-		payloads.Payloads = nil // Batch refuses so many
-	}
-	for i, payload := range payloads.Payloads {
-		var err error
-		if read[i], err = reader.Read(payload, payloads.Encoding, payloads.HashFunction); err != nil {
-			return nil, refuseMessage(err)
-		}
-	}
-	tx, err := Batch(read)
 	if err != nil {
-		return nil, refuseMessage(err)
+		return nil, activity.NewError(activity.ReasonInvalidTransaction, intents.FieldPayload, err, "%v", err)
 	}
 	return tx, nil
-}
-
-func refuseMessage(err error) error {
-	return activity.NewError(activity.ReasonInvalidTransaction, intents.FieldPayload, err, "%v", err)
 }
 
 // Lengths of one signature. An Ed25519 signature has no recovery id.
@@ -81,7 +65,8 @@ func result(intent activity.Intent, signed []byte) (activity.Result, error) {
 	}
 	size := len(signed) / count
 	if (size != ecdsaSize && size != ed25519Size) || size*count != len(signed) {
-		return nil, activity.NewError(activity.ReasonInternal, "", nil, "the signatures have %d bytes for %d messages", len(signed), count)
+		return nil, activity.NewError(activity.ReasonInternal, "", nil,
+			"the signatures have %d bytes for %d messages", len(signed), count)
 	}
 	if !batch {
 		return inHex(signed), nil

@@ -123,7 +123,8 @@ func TestReadWith(t *testing.T) {
 		t.Errorf("%+v", readings)
 	}
 	nowhere := strings.NewReplacer(`,{"name":"verifyingContract","type":"address"}`, "", `,"verifyingContract":"0x00000000000000000000000000000000000000aa"`, "").Replace(ping)
-	both, err := messages.Batch([]chains.Transaction{parse(nowhere), parse(ping)})
+	both, err := messages.ReadAny(activity.SignRawPayloadsIntent{Payloads: []string{nowhere, ping},
+		Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone}, reader.Chains, reader.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
-const ()
-
 // TestSignMessage compares each kind of message with go-ethereum, which hashes it
 // independently and recovers the signer.
 func TestSignMessage(t *testing.T) {

@@ -50,7 +50,7 @@ type Request struct {
 // Signing reads what an operation signs.
 type Signing struct {
 	// Read reads an intent strictly. The error is an *activity.Error.
-	Read func(intent activity.Intent, chains []chains.Chain, now func() time.Time) (chains.Transaction, error)
+	Read func(intent activity.Intent, now func() time.Time) (chains.Transaction, error)
 
 	// Result returns the result of an intent. signed is what AppendSigned of the
 	// transaction returned.

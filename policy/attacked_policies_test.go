@@ -59,7 +59,7 @@ func TestAttackedPolicies(t *testing.T) {
 			if one.Ours != "" {
 				text = strings.ReplaceAll(text, one.Ours, "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew")
 			}
-			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,7 @@ assets:
 
 // options are those of a file about the five chains and messages.
 func options() policy.Options {
-	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}
+	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)}
 }
 
 func withNames(names *policy.Names) policy.Options {

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -138,7 +139,7 @@ func TestMembers(t *testing.T) {
 // for the mint that is transferred, not those for other mints, and more mints than are cached.
 func TestTokenAccounts(t *testing.T) {
 	account := func(i byte) string { return strings.Repeat(string(rune(i)), 32) }
-	text := func(bytes string) string { return solana.EncodeAddress([32]byte([]byte(bytes))) }
+	text := func(bytes string) string { return base58.Encode([]byte(bytes)) }
 	wallets := []string{account('a'), account('b')}
 	file := load(t, "schema: countersign.policy/2\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
 	to := func(recipient string, asset chains.Asset) error {

@@ -155,7 +155,7 @@ func TestPaidInAnNFT(t *testing.T) {
 }
 
 // TestSwapForAThirdParty: what a swap gives to another account is paid by the signature. It is over
-// every limit, whatever the minimum, and is for nobody whom a rule does not name.
+// every limit, whatever the minimum, and is for no one that a rule does not name.
 func TestSwapForAThirdParty(t *testing.T) {
 	plan := routerPlans(t)[0]
 	value, _ := new(big.Int).SetString(plan.Value, 10)

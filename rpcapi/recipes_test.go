@@ -191,7 +191,7 @@ func serveRecipe(t *testing.T, text string, of *recipe) (s *server, from, others
 			users = append(users, user)
 			names.Users = append(names.Users, access.User{ID: user.ID, Name: name, Tags: user.Tags})
 		}
-		file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
+		file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,8 @@ func parseCOSEKey(encoded []byte) (verifier, error) {
 	case kind{3, -257}:
 		return key.rsa()
 	}
-	return nil, fmt.Errorf("COSE key: key type %d with algorithm %d: expected ES256 (2, -7), RS256 (3, -257) or EdDSA (1, -8)", key.Type, key.Algorithm)
+	return nil, fmt.Errorf("COSE key: key type %d with algorithm %d: expected ES256 (2, -7), RS256 (3, -257) or "+
+		"EdDSA (1, -8)", key.Type, key.Algorithm)
 }
 
 // onCurve checks the key's crv parameter.
@@ -115,7 +116,8 @@ func (k *coseKey) rsa() (verifier, error) {
 	n, e := new(big.Int).SetBytes(modulus), new(big.Int).SetBytes(k.Second)
 	switch {
 	case n.BitLen() < minRSABits || n.BitLen() > maxRSABits || n.Bit(0) == 0:
-		return nil, fmt.Errorf("COSE key: expected an odd RSA modulus of %d to %d bits, not of %d", minRSABits, maxRSABits, n.BitLen())
+		return nil, fmt.Errorf("COSE key: expected an odd RSA modulus of %d to %d bits, not of %d", minRSABits,
+			maxRSABits, n.BitLen())
 	case len(modulus) != (n.BitLen()+7)/8 || len(k.Second) != (e.BitLen()+7)/8:
 		return nil, errors.New("COSE key: n or e has a leading zero")
 	case e.BitLen() > 31 || e.Int64() < 3 || e.Bit(0) == 0:

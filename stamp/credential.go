@@ -49,7 +49,8 @@ type verifier interface {
 // secp256k1 (a compressed point, SEC 1), and 32 on Ed25519 (RFC 8032).
 func NewAPIKey(curve Curve, publicKey []byte) (*Credential, error) {
 	if size := publicKeySize(curve); size == 0 {
-		return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1, CurveEd25519)
+		return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1,
+			CurveEd25519)
 	} else if len(publicKey) != size {
 		return nil, fmt.Errorf("API key on %s: public key: %d bytes, want %d", curve, len(publicKey), size)
 	}

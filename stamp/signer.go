@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"math/big"
 
-	"github.com/btcsuite/btcd/btcec/v2"
-	btcecdsa "github.com/btcsuite/btcd/btcec/v2/ecdsa"
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
 
 	"github.com/countersign-dev/countersign/internal/secp256k1"
 	"github.com/countersign-dev/countersign/stamp/signer"
@@ -40,8 +41,10 @@ func NewSigner(curve Curve, secret []byte) (*Signer, error) {
 
 // derSignature returns r and s as an ASN.1 sequence (RFC 3279, section 2.2.3).
 func derSignature(signature [65]byte) []byte {
-	var r, s btcec.ModNScalar
-	r.SetByteSlice(signature[:32])
-	s.SetByteSlice(signature[32:64])
-	return btcecdsa.NewSignature(&r, &s).Serialize()
+	var der cryptobyte.Builder
+	der.AddASN1(asn1.SEQUENCE, func(sequence *cryptobyte.Builder) {
+		sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[:32]))
+		sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[32:64]))
+	})
+	return der.BytesOrPanic()
 }

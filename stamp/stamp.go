@@ -95,7 +95,8 @@ func Parse(header Header) (*Stamp, error) {
 	case passkey:
 		return sent.passkey(text)
 	case name == HeaderPasskey:
-		return nil, fmt.Errorf("%w: %s has the stamp of an API key: send it as %s", ErrMalformed, HeaderPasskey, HeaderAPIKey)
+		return nil, fmt.Errorf("%w: %s has the stamp of an API key: send it as %s", ErrMalformed, HeaderPasskey,
+			HeaderAPIKey)
 	case plain:
 		return nil, fmt.Errorf("%w: the stamp of an API key is sent in base64url", ErrMalformed)
 	}

@@ -53,7 +53,8 @@ type Trust struct {
 	// empty, votes that name one must all name the same.
 	Shown string
 
-	// Chains are those that the engine signs for, with the same limits.
+	// Chains are those that the engine signs for, with the same limits. They read the transaction
+	// or the message in the body. If there are none, its summary is not checked.
 	Chains []chains.Chain
 }
 
@@ -146,18 +147,8 @@ type activityHead struct {
 }
 
 func (h *activityHead) read(all members) error {
-	for _, member := range []struct {
-		name string
-		into any
-	}{
-		{"id", &h.ID}, {"organizationId", &h.OrganizationID}, {"status", &h.Status}, {"type", &h.Type},
-		{"fingerprint", &h.Fingerprint}, {"intent", &h.Intent},
-	} {
-		if err := all.read(member.name, member.into); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.read(member{"id", &h.ID}, member{"organizationId", &h.OrganizationID}, member{"status", &h.Status},
+		member{"type", &h.Type}, member{"fingerprint", &h.Fingerprint}, member{"intent", &h.Intent})
 }
 
 // isFor reports whether the intent has the parameters of a body.
@@ -190,14 +181,22 @@ func decodeValue(text []byte) (value any, err error) {
 // members are the members of a JSON object by their exact names.
 type members map[string]json.RawMessage
 
-// read reads one member. Its errors name it.
-func (m members) read(name string, into any) error {
-	text, ok := m[name]
-	if !ok {
-		return fmt.Errorf("%s is missing", name)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+// member is one of them by its name, and what it is read into.
+type member struct {
+	name string
+	into any
+}
+
+// read reads members that must be there. The error names the first that is wrong.
+func (m members) read(wanted ...member) error {
+	for _, of := range wanted {
+		text, ok := m[of.name]
+		if !ok {
+			return fmt.Errorf("%s is missing", of.name)
+		}
+		if err := json.Unmarshal(text, of.into); err != nil {
+			return fmt.Errorf("%s: %w", of.name, err)
+		}
 	}
 	return nil
 }
@@ -214,10 +213,10 @@ func (v *verification) read(answer []byte) (err error) {
 	if err := v.activity.read(whole["activity"]); err != nil {
 		return err
 	}
-	if err := v.activity.Result.read("activity", &record); err != nil {
+	if err := v.activity.Result.read(member{"activity", &record}); err != nil {
 		return fmt.Errorf("activity.result.%w", err)
 	}
-	if err := record.read("result", &v.activity.Recorded); err != nil {
+	if err := record.read(member{"result", &v.activity.Recorded}); err != nil {
 		return fmt.Errorf("activity.result.activity.%w", err)
 	}
 	if err := v.activity.Record.read(record); err != nil {
@@ -237,18 +236,11 @@ func (a *answered) read(content []byte) error {
 	if err := a.activityHead.read(all); err != nil {
 		return fmt.Errorf("activity.%w", err)
 	}
-	for _, member := range []struct {
-		name string
-		into any
-	}{{"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result}} {
-		if err := all.read(member.name, member.into); err != nil {
-			return fmt.Errorf("activity.%w", err)
-		}
+	more := []member{{"appProofs", &a.AppProofs}, {"votes", &a.Votes}, {"result", &a.Result}}
+	if all["log"] != nil {
+		more = append(more, member{"log", &a.Log})
 	}
-	if all["log"] == nil {
-		return nil
-	}
-	if err := all.read("log", &a.Log); err != nil {
+	if err := all.read(more...); err != nil {
 		return fmt.Errorf("activity.%w", err)
 	}
 	return nil
@@ -294,18 +286,32 @@ func (v *verification) proof() (string, error) {
 		return "", errors.New("there is none: request it with generateAppProofs")
 	}
 	proven, err := activity.VerifyAppProof(v.activity.AppProofs[0], v.trust.ProofKey)
+	if err == nil {
+		err = v.isProof(&proven)
+	}
 	switch {
 	case err != nil:
 		return "", err
-	case proven.Fingerprint != v.request.Fingerprint.String():
-		return "", errors.New("it proves the answer to another body")
-	case proven.ActivityID != v.activity.ID, proven.OrganizationID != v.request.OrganizationID, proven.ActivityType != v.request.Type:
-		return "", errors.New("it proves another activity")
+	case proven.ActivityID != v.activity.ID:
+		return "", errOtherActivity
 	case proven.Outcome != v.activity.Status:
 		return "", fmt.Errorf("it proves that the activity is %s", proven.Outcome)
 	}
 	v.proven = &proven
 	return "", nil
+}
+
+var errOtherActivity = errors.New("it proves another activity")
+
+// isProof refuses a proof that is not of the request.
+func (v *verification) isProof(proven *activity.AppProofPayload) error {
+	switch {
+	case proven.Fingerprint != v.request.Fingerprint.String():
+		return errors.New("it proves the answer to another body")
+	case proven.OrganizationID != v.request.OrganizationID, proven.ActivityType != v.request.Type:
+		return errOtherActivity
+	}
+	return nil
 }
 
 const skippedUnproven = "no proof was checked"
@@ -345,7 +351,7 @@ func (v *verification) summary() (string, error) {
 		return skippedUnproven, nil
 	}
 	if len(v.trust.Chains) == 0 {
-		return "", errors.New("Trust.Chains is missing: list the chains that the engine signs for")
+		return "no chains were given to read the " + what + " with", nil
 	}
 	tx, err := messages.ReadAny(v.request.Intent, v.trust.Chains, time.Now)
 	if err != nil {
@@ -361,7 +367,8 @@ func (v *verification) summary() (string, error) {
 func (v *verification) log() (string, error) {
 	carried := v.activity.Log
 	if carried == nil {
-		return "", errors.New("there is no proof of it: request it with generateAppProofs, from a server that keeps a log")
+		return "", errors.New("there is no proof of it: request it with generateAppProofs, from a server " +
+			"that keeps a log")
 	}
 	encoded := []byte(carried.Proof + "\n" + carried.Checkpoint)
 	leaf, err := translog.VerifyProof(encoded, v.trust.LogKey)

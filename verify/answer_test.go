@@ -49,6 +49,12 @@ func TestVerifyAnswer(t *testing.T) {
 	if checks, err = verify.Answer(answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body)}); err != nil || checksOf(checks) != "body status" || len(checks) != 5 {
 		t.Errorf("without a key: %v, %v", checks, err)
 	}
+	blind := trust
+	blind.Chains = nil
+	checks, err = verify.Answer(answer, blind)
+	if err != nil || checksOf(checks) != "body status proof result" || checks[4].Skipped != "no chains were given to read the transaction with" {
+		t.Errorf("without chains: %v, %v", checks, err)
+	}
 	replaced := func(old, with string) []byte { return bytes.ReplaceAll(answer, []byte(old), []byte(with)) }
 	proofOf := func(answer []byte) string {
 		var read struct {

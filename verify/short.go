@@ -113,15 +113,10 @@ func (v *verification) shortStatus(answer ShortAnswer) (string, error) {
 }
 
 func (v *verification) shortProof() (string, error) {
-	switch {
-	case v.proven == nil:
+	if v.proven == nil {
 		return "no proof key was given", nil
-	case v.proven.Fingerprint != v.request.Fingerprint.String():
-		return "", errors.New("it proves the answer to another body")
-	case v.proven.OrganizationID != v.request.OrganizationID, v.proven.ActivityType != v.request.Type:
-		return "", errors.New("it proves another activity")
 	}
-	return "", nil
+	return "", v.isProof(v.proven)
 }
 
 func (v *verification) shortResult(answer ShortAnswer) (string, error) {

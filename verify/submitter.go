@@ -35,7 +35,8 @@ func submitterOf(request *activity.Request, proven bool) *Submitter {
 	by := request.Submitter
 	said := &Submitter{
 		UserID: by.UserID, Authentication: by.Scheme,
-		Proven: fmt.Sprintf("the engine judged, charged and recorded the request as one of user %s, whom it recognized by %s", by.UserID, by.Scheme),
+		Proven: fmt.Sprintf("the engine judged, charged and recorded the request as one of user %s, whom it "+
+			"recognized by %s", by.UserID, by.Scheme),
 	}
 	if !proven {
 		said.Proven = "nothing about the caller: neither a proof key nor a log key was given"
@@ -43,12 +44,16 @@ func submitterOf(request *activity.Request, proven bool) *Submitter {
 	kind, name, _ := strings.Cut(by.Scheme, " ")
 	switch kind {
 	case activity.SchemeLocal:
-		said.NotProven = "that the user asked for it: there is no stamp, and the program that runs the engine, or the person at its terminal, named the user"
+		said.NotProven = "that the user asked for it: there is no stamp, and the program that runs the engine, or " +
+			"the person at its terminal, named the user"
 	case "CERTIFICATE":
-		said.NotProven = fmt.Sprintf("that the holder of the certificate of %s asked for these bytes: there is no stamp over them. "+
-			"The engine saw the certificate on a connection, and its operator could make such a record without one", name)
+		said.NotProven = fmt.Sprintf("that the holder of the certificate of %s asked for these bytes: there is no "+
+			"stamp over them. "+
+			"The engine saw the certificate on a connection, and its operator could make such a "+
+			"record without one", name)
 	default:
-		said.NotProven = "that the user asked for it: there is no stamp, and the operator of the engine could make such a record without the user"
+		said.NotProven = "that the user asked for it: there is no stamp, and the operator of the engine could make " +
+			"such a record without the user"
 	}
 	return said
 }
@@ -59,6 +64,7 @@ func unstamped(request *activity.Request) error {
 		return nil
 	}
 	said := submitterOf(request, true)
-	return fmt.Errorf("the call was made without a stamp, and only the engine vouches for its submitter, recorded as %s: it does not prove %s",
+	return fmt.Errorf("the call was made without a stamp, and only the engine vouches for its submitter, recorded as "+
+		"%s: it does not prove %s",
 		plaintext.Shorten(said.Authentication, maxQuoted), said.NotProven)
 }

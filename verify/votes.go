@@ -66,7 +66,8 @@ func enoughVotes(votes []access.Vote, groups []access.Group) error {
 	}
 	for i, missing := range access.Missing(groups, votes, submitter, last) {
 		if missing > 0 {
-			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count, groups[i].Rule)
+			return fmt.Errorf("%d of the %d votes that rule %s demanded are missing", missing, groups[i].Count,
+				groups[i].Rule)
 		}
 	}
 	return nil
@@ -86,7 +87,8 @@ func verifyVotes(body []byte, recorded []activity.Vote, members []access.Member,
 	for i := range recorded {
 		var err error
 		if votes[i], err = verifyVote(body, &recorded[i], i == 0, members, &shown); err != nil {
-			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, plaintext.Shorten(recorded[i].UserID, maxQuoted), err)
+			return nil, fmt.Errorf("votes[%d], of user %s: %w", i, plaintext.Shorten(recorded[i].UserID, maxQuoted),
+				err)
 		}
 		if i > 0 && slices.ContainsFunc(votes[1:i], func(other access.Vote) bool { return other.User.ID == votes[i].User.ID }) {
 			return nil, fmt.Errorf("votes[%d]: user %s voted before", i, votes[i].User.ID)
@@ -139,9 +141,11 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []acce
 func sameVote(recorded *activity.Vote, member *access.Member, request *activity.Request) error {
 	switch {
 	case recorded.Credential != "" && recorded.Credential != string(member.Credential.ID()):
-		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s", plaintext.Shorten(recorded.Credential, maxQuoted), member.Credential.ID())
+		return fmt.Errorf("it is recorded for credential %s, but its public key is that of %s",
+			plaintext.Shorten(recorded.Credential, maxQuoted), member.Credential.ID())
 	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
-		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s", recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
+		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s",
+			recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }
@@ -185,7 +189,8 @@ func votesFor(request *activity.Request, body []byte, shown *string) error {
 // verifyStamp rebuilds the stamp of a recorded vote and verifies it.
 func verifyStamp(credential *stamp.Credential, recorded *activity.Vote, message []byte, at time.Time) error {
 	if recorded.Signature == "" {
-		return errors.New("it has no signature: another user's is shown only after its stamp has expired, and a local call has none")
+		return errors.New("it has no signature: another user's is shown only after its stamp has expired, and a " +
+			"local call has none")
 	}
 	header := stamp.Header{Name: stamp.HeaderPasskey, Value: recorded.Signature}
 	if !credential.IsPasskey() {

@@ -21,7 +21,7 @@ import (
 )
 
 // toy is a chain of an embedder's. Policies have a test of their own with one.
-type toy struct{ ethereum.Chain }
+type toy struct{ chains.Chain }
 
 func (toy) Name() string { return "toy" }
 
@@ -53,16 +53,16 @@ func (c toy) Parse(raw []byte) (chains.Transaction, error) {
 // smallest units. Its transactions are known in the texts of every chain by its row alone.
 func TestToyChain(t *testing.T) {
 	refused := map[string]error{}
-	book := names.New(append(all.Chains(all.Limits{}), toy{})...)
+	book := names.New(append(all.Chains(all.Limits{}), toy{ethereum.Chain{}})...)
 	refused["a token"] = book.AddToken("toy", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "PLAY", 3)
 	refused["a label"] = book.AddLabel("toy", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "friend")
 	for want, of := range map[string]error{"must be one of bip122, eip155:N, solana, tron": names.New(all.Chains(all.Limits{})...).AddLabel("toy", "@franzi00", "friend"),
-		"must be toy": names.New(written{}).AddLabel("toy:1", "@franzi00", "friend"), "is not an address of toy": names.New(written{}).AddLabel("toy", "franzi00", "friend")} {
+		"must be toy": names.New(written{toy{ethereum.Chain{}}}).AddLabel("toy:1", "@franzi00", "friend"), "is not an address of toy": names.New(written{toy{ethereum.Chain{}}}).AddLabel("toy", "franzi00", "friend")} {
 		if of == nil || !strings.Contains(of.Error(), want) {
 			t.Errorf("%v, want %s", of, want)
 		}
 	}
-	named := names.New(written{})
+	named := names.New(written{toy{ethereum.Chain{}}})
 	if err := named.AddTokenList([]byte(`{"name":"toys","tokens":[{"chainId":4242,"address":"@franzi00","symbol":"PLAY","decimals":3}]}`)); err != nil {
 		t.Error(err)
 	}
@@ -81,7 +81,7 @@ func TestToyChain(t *testing.T) {
 	if problem := folder.Files()[0].Problem; !strings.Contains(problem, `chain "toy"`) {
 		t.Errorf("a descriptor of it: %q", problem)
 	}
-	reader := messages.Reader{Now: time.Now, Chains: []chains.Chain{toy{}}}
+	reader := messages.Reader{Now: time.Now, Chains: []chains.Chain{toy{ethereum.Chain{}}}}
 	for name, payload := range map[string]struct {
 		text     string
 		encoding activity.Encoding
@@ -100,7 +100,7 @@ func TestToyChain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	everywhere := messages.Reader{Now: time.Now, Chains: append(all.Chains(all.Limits{}), toy{})}
+	everywhere := messages.Reader{Now: time.Now, Chains: append(all.Chains(all.Limits{}), toy{ethereum.Chain{}})}
 	for name, payload := range map[string]string{"raw": toyTransaction, "in hex": hex.EncodeToString([]byte(toyTransaction)), "in base64": base64.StdEncoding.EncodeToString([]byte(toyTransaction))} {
 		for under, read := range map[string]func() (chains.Transaction, error){
 			"Ethereum": func() (chains.Transaction, error) {

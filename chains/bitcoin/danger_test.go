@@ -35,7 +35,7 @@ func TestDanger(t *testing.T) {
 	}
 }
 
-// TestDangerForAnyone has transactions with the hazards that they have whoever signs.
+// TestDangerForAnyone has transactions with the hazards that they have with every signer.
 func TestDangerForAnyone(t *testing.T) {
 	var cases []struct {
 		Name, PSBT string

@@ -140,7 +140,7 @@ func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointe
 
 func (w *treasury) engine(kept store.Store, rules string) *countersign.Caller {
 	w.t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

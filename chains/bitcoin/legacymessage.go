@@ -10,7 +10,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/bip137"
 	"github.com/countersign-dev/countersign/internal/signer"
+	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -25,7 +27,18 @@ type messageKey struct {
 var errLegacyAddress = errors.New("BIP-137 has signatures for P2PKH, P2WPKH and P2SH-P2WPKH: use BIP-322 for this " +
 	"address")
 
-// MessageKey implements chains.MessageSigner, for messages of BIP-137.
+// ReadMessage implements chains.MessageSigner: a message of BIP-137.
+func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
+	if message.Form != chains.MessageDoubleSHA256 {
+		return nil, chains.ErrUnsupported
+	}
+	return bip137.Parse(message.Bytes, c)
+}
+
+// MessageHazardNames implements chains.MessageSigner.
+func (Chain) MessageHazardNames() []string { return texts.HazardNames() }
+
+// MessageKey implements chains.MessageSigner.
 func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	address, err := parseSignWith(text)
 	if err != nil {

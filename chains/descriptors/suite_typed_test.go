@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 )
 
 // TestRegistryTypedData reads the typed-data cases of ERC-7730's registry, with every
@@ -32,10 +32,10 @@ func TestRegistryTypedData(t *testing.T) {
 				continue
 			}
 			cases++
-			message, err := structures.Parse(test.Data, time.Unix(0, 0))
+			message, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageTypedData, Bytes: test.Data, Now: time.Unix(0, 0)})
 			if err != nil && strings.Contains(err.Error(), "wrong checksum") {
 				checksums++
-				message, err = structures.Parse(lowered(test.Data), time.Unix(0, 0))
+				message, err = ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageTypedData, Bytes: lowered(test.Data), Now: time.Unix(0, 0)})
 			}
 			if err != nil {
 				others[path.Base(name)] = err.Error()

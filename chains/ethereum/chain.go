@@ -41,8 +41,6 @@
 package ethereum
 
 import (
-	"math/big"
-
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/keystore"
@@ -83,31 +81,6 @@ var _ chains.Chain = Chain{}
 
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
-
-// Contracts returns the network on which the contracts of a chain id run. The id may be nil,
-// which names no chain.
-func (Chain) Contracts(chainID *big.Int) *evm.Network {
-	if chainID == nil || chainID.IsUint64() {
-		number := new(big.Int)
-		if chainID != nil {
-			number = chainID
-		}
-		return evm.NetworkOfChain(number.Uint64())
-	}
-	return evm.OnChain(0, evm.NetworkID(0)+":"+chainID.String()) // of which no contract is known
-}
-
-// MessageKey implements chains.MessageSigner.
-func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
-	read, err := evm.ReadSignWith(Name, signWith)
-	if err != nil {
-		return nil, err
-	}
-	return &read, nil
-}
-
-// MaxFee returns Limits.MaxFee, which bounds the fees of messages too.
-func (c Chain) MaxFee() float64 { return c.limits.MaxFee }
 
 // Locate implements chains.Chain: the key at an address of 20 bytes.
 func (Chain) Locate(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }

@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
-	"github.com/countersign-dev/countersign/internal/messages/delegation"
 )
 
 // TestDelegations checks which authorizations of the signer count as delegations in a
@@ -115,7 +114,8 @@ func TestDelegationIsOneAct(t *testing.T) {
 			t.Fatal(err)
 		}
 		called, names := readDelegation(t, authorization)
-		message, err := delegation.Parse(fmt.Appendf(nil, `{"address":"%s","chainId":%d,"nonce":"%d"}`, unsigned.Address.Hex(), unsigned.ChainID.Uint64(), unsigned.Nonce))
+		text := fmt.Appendf(nil, `{"address":"%s","chainId":%d,"nonce":"%d"}`, unsigned.Address.Hex(), unsigned.ChainID.Uint64(), unsigned.Nonce)
+		message, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageAuthorization, Bytes: text})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,9 +62,9 @@ func wire(signer, program [keySize]byte, data []byte, others ...[]byte) []byte {
 	return append(append(append(out, accounts...), byte(len(data))), data...)
 }
 
-// TestValueForNobody sends SOL and tokens to each account of the table and to its token
+// TestValueForNoOne sends SOL and tokens to each account of the table and to its token
 // accounts, for mints that are built in and one that the transaction names.
-func TestValueForNobody(t *testing.T) {
+func TestValueForNoOne(t *testing.T) {
 	signer, from := [keySize]byte{1: 5}, [keySize]byte{2: 5}
 	transfer := binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, 5)
 	mints := []string{knownMints[0], knownMints[1], string(bytes.Repeat([]byte{9}, keySize))}
@@ -96,9 +96,9 @@ func wantBurn(t *testing.T, raw []byte) {
 	}
 }
 
-// TestValueForSomebody checks that wallets, their token accounts, and a mint that is not
+// TestValueForOwners checks that wallets, their token accounts, and a mint that is not
 // known keep getting transfers.
-func TestValueForSomebody(t *testing.T) {
+func TestValueForOwners(t *testing.T) {
 	signer, wallet := [keySize]byte{1: 5}, [keySize]byte{3: 5}
 	transfer := binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, 5)
 	for _, to := range append(tokenaccount.Of(string(wallet[:]), knownMints[0]), string(wallet[:]), string(signer[:31])+"\x07") {

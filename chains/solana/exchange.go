@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Complete is that of chains.Forms: the message of a transaction gets an empty slot for
@@ -43,18 +46,50 @@ func withSlots(message []byte) (wire []byte, at int) {
 	return slices.Concat(message[header:header+1], slots, message), 1 + len(slots)
 }
 
-// ParseMessage reads a message alone, which is what signatures cover, as strictly as
-// Parse reads a whole transaction: it adds zeroed signature slots. The error is a
+// ReadMessage implements chains.MessageSigner: an off-chain message, a text, or the message of a
+// transaction. Their first bytes differ, so that nothing has two readings.
+func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
+	if message.Form != chains.MessageBare {
+		return nil, chains.ErrUnsupported
+	}
+	read, err := solanamsg.Parse(message.Bytes, c)
+	const hashSize = 32 // shorter than every transaction
+	if err == nil || !errors.Is(err, chains.ErrUnsupported) || len(message.Bytes) == hashSize {
+		return read, err
+	}
+	tx, err := c.ParseMessage(message.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("payload: neither text nor an off-chain message nor the message of a transaction: %w",
+			err)
+	}
+	return statement.OfTransaction(tx), nil
+}
+
+// MessageHazardNames implements chains.MessageSigner.
+func (Chain) MessageHazardNames() []string {
+	return append(texts.HazardNames(), solanamsg.HazardRawMessage)
+}
+
+// ParseMessage reads the message of a transaction alone, which is what signatures cover, as
+// strictly as Parse reads a whole transaction: it adds zeroed signature slots. The error is a
 // *chains.ParseError whose offsets are in message.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
-	wire, at := withSlots(message)
-	if wire == nil {
+	header := 0
+	if len(message) > 0 && message[0]&prefixBit != 0 {
+		header = 1
+	}
+	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
 		return nil, malformed("header.num_required_signatures", -1,
 			"not a Solana message: it must have 1 to 127 signers")
 	}
-	tx, err := c.Parse(wire)
-	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset >= at {
-		refused.Offset -= at // the caller has the message alone
+	slots := make([]byte, int(message[header])*ed25519.SignatureSize)
+	if message[0] == prefixBit|1 {
+		return c.Parse(append(append(make([]byte, 0, len(message)+len(slots)), message...), slots...))
+	}
+	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
+	tx, err := c.Parse(append(append(wire, slots...), message...))
+	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset > 0 {
+		refused.Offset = max(refused.Offset-1-len(slots), -1) // the caller has the message alone
 	}
 	return tx, err
 }
@@ -67,6 +102,3 @@ func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	}
 	return &with, nil
 }
-
-// EncodeAddress returns an address in base58.
-func EncodeAddress(address [32]byte) string { return encode58(address[:]) }

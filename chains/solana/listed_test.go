@@ -9,7 +9,7 @@ import (
 )
 
 // TestListedMintsAreUnspendable: the mints of the built-in tokens, and of wrapped SOL, are
-// the mints among the accounts that nobody can spend from.
+// the mints among the accounts that no one can spend from.
 func TestListedMintsAreUnspendable(t *testing.T) {
 	table, err := os.ReadFile(unspendableFile)
 	if err != nil {

@@ -52,7 +52,7 @@ func sendsToken(from, to, by sdk.PublicKey, amount uint64) instructionCall {
 }
 
 // TestPassages checks what our signature does beside what an instruction says: what leaves an
-// account that the transaction makes, gives away or closes, by whoever's signature.
+// account that the transaction makes, gives away or closes, by any signature.
 func TestPassages(t *testing.T) {
 	ours, theirs, dropped := sdk.PublicKey(account(70)), sdk.PublicKey(account(71)), sdk.PublicKey(account(72))
 	incinerator := sdk.MustPublicKeyFromBase58("1nc1nerator11111111111111111111111111111111")

@@ -5,7 +5,37 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
+	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
+
+// ReadMessage implements chains.MessageSigner: typed data (TIP-712), a personal message (TIP-191),
+// or the raw_data of a transaction, whose signatures are over its SHA-256. What a message lets
+// others take as a fee has the default bound.
+func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
+	switch message.Form {
+	case chains.MessageTypedData:
+		// Chain ids of typed data do not tell apart the networks, on which the same contracts run.
+		contracts := func(*big.Int) *evm.Network { return network }
+		return structures.Parse(message, structures.Verifier{Chain: c, Contracts: contracts})
+	case chains.MessageKeccak256:
+		return personal.Parse(message.Bytes, c, personal.Kind{Prefix: personal.TronPrefix, Standard: texts.EIP4361Tron})
+	case chains.MessageSHA256:
+		tx, err := c.ParseMessage(message.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		return statement.OfTransaction(tx), nil
+	}
+	return nil, chains.ErrUnsupported
+}
+
+// MessageHazardNames implements chains.MessageSigner.
+func (Chain) MessageHazardNames() []string {
+	return append(structures.HazardNames(), texts.HazardNames()...)
+}
 
 // ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly as
 // Parse. It refuses a whole Transaction, whose hash is another. The error is a
@@ -29,10 +59,3 @@ func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	}
 	return &with, nil
 }
-
-// Contracts returns the network on which Tron's contracts run, which the chain ids of its
-// typed data do not tell apart.
-func (Chain) Contracts(*big.Int) *evm.Network { return network }
-
-// MaxFee returns 0: what a message of Tron lets others take as a fee has the default bound.
-func (Chain) MaxFee() float64 { return 0 }

@@ -36,13 +36,14 @@ func main() {
 	keys := must(file.OpenOrCreate(ctx, "keys", []byte(os.Getenv("PASSPHRASE")), file.Options{}))
 	names := must(policy.NamesOf(ctx, &organization, keys))
 	rules := must(policy.Load("policy.yaml", policy.Options{
-		Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names,
+		Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names,
 	}))
 	pins := must(descriptors.ReadPins(must(os.ReadFile("pins"))))
 	observer := metrics.New()
+	signed := all.Chains(all.Limits{})
 	engine := must(countersign.New(countersign.Config{
-		Chains:      all.Chains(all.Limits{}),
-		Operations:  messages.Operations(), // permits and other typed data
+		Chains:      signed,
+		Operations:  messages.Operations(signed...), // permits and other typed data
 		Keystore:    keys,
 		Store:       records(ctx, os.Getenv("DATABASE_URL")),
 		Directory:   must(access.NewDirectory([]access.OrganizationConfig{organization})),

@@ -125,7 +125,7 @@ func TestPageSkipsHiddenActivities(t *testing.T) {
 }
 
 // TestListedIsReadable: a credential's list has exactly the activities that it may read one by
-// one, whatever they went through, and whoever is in the organization meanwhile.
+// one, whatever they went through, and whichever members the organization has meanwhile.
 func TestListedIsReadable(t *testing.T) {
 	b := ballot.New(t)
 	annOTP, own := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)

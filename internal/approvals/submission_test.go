@@ -46,7 +46,7 @@ func TestSubmissionAsVote(t *testing.T) {
 		"everybody, the submitter as well": {"{count: 1, submitter: counts}", true, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(riskRules, "GROUPS", test.groups)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+			file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(riskRules, "GROUPS", test.groups)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -97,6 +97,12 @@ var tokenContracts = sync.OnceValue(func() map[tokenContract]bool {
 	return set
 })
 
+// Listed reports whether an asset is a built-in token. One token of a collection is none.
+func Listed(asset chains.Asset) bool {
+	address, ok := addressOf(asset.Token)
+	return ok && asset.NFT == nil && tokenContracts()[tokenContract{asset.Chain, address}]
+}
+
 // Settled returns an effect of an order, which is not of a call: what is sent where it is
 // lost, or where anyone can take it, is burned.
 func (n *Network) Settled(effect chains.Effect) chains.Effect {

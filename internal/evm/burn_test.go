@@ -73,12 +73,12 @@ func redirected(t *testing.T, random *rand.Rand, f *function, to Address, token 
 	return c.Effects()
 }
 
-// lostOnMainnet are accounts that nobody can spend from on Ethereum, in turn.
+// lostOnMainnet are accounts that no one can spend from on Ethereum, in turn.
 var lostOnMainnet = []Address{{}, hexAddress("0x9"), hexAddress("0x11"), hexAddress("0x100"), hexAddress("0xdead"),
 	hexAddress("0xdEAD000000000000000042069420694206942069"), hexAddress("0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02")}
 
 // TestBurnsAreHazards checks that whatever function sends an asset to an account that
-// nobody can spend from, or a token to its own contract, burns it, and that this is a
+// no one can spend from, or a token to its own contract, burns it, and that this is a
 // hazard for the account whose signature authorizes it, and for no other.
 func TestBurnsAreHazards(t *testing.T) {
 	signer, other := mainnet.Party(Address{0xaa}), mainnet.Party(Address{0xbb})

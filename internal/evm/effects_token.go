@@ -274,7 +274,7 @@ func delegatesVotes(e *emitter, c *Call) {
 	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.addressOf("delegatee"), Asset: c.token(erc20)})
 }
 
-// delegatesVotesOf is delegatesVotes for whoever has signed it, whom a call does not name.
+// delegatesVotesOf is delegatesVotes for the account that has signed it, which a call does not name.
 func delegatesVotesOf(e *emitter, c *Call) {
 	effect := chains.Effect{Kind: chains.KindAuthority, From: chains.SignerParty(), To: c.addressOf("delegatee"),
 		Asset: c.token(erc20)}

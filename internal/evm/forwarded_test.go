@@ -75,7 +75,7 @@ func TestForwardedBytesBehind(t *testing.T) {
 	}
 }
 
-// TestForwardedValue: the value of a request is the submitter's, and counts for nobody else.
+// TestForwardedValue: the value of a request is the submitter's, and counts for no one else.
 func TestForwardedValue(t *testing.T) {
 	signed := typedOf(t, mainnet, forwardRequest, Address{0xf0}, map[string]any{"from": Address{0xaa}, "to": Address{0xbb}, "value": big.NewInt(7), "call": []byte{1, 2, 3, 4}})
 	if got := kindsOf(signed.Effects); !slices.Equal(got, []string{"transfer", "call!"}) || signed.Effects[0].By != chains.ByOther || signed.Owners[0].Effect != 1 {

@@ -15,10 +15,10 @@ import (
 // renaming are the only places that name a hazard of effects outside of this package, each with
 // the reason. All of them take it from Hazards or FeeHazards, or from OverFee.
 var renaming = map[string]string{
-	"chains/ethereum/hazard.go":                  "a delegation is control by another name; the fee of Tempo, in a token, is judged by OverFee",
-	"chains/tempo/hazard.go":                     "control of a key; the fee is judged by OverFee",
-	"internal/messages/structures/hazard.go":     "names of typed data",
-	"internal/messages/delegation/delegation.go": "a delegation is control by another name",
+	"chains/ethereum/hazard.go":              "a delegation is control by another name; the fee of Tempo, in a token, is judged by OverFee",
+	"chains/tempo/hazard.go":                 "control of a key; the fee is judged by OverFee",
+	"internal/messages/structures/hazard.go": "names of typed data",
+	"chains/ethereum/authorization.go":       "a delegation is control by another name",
 }
 
 // ofEffects matches code that makes a hazard which follows from effects.

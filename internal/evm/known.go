@@ -25,7 +25,7 @@ const (
 	atAccountFactory  contractSet = "account factory"  // of smart accounts (ERC-4337)
 	atBootloader      contractSet = "the chain itself" // of the ZK Stack
 	atOpen            contractSet = "open contract"    // makes whatever call anyone wants
-	atSweeper         contractSet = "open router"      // sends what it has to whoever asks
+	atSweeper         contractSet = "open router"      // sends what it has to any caller that asks
 )
 
 // contract is a contract at a known address on some chains.

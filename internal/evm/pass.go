@@ -87,8 +87,8 @@ func (p *Pass) Party(address Address) chains.Party {
 
 // Signed is what a signature over typed data authorizes.
 type Signed struct {
-	Effects []chains.Effect // SignerParty stands for an account that the bytes do not name
-	Fields  []chains.Field  // that show its calls
+	Effects []chains.Effect       // SignerParty stands for an account that the bytes do not name
+	Fields  func() []chains.Field // that show its calls
 	Owners  []claim
 	Ends    []end
 

@@ -94,7 +94,7 @@ func TestSafeRefund(t *testing.T) {
 		}
 	}
 	typed, called := refunded(t, mainnet, nil, number(0), number(0), number(1), zero, zero)
-	for want, effects := range map[string][]chains.Effect{"to whoever submits it": typed, "to the signer": called} {
+	for want, effects := range map[string][]chains.Effect{"to the account that submits it": typed, "to the signer": called} {
 		refund, _ := refundOf(t, effects)
 		if got := chains.Sentence(refund, nil); !strings.HasSuffix(got, want) || refund.Kind != chains.KindTransfer {
 			t.Errorf("%s: %s, want it to end with %q", refund.Kind, got, want)

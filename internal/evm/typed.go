@@ -170,7 +170,7 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // signed returns what the signature over typed data authorizes, of which the call has the
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
-	signed = &Signed{}
+	signed = &Signed{Fields: func() []chains.Field { return nestedFields(c.args) }}
 	e := c.pass.emit(nil)
 	e.signed = signed
 	c.function.act.effects(e, c)
@@ -189,15 +189,22 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	signed.cut(len(signed.Effects) - 1)
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
-			if !c.pass.Brief {
-				signed.Fields = append(signed.Fields, call.Fields()...)
-			}
 			if call.delegate && !c.pass.isKnown(call.code, atMultiSend) {
 				signed.Delegate = c.party(call.code)
 			}
 		}
 	}
 	return signed, len(signed.Effects) > 0
+}
+
+// nestedFields returns the fields that show the calls in arguments.
+func nestedFields(args []value) (fields []chains.Field) {
+	for i := range args {
+		for _, call := range args[i].calls {
+			fields = append(fields, call.Fields()...)
+		}
+	}
+	return fields
 }
 
 // cut makes what points at effects that are cut off point at the last one, which stands for

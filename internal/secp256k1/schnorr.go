@@ -1,10 +1,10 @@
 package secp256k1
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 
-	"github.com/btcsuite/btcd/chainhash/v2"
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
@@ -51,7 +51,25 @@ func evenSecret(secret []byte, public [33]byte) (*voi.Scalar, error) {
 }
 
 func tapTweak(internal, root []byte) *[32]byte {
-	return (*[32]byte)(chainhash.TaggedHash(chainhash.TagTapTweak, internal, root))
+	return tagTapTweak.hash(internal, root)
+}
+
+// tag is the SHA-256 of the tag of a tagged hash (BIP-340).
+type tag [sha256.Size]byte
+
+var tagTapTweak, tagNonce, tagChallenge = tagOf("TapTweak"), tagOf("BIP0340/nonce"), tagOf("BIP0340/challenge")
+
+func tagOf(name string) tag { return sha256.Sum256([]byte(name)) }
+
+// hash returns SHA-256(tag ‖ tag ‖ parts).
+func (t tag) hash(parts ...[]byte) *[32]byte {
+	hash := sha256.New()
+	hash.Write(t[:])
+	hash.Write(t[:])
+	for _, part := range parts {
+		hash.Write(part)
+	}
+	return (*[32]byte)(hash.Sum(nil))
 }
 
 func parity(odd bool) uint64 {
@@ -62,7 +80,7 @@ func parity(odd bool) uint64 {
 }
 
 // auxiliary is the hash of BIP-340's auxiliary data, 32 zeros.
-var auxiliary = chainhash.TaggedHash(chainhash.TagBIP0340Aux, make([]byte, 32))
+var auxiliary = tagOf("BIP0340/aux").hash(make([]byte, 32))
 
 // signSchnorr implements BIP-340's default signing, with a secret d whose point has the
 // given x and an even y:
@@ -87,11 +105,11 @@ func schnorrNonce(digest [32]byte, private *voi.Scalar, x [32]byte) *voi.Scalar 
 	encoded := private.Bytes()
 	defer clear(encoded)
 	subtle.XORBytes(encoded, encoded, auxiliary[:])
-	nonce := (*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Nonce, encoded, x[:], digest[:]))
+	nonce := tagNonce.hash(encoded, x[:], digest[:])
 	defer clear(nonce[:])
 	return reduced(nonce)
 }
 
 func challenge(rx []byte, x, digest [32]byte) *voi.Scalar {
-	return reduced((*[32]byte)(chainhash.TaggedHash(chainhash.TagBIP0340Challenge, rx, x[:], digest[:])))
+	return reduced(tagChallenge.hash(rx, x[:], digest[:]))
 }

@@ -81,7 +81,7 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 	if served.Sign == nil {
 		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
 	}
-	tx, err := served.Sign.Read(intent, r.Chains, r.Now)
+	tx, err := served.Sign.Read(intent, r.Now)
 	if err != nil {
 		return nil, nil, nil, err
 	}

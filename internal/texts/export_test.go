@@ -14,6 +14,14 @@ func ParseTronSignIn(message string) *SignIn { return parseSignIn(message, EIP43
 // ParseSolanaSignIn reads a sign-in by SIWS, or returns nil.
 func ParseSolanaSignIn(message string) *SignIn { return parseSignIn(message, SIWS) }
 
+// Members returns the names and values of the members.
+func Members(s *SignIn) (members [][2]string) {
+	for i, name := range memberNames {
+		members = append(members, [2]string{name, s.members[i]})
+	}
+	return members
+}
+
 // Problem says why a sign-in is not for a signer, or names two sites.
 func Problem(s *SignIn, signer chains.Party) string { return s.problem(signer) }
 

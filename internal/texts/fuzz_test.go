@@ -62,8 +62,7 @@ func isSignIn(text, words string, s *texts.SignIn) bool {
 
 func memberLines(s *texts.SignIn) string {
 	var lines []string
-	for _, member := range [][2]string{{"URI", s.URI}, {"Version", s.Version}, {"Chain ID", s.ChainID}, {"Nonce", s.Nonce}, {"Issued At", s.IssuedAt},
-		{"Expiration Time", s.ExpirationTime}, {"Not Before", s.NotBefore}, {"Request ID", s.RequestID}} {
+	for _, member := range texts.Members(s) {
 		if member[1] != "" {
 			lines = append(lines, member[0]+": "+member[1])
 		}

@@ -23,13 +23,21 @@ type Standard struct {
 // address. SIWS has the order of EIP-4361, but the client of Supabase (@supabase/auth-js,
 // signInWithWeb3) writes the version before the URI, and the nonce behind the times.
 var (
-	EIP4361 = &Standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true, complete: true, chainID: decimal,
-		address: func(text string) bool { return strings.HasPrefix(text, "0x") && common.IsHexAddress(text) }}
-	EIP4361Tron = &Standard{name: "EIP-4361 with an address of Tron", words: " wants you to sign in with your TRON account:", complete: true, chainID: tronChain,
-		address: tronAddress.MatchString}
-	SIWS = &Standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true, chainID: solanaChain,
-		address: base58Text.MatchString}
+	EIP4361 = &Standard{name: "EIP-4361", words: " wants you to sign in with your Ethereum account:", folded: true,
+		complete: true, chainID: decimal, address: isEthereumAddress}
+	EIP4361Tron = &Standard{name: "EIP-4361 with an address of Tron",
+		words:    " wants you to sign in with your TRON account:",
+		complete: true, chainID: tronChain, address: tronAddress.MatchString}
+	SIWS = &Standard{name: "SIWS", words: " wants you to sign in with your Solana account:", anyOrder: true,
+		chainID: solanaChain, address: base58Text.MatchString}
 )
+
+// hostLabel matches a label of a host name. _ is not in RFC 1123, but in names that browsers open.
+const hostLabel = `[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?`
+
+func isEthereumAddress(text string) bool {
+	return strings.HasPrefix(text, "0x") && common.IsHexAddress(text)
+}
 
 // The members by EIP-4361's ABNF and the parts of RFC 3986 that it takes.
 var (
@@ -44,12 +52,13 @@ var (
 	requestID   = plaintext.NewPattern(`^([0-9A-Za-z._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*$`)
 	uriText     = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*:([0-9A-Za-z._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 	uriScheme   = plaintext.NewPattern(`^[A-Za-z][0-9A-Za-z+.-]*$`)
-	domainText  = plaintext.NewPattern(`^([0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?(\.[0-9A-Za-z_]([0-9A-Za-z_-]*[0-9A-Za-z_])?)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
+	domainText  = plaintext.NewPattern(`^(` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
 
 // hasLooseNonce reports whether the nonce has dashes or underscores and is no UUID.
 func (s *signIn) hasLooseNonce() bool {
-	return s.Nonce != "" && !nonce.MatchString(s.Nonce) && !uuidText.MatchString(s.Nonce)
+	value := s.members[memberNonce]
+	return value != "" && !nonce.MatchString(value) && !uuidText.MatchString(value)
 }
 
 func isURI(text string) bool {
@@ -61,16 +70,12 @@ func isURI(text string) bool {
 // present that the standard requires. A nonce may also have dashes and underscores, which
 // is a hazard.
 func (s *signIn) valid() bool {
-	for _, member := range []struct {
-		value    string
-		required bool
-		ok       func(string) bool
-	}{
-		{s.URI, true, isURI}, {s.Version, true, func(text string) bool { return text == "1" }}, {s.ChainID, true, s.by.chainID.MatchString},
-		{s.Nonce, true, looseNonce.MatchString}, {s.IssuedAt, true, isTime}, {s.ExpirationTime, false, isTime}, {s.NotBefore, false, isTime},
-		{s.RequestID, false, requestID.MatchString},
-	} {
-		if member.value == "" && member.required && s.by.complete || member.value != "" && !member.ok(member.value) {
+	for i, ok := range [len(memberNames)]func(string) bool{memberURI: isURI,
+		memberVersion: func(text string) bool { return text == "1" },
+		memberChainID: s.by.chainID.MatchString, memberNonce: looseNonce.MatchString, memberIssuedAt: isTime,
+		memberExpirationTime: isTime, memberNotBefore: isTime, memberRequestID: requestID.MatchString} {
+		value, required := s.members[i], s.by.complete && i <= memberIssuedAt
+		if value == "" && required || value != "" && !ok(value) {
 			return false
 		}
 	}

@@ -77,8 +77,10 @@ var notKeys = plaintext.NewPattern(`\b(pubkeyx?|public key|api[ -]keys?)\b`)
 var orderPhrases = []phrase{
 	{plaintext.NewPattern(`\b(approv|authori[sz]|execut|confirm|submit|instruct)(e|es|ing)?\b[^.!?]{0,40}?` +
 		`\b(transactions?|transfers?|payments?|withdrawals?|swaps?)\b`),
-		[][]string{{"approv", "authori", "execut", "confirm", "submit", "instruct"}, {"transaction", "transfer", "payment", "withdrawal", "swap"}}},
-	{plaintext.NewPattern(`\b(authori[sz]|allow|permit)(e|es|ing)?\b[^.!?]{0,80}?\bon my behalf\b`), [][]string{{" on my behalf"}}},
+		[][]string{{"approv", "authori", "execut", "confirm", "submit", "instruct"},
+			{"transaction", "transfer", "payment", "withdrawal", "swap"}}},
+	{plaintext.NewPattern(`\b(authori[sz]|allow|permit)(e|es|ing)?\b[^.!?]{0,80}?\bon my behalf\b`),
+		[][]string{{" on my behalf"}}},
 }
 
 // negations are words by which a sentence orders nothing.

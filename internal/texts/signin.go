@@ -13,22 +13,30 @@ import (
 // signIn is a request to sign in with an address: Sign-In with Ethereum (EIP-4361) or
 // Sign-In with Solana (SIWS). Absent members are empty.
 type signIn struct {
-	Scheme         string // of the site, such as https
-	Domain         string
-	Address        string
-	Statement      string
-	URI            string
-	Version        string
-	ChainID        string
-	Nonce          string
-	IssuedAt       string
-	ExpirationTime string
-	NotBefore      string
-	RequestID      string
-	Resources      []string // nil if the text has no list of them
+	Scheme    string // of the site, such as https
+	Domain    string
+	Address   string
+	Statement string
+	members   [len(memberNames)]string
+	Resources []string // nil if the text has no list of them
 
 	by *Standard
 }
+
+// The members of a sign-in, in order.
+const (
+	memberURI = iota
+	memberVersion
+	memberChainID
+	memberNonce
+	memberIssuedAt
+	memberExpirationTime
+	memberNotBefore
+	memberRequestID
+)
+
+var memberNames = [...]string{"URI", "Version", "Chain ID", "Nonce", "Issued At",
+	"Expiration Time", "Not Before", "Request ID"}
 
 func isTime(text string) bool {
 	_, err := time.Parse(time.RFC3339Nano, text)
@@ -66,20 +74,17 @@ func parseSignIn(message string, by *Standard) *signIn {
 // body reads what follows the address: a statement, members, or both.
 func (s *signIn) body(text string) bool {
 	if members, absent := strings.CutPrefix(text, "\n"); absent { // only the empty line of the statement
-		return s.members(strings.Split(members, "\n"))
+		return s.readMembers(members)
 	}
 	if first, _, _ := strings.Cut(text, "\n"); isMember(first) {
-		return s.members(strings.Split(text, "\n"))
+		return s.readMembers(text)
 	}
 	statement, members, hasMembers := strings.Cut(text, "\n\n")
 	if s.Statement = statement; statement == "" || strings.Contains(statement, "\n") {
 		return false
 	}
-	return !hasMembers || s.members(strings.Split(members, "\n"))
+	return !hasMembers || s.readMembers(members)
 }
-
-// memberNames are the names of the members, in order.
-var memberNames = []string{"URI", "Version", "Chain ID", "Nonce", "Issued At", "Expiration Time", "Not Before", "Request ID"}
 
 func isMember(line string) bool {
 	for _, name := range memberNames {
@@ -90,10 +95,9 @@ func isMember(line string) bool {
 	return line == "Resources:"
 }
 
-// members reads the lines of members: each at most once, and in order if the standard has one.
-func (s *signIn) members(lines []string) bool {
-	into := []*string{&s.URI, &s.Version, &s.ChainID, &s.Nonce, &s.IssuedAt, &s.ExpirationTime, &s.NotBefore, &s.RequestID}
-	next := 0
+// readMembers reads the lines of members: each at most once, and in order if the standard has one.
+func (s *signIn) readMembers(text string) bool {
+	next, lines := 0, strings.Split(text, "\n")
 	for i, line := range lines {
 		if line == "Resources:" {
 			return s.resources(lines[i+1:])
@@ -103,8 +107,9 @@ func (s *signIn) members(lines []string) bool {
 		}
 		matched := false
 		for ; next < len(memberNames) && !matched; next++ {
-			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" && *into[next] == "" {
-				*into[next], matched = value, true
+			if value, ok := strings.CutPrefix(line, memberNames[next]+": "); ok && value != "" &&
+				s.members[next] == "" {
+				s.members[next], matched = value, true
 			}
 		}
 		if !matched {
@@ -133,8 +138,8 @@ func (s *signIn) problem(signer chains.Party) string {
 	if !signer.IsNone() && !same {
 		return "the sign-in is for the account " + quoted(s.Address) + ", but " + signer.String() + " would sign it"
 	}
-	if s.URI != "" && !s.isAbout() {
-		return "the sign-in is for " + quoted(s.Domain) + ", but its URI is " + quoted(s.URI)
+	if s.members[memberURI] != "" && !s.isAbout() {
+		return "the sign-in is for " + quoted(s.Domain) + ", but its URI is " + quoted(s.members[memberURI])
 	}
 	return ""
 }
@@ -142,7 +147,7 @@ func (s *signIn) problem(signer chains.Party) string {
 // isAbout reports whether the URI is of the site: its host, a host above or below it, or a
 // name without any host.
 func (s *signIn) isAbout() bool {
-	uri, err := url.Parse(s.URI)
+	uri, err := url.Parse(s.members[memberURI])
 	if err != nil {
 		return false
 	}
@@ -167,7 +172,8 @@ func sameSite(host, domain string) bool {
 	if hasPort && domainHasPort && port != domainPort {
 		return false
 	}
-	return host == domain || strings.Contains(domain, ".") && strings.HasSuffix(host, "."+domain) || strings.Contains(host, ".") && strings.HasSuffix(domain, "."+host)
+	return host == domain || strings.Contains(domain, ".") && strings.HasSuffix(host, "."+domain) ||
+		strings.Contains(host, ".") && strings.HasSuffix(domain, "."+host)
 }
 
 // quoted quotes text of the input for an error.
@@ -176,12 +182,15 @@ func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, 1
 // fields returns the members that are present.
 func (s *signIn) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("sign in at", s.Domain), chains.Text("account", s.Address)}
-	for _, member := range []struct{ label, value string }{
-		{"statement", s.Statement}, {"URI", s.URI}, {"chain id", s.ChainID}, {"nonce", s.Nonce}, {"issued at", s.IssuedAt},
-		{"expiration time", s.ExpirationTime}, {"not before", s.NotBefore}, {"request id", s.RequestID},
-	} {
-		if member.value != "" {
-			fields = append(fields, chains.Text(member.label, member.value))
+	if s.Statement != "" {
+		fields = append(fields, chains.Text("statement", s.Statement))
+	}
+	for i, value := range s.members {
+		if label := memberNames[i]; value != "" && i != memberVersion {
+			if i != memberURI {
+				label = strings.ToLower(label)
+			}
+			fields = append(fields, chains.Text(label, value))
 		}
 	}
 	for _, resource := range s.Resources {
@@ -192,5 +201,6 @@ func (s *signIn) fields() []chains.Field {
 
 // args returns what a policy sees of the sign-in.
 func (s *signIn) args() []chains.Arg {
-	return []chains.Arg{{Name: "domain", Value: s.Domain}, {Name: "uri", Value: s.URI}, {Name: "chainId", Value: s.ChainID}, {Name: "statement", Value: s.Statement}}
+	return []chains.Arg{{Name: "domain", Value: s.Domain}, {Name: "uri", Value: s.members[memberURI]},
+		{Name: "chainId", Value: s.members[memberChainID]}, {Name: "statement", Value: s.Statement}}
 }

@@ -96,7 +96,7 @@ func (t *Template) Compile() error {
 	t.parts = nil
 	switch {
 	case !domainText.MatchString(t.Domain) || len(t.Domain) > 253:
-		return fmt.Errorf("domain %.64q: expected the domain of whoever asks for the text", t.Domain)
+		return fmt.Errorf("domain %.64q: expected the domain of the site that asks for the text", t.Domain)
 	case len(t.Text) > maxTemplate:
 		return fmt.Errorf("text: %d bytes, of at most %d", len(t.Text), maxTemplate)
 	case plaintext.Problem([]byte(t.Text)) != "":
@@ -109,7 +109,8 @@ func (t *Template) Compile() error {
 			return fmt.Errorf("text: %w", err)
 		}
 		if last := len(t.parts) - 1; last >= 0 && !t.parts[last].endsBefore(&next) {
-			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have", t.parts[last].name)
+			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have",
+				t.parts[last].name)
 		}
 		if next.label = next.name; count[next.name] > 0 {
 			next.label += " " + strconv.Itoa(count[next.name]+1)
@@ -128,7 +129,8 @@ func (t *Template) Compile() error {
 	case len(t.parts) > maxParts:
 		return fmt.Errorf("text: %d fields and words between them, of at most %d", len(t.parts), maxParts)
 	case utf8.RuneCountInString(known) < minLetters:
-		return fmt.Errorf("text: %q are its letters outside of fields, of at least %d: nobody knows it by so few", known, minLetters)
+		return fmt.Errorf("text: %q are its letters outside of fields, of at least %d: a text is not known by so few",
+			known, minLetters)
 	}
 	return nil
 }
@@ -139,7 +141,8 @@ func nextPart(text string) (next part, rest string, err error) {
 		name, rest, closed := strings.Cut(text[1:], "}")
 		of, ok := fieldOf(name)
 		if !closed || !ok {
-			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to 64, {uuid}, "+
+			return part{}, "", fmt.Errorf("{%.32s}: expected {address}, {number}, {hex N} with N bytes from 1 to "+
+				"64, {uuid}, "+
 				"{time}, {nonce}, {base64} or {host}; {{ and }} stand for braces", name)
 		}
 		return part{name: name, field: of}, rest, nil

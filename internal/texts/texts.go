@@ -3,9 +3,9 @@
 // its memo.
 //
 // Known are sign-ins that follow EIP-4361 or SIWS for an account of the carrier's chain, and
-// texts that match a [Template]. Anything else has the hazard [HazardFreeText]: whoever asked
-// for the signature may use it for anything. The other hazards say why a text is worse than
-// unknown, whether it is known or not.
+// texts that match a [Template]. Anything else has the hazard [HazardFreeText]: the requester may
+// use the signature for anything. The other hazards say why a text is worse than unknown, whether
+// it is known or not.
 package texts
 
 import (
@@ -28,7 +28,8 @@ const (
 
 // HazardNames returns all hazards of texts.
 func HazardNames() []string {
-	return []string{HazardFreeText, HazardHashLike, HazardTransactionLike, HazardKeyDerivation, HazardForeignSignIn, HazardLooseNonce}
+	return []string{HazardFreeText, HazardHashLike, HazardTransactionLike, HazardKeyDerivation, HazardForeignSignIn,
+		HazardLooseNonce}
 }
 
 // Text is a text that was judged.
@@ -123,7 +124,8 @@ func (t *Text) Fields(more ...chains.Field) (fields []chains.Field) {
 
 // KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
 // returns.
-const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of it, has that key"
+const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of " +
+	"it, has that key"
 
 // Hazards returns the hazards of a text that this account would sign, which may be none. That
 // it is not known belongs to the effect with an index, the others to the whole. 32 bytes that
@@ -142,7 +144,8 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		add(HazardKeyDerivation, KeyDerivation, t.key)
 	}
 	if t.order != "" {
-		add(HazardTransactionLike, "the text has the form of an order: a signature over it is all that %s needs", t.order)
+		add(HazardTransactionLike,
+			"the text has the form of an order: a signature over it is all that %s needs", t.order)
 	}
 	switch {
 	case t.signIn != nil:
@@ -150,7 +153,8 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 			add(HazardForeignSignIn, "%s", problem)
 		}
 		if t.signIn.hasLooseNonce() {
-			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s", quoted(t.signIn.Nonce), t.signIn.by.name)
+			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s",
+				quoted(t.signIn.members[memberNonce]), t.signIn.by.name)
 		}
 	case t.asks:
 		standard := "a standard: this chain has none"
@@ -161,7 +165,8 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 			"a site that reads it loosely decides which site and account it is for", standard)
 	}
 	if !t.isKnown() && !t.unreadable() {
-		add(HazardFreeText, "the text is neither a sign-in nor of a known template: whoever asked for it may use the signature for anything")
+		add(HazardFreeText, "the text is neither a sign-in nor of a known template: the requester may use the "+
+			"signature for anything")
 		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)
 	}
 	return hazards

@@ -22,8 +22,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
-	"github.com/countersign-dev/countersign/internal/messages/structures"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -59,7 +59,7 @@ func read(t *testing.T, typed map[string]any) chains.Transaction {
 	if err != nil {
 		t.Fatal(err)
 	}
-	message, err := structures.Parse(text, time.Unix(now, 0))
+	message, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageTypedData, Bytes: text, Now: time.Unix(now, 0)})
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}

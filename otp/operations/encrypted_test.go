@@ -109,7 +109,7 @@ func TestEncryptedCodeOnAnotherNode(t *testing.T) {
 	}
 }
 
-// TestEncryptedCodeReplayed: whoever captures a bundle gets no token by it, neither with the
+// TestEncryptedCodeReplayed: capturing a bundle yields no token, neither with the
 // same request nor with one of their own.
 func TestEncryptedCodeReplayed(t *testing.T) {
 	e := newEncryptedCode(t)
@@ -145,7 +145,7 @@ func TestEncryptedGuesses(t *testing.T) {
 
 // TestBundlesOfOthers: a bundle that was encrypted for anything else is refused with the cure
 // and reveals nothing: for a code that exists as for one that does not. It costs no try, since
-// it cannot hold a guess, so that nobody can use up the tries of a code whose key they lack.
+// it cannot hold a guess, so that no one can use up the tries of a code whose key they lack.
 func TestBundlesOfOthers(t *testing.T) {
 	e := newEncryptedCode(t)
 	otherID, otherTarget := e.issue(t, enginetest.Organization, e.APIKey)

@@ -64,11 +64,15 @@ func New(curve Curve, key []byte) (*Signer, error) {
 		return newP256(key)
 	case CurveEd25519:
 		private := ed25519.NewKeyFromSeed(key)
-		return Of(SchemeEd25519, private[32:], func(body []byte) ([]byte, error) { return ed25519.Sign(private, body), nil }), nil
+		return Of(SchemeEd25519, private[32:], func(body []byte) ([]byte, error) {
+			return ed25519.Sign(private, body),
+				nil
+		}), nil
 	case CurveSecp256k1:
 		return nil, fmt.Errorf("API key: %s is not linked: use stamp.NewSigner", curve)
 	}
-	return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1, CurveEd25519)
+	return nil, fmt.Errorf("API key: unknown curve %q: use %s, %s or %s", curve, CurveP256, CurveSecp256k1,
+		CurveEd25519)
 }
 
 // CheckSecret returns an error if a secret has another length than those of API keys.

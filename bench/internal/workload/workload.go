@@ -121,7 +121,8 @@ func (w *Workload) Engine(t testing.TB, config countersign.Config) *countersign.
 		config.Keystore = w.Store
 	}
 	if config.Chains == nil {
-		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations()
+		config.Chains = all.Chains(all.Limits{})
+		config.Operations = messages.Operations(config.Chains...)
 	}
 	config.AllowHazards = []string{countersign.AllHazards}
 	engine, err := countersign.New(config)

@@ -113,7 +113,7 @@ func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *counter
 	if events := l.Configured.Events; l.Over != nil || events.Delivered() {
 		settings.Events = events.Wanted()
 	}
-	settings.Operations = messages.Operations()
+	settings.Operations = messages.Operations(settings.Chains...)
 	if l.signers.codes != nil {
 		l.signers.codes.Store = opened
 		codes, err := otp.New(*l.signers.codes)

@@ -104,7 +104,7 @@ func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, ke
 
 // PolicyOptions are the options of a file about all chains and messages.
 func PolicyOptions(names *policy.Names) policy.Options {
-	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names}
+	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names}
 }
 
 // policyOf returns the policy of an organization, nil if there is none.

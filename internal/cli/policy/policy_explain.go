@@ -329,7 +329,7 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 		return nil, nil, errors.Join(err, keys.Close())
 	}
 	engine, err := countersign.New(countersign.Config{
-		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(), Keystore: keys, Wallets: wallets,
+		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: keys, Wallets: wallets,
 		Directory: directory, Descriptors: knowledge.Reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {

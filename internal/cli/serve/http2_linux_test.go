@@ -32,7 +32,7 @@ type flood struct {
 	send  func(f *http2.Framer, raw io.Writer) error
 }
 
-// headOf is the head of a request by a stranger, with a stamp that is well-formed but nobody's.
+// headOf is the head of a request by a stranger, with a stamp that is well-formed but of no user.
 func headOf(more ...string) []byte {
 	stamp := "eyJwdWJsaWNLZXkiOiIwMmFiIiwic2NoZW1lIjoiU0lHTkFUVVJFX1NDSEVNRV9US19BUElfUDI1NiIsInNpZ25hdHVyZSI6IjMwMDYwMjAxMDEwMjAxMDEifQ"
 	var head bytes.Buffer

@@ -480,7 +480,7 @@ func replaced(t *testing.T, execute func(...string), administrator *pgx.Conn, na
 	})
 }
 
-// disconnected runs do while nobody can connect to a database.
+// disconnected runs do while no one can connect to a database.
 func disconnected(t *testing.T, administrator *pgx.Conn, name string, do func()) {
 	t.Helper()
 	ctx := context.Background()

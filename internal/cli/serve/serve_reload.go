@@ -84,7 +84,7 @@ func (l *Live) Put(next *deployment.Loaded) {
 	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
 }
 
-// callers returns who may call the JSON-RPC signer: nobody if none is configured.
+// callers returns who may call the JSON-RPC signer: no one if none is configured.
 func (l *Live) callers() *rpcapi.Users {
 	if rpc := l.Current.Load().RPC; rpc != nil {
 		return rpc.Users

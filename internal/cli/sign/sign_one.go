@@ -67,7 +67,7 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 // hazards and policy apply.
 func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*opened, error) {
 	c.keystore = keys
-	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(), Descriptors: c.known.Reader()}
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(all.Chains(limits)...), Descriptors: c.known.Reader()}
 	var user *access.User
 	if c.at.Configured != nil {
 		wallets, err := deployment.Wallets(c.at.Configured, keys)

@@ -49,7 +49,7 @@ Coldcard's multisig file.
 
 The keys, with yours marked, and the first addresses are shown. Compare the keys of the
 others with their holders, and the addresses with another signer's screen, over a way
-that the sender of the policy does not control: whoever can put a key in here gets a
+that the sender of the policy does not control: anyone who can put a key in here gets a
 say over your change. At least one key must be derived from a wallet of the keystore.
 
 A script passes --digest with the digest of the wallet that was compared, as this command

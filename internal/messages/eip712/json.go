@@ -188,5 +188,6 @@ func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
 // malformed returns a *chains.ParseError of this package.
 func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset,
+		Problem: fmt.Sprintf(format, args...)}
 }

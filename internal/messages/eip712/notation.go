@@ -28,7 +28,8 @@ var ethereum = &notation{chain: "ethereum"}
 var notations = []*notation{
 	// TIP-712 (tronprotocol/tips#443): a domain's chain id is the low 32 bits of the id of
 	// the network: mainnet, Shasta, Nile.
-	{chain: "tron", networks: []uint64{728126428, 2494104990, 3448148188}, types: map[string]string{"trcToken": "uint256"}, prefix: 0x41},
+	{chain: "tron", networks: []uint64{728126428, 2494104990, 3448148188},
+		types: map[string]string{"trcToken": "uint256"}, prefix: 0x41},
 }
 
 // notationOf returns the notation of typed data: that of the domain's chain id or, if it has
@@ -105,9 +106,11 @@ func (by *notation) address(n *node) ([]byte, error) {
 	switch {
 	case !prefixed && writtenIn(n.text) != nil:
 		other := writtenIn(n.text)
-		return nil, malformed("", n.offset, "this is an address of %s, whose typed data has %s", other.chain, other.ids())
+		return nil, malformed("", n.offset,
+			"this is an address of %s, whose typed data has %s", other.chain, other.ids())
 	case !prefixed && by.prefix != 0:
-		return nil, malformed("", n.offset, "%s is no address of %s: expected base58check of 21 bytes that begin with %02x, those bytes in hex, or 0x and the 20 others", quoted(n.text), by.chain, by.prefix)
+		return nil, malformed("", n.offset, "%s is no address of %s: expected base58check of 21 bytes that begin "+
+			"with %02x, those bytes in hex, or 0x and the 20 others", quoted(n.text), by.chain, by.prefix)
 	case !prefixed:
 		return nil, malformed("", n.offset, "address must begin with 0x")
 	case len(digits)%2 != 0:
@@ -118,7 +121,8 @@ func (by *notation) address(n *node) ([]byte, error) {
 		return nil, malformed("", n.offset, "%d bytes: an address has 20", len(raw))
 	}
 	if !evm.ChecksumFits(digits, evm.Address(raw)) {
-		return nil, malformed("", n.offset, "wrong checksum (EIP-55): if the digits are right, write %s", evm.Address(raw))
+		return nil, malformed("", n.offset,
+			"wrong checksum (EIP-55): if the digits are right, write %s", evm.Address(raw))
 	}
 	return raw, nil
 }

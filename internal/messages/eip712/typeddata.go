@@ -41,7 +41,8 @@ func Parse(text []byte) (*TypedData, error) {
 	case parts.primaryType.kind != '"' || !ok:
 		return nil, malformed("primaryType", parts.primaryType.offset, "expected the name of one of the types")
 	case primary.name == domainType:
-		return nil, malformed("primaryType", parts.primaryType.offset, "EIP712Domain is not a message: expected a type of your application")
+		return nil, malformed("primaryType", parts.primaryType.offset,
+			"EIP712Domain is not a message: expected a type of your application")
 	}
 	if data.Domain, err = readStruct(parts.domain, data.types[domainType]); err != nil {
 		return nil, within(err, "domain")
@@ -71,7 +72,8 @@ func splitDocument(root *node) (p parts, err error) {
 		case "message":
 			p.message = child
 		default:
-			return p, malformed(shortName(child.name), child.nameOffset, "unknown member: expected only types, primaryType, domain and message")
+			return p, malformed(shortName(child.name), child.nameOffset,
+				"unknown member: expected only types, primaryType, domain and message")
 		}
 	}
 	switch {

@@ -81,7 +81,8 @@ const (
 // domainMembers are the types of the members that a domain may have, EIP-712's first. The
 // others are what wallets of Cosmos chains (Ethermint) send: they name no contract.
 var domainMembers = map[string][]string{
-	"name": {"string"}, "version": {"string"}, "chainId": {"uint256"}, "verifyingContract": {"address", "string"}, "salt": {"bytes32", "string"},
+	"name": {"string"}, "version": {"string"}, "chainId": {"uint256"},
+	"verifyingContract": {"address", "string"}, "salt": {"bytes32", "string"},
 }
 
 // typeTable has the types of typed data.
@@ -120,7 +121,8 @@ func readTypes(n *node, by *notation) (table typeTable, err error) {
 
 func (t typeTable) checkName(name string, offset int) error {
 	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
-		return malformed("types."+quoted(name), offset, "the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
+		return malformed("types."+quoted(name), offset,
+			"the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
 	if _, ok := t.notation.elementary(name); ok || name == "int" || name == "uint" {
 		return malformed("types."+quoted(name), offset, "this is the name of a built-in type")
@@ -179,7 +181,8 @@ func readNameAndType(n *node) (name, spec string, err error) {
 		return "", "", malformed("", n.offset, `expected an object with exactly the strings "name" and "type"`)
 	}
 	if !isIdentifier(nameNode.text) {
-		return "", "", malformed("", nameNode.offset, "the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
+		return "", "", malformed("", nameNode.offset,
+			"the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
 	}
 	return nameNode.text, typeNode.text, nil
 }
@@ -192,7 +195,8 @@ func (t typeTable) resolve(spec string, offset int) (memberType, error) {
 	}
 	arrays, ok := arraysOf(suffix)
 	if !ok || len(arrays) > MaxDepth {
-		return memberType{}, malformed("", offset, "type %s: only [] or [n], at most %d of them, may follow the name", quoted(spec), MaxDepth)
+		return memberType{}, malformed("", offset,
+			"type %s: only [] or [n], at most %d of them, may follow the name", quoted(spec), MaxDepth)
 	}
 	if base == "int" || base == "uint" {
 		return memberType{}, malformed("", offset, "type %s: write %s256 instead", base, base)
@@ -289,7 +293,8 @@ func (s *structType) measure() error {
 		height = max(height, levels)
 	}
 	if s.height = height + 1; s.height > MaxDepth {
-		return malformed("types."+s.name, s.offset, "values of the type are nested %d levels deep: at most %d are supported", s.height, MaxDepth)
+		return malformed("types."+s.name, s.offset,
+			"values of the type are nested %d levels deep: at most %d are supported", s.height, MaxDepth)
 	}
 	return nil
 }
@@ -298,12 +303,14 @@ func (s *structType) measure() error {
 func (t typeTable) checkDomain() error {
 	domain, ok := t.structs[domainType]
 	if !ok {
-		return malformed("types", -1, `EIP712Domain is missing: add the domain's members to "types", such as {"name":"name","type":"string"}`)
+		return malformed("types", -1,
+			`EIP712Domain is missing: add the domain's members to "types", such as {"name":"name","type":"string"}`)
 	}
 	for _, m := range domain.members {
 		if !slices.Contains(domainMembers[m.name], m.spec) {
 			return malformed("types.EIP712Domain", domain.offset,
-				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), verifyingContract (address) or salt (bytes32)", quoted(m.spec), m.name)
+				"%s %s is not a member of a domain: expected name and version (string), chainId (uint256), "+
+					"verifyingContract (address) or salt (bytes32)", quoted(m.spec), m.name)
 		}
 	}
 	return nil

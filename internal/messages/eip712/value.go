@@ -188,9 +188,11 @@ func (v *Value) readInteger(n *node) error {
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
 	case !ok && n.kind == '0':
-		return malformed("", n.offset, "%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
+		return malformed("", n.offset,
+			"%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
 	case !ok:
-		return malformed("", n.offset, "%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
+		return malformed("", n.offset,
+			"%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
 	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
 		return malformed("", n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
 	case !v.of.inRange(value):

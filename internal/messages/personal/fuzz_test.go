@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("\x19\x01" + strings.Repeat("h", 64)))
 	key := chaintest.Key(f, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, 32))
 	f.Fuzz(func(t *testing.T, preimage []byte) {
-		read, err := personal.Parse(preimage)
+		read, err := parse(preimage)
 		if err != nil {
 			return
 		}
@@ -102,4 +102,13 @@ func areBytes(raw []byte, field chains.Field) bool {
 	}
 	digest := sha256.Sum256(raw)
 	return field.Length == len(raw) && field.SHA256 == hex.EncodeToString(digest[:])
+}
+
+// parse reads a preimage for Ethereum or Tron.
+func parse(preimage []byte) (chains.Transaction, error) {
+	message := chains.Message{Form: chains.MessageKeccak256, Bytes: preimage}
+	if read, err := (tron.Chain{}).ReadMessage(message); err == nil {
+		return read, nil
+	}
+	return ethereum.Chain{}.ReadMessage(message)
 }

@@ -11,7 +11,7 @@ import (
 
 func shown(t *testing.T, preimage []byte) (fields, args []string) {
 	t.Helper()
-	read, err := personal.Parse(preimage)
+	read, err := parse(preimage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +63,14 @@ func TestPreimageLengths(t *testing.T) {
 		message := strings.Repeat("a", n)
 		for _, prefix := range []string{personal.EthereumPrefix, personal.TronPrefix} {
 			for length, valid := range map[string]bool{strconv.Itoa(n): true, "0" + strconv.Itoa(n): false, strconv.Itoa(n + 1): false, "+" + strconv.Itoa(n): false, "": false} {
-				if _, err := personal.Parse([]byte(prefix + length + message)); (err == nil) != valid {
+				if _, err := parse([]byte(prefix + length + message)); (err == nil) != valid {
 					t.Errorf("%d bytes, length %q: %v", n, length, err)
 				}
 			}
 		}
 	}
 	for n := range 24 {
-		if _, err := personal.Parse(append([]byte{0x19, 0}, make([]byte, n)...)); (err == nil) != (n >= 20) {
+		if _, err := parse(append([]byte{0x19, 0}, make([]byte, n)...)); (err == nil) != (n >= 20) {
 			t.Errorf("a validator in %d bytes: %v", n, err)
 		}
 	}

@@ -41,7 +41,7 @@ func FuzzOffchain(f *testing.F) {
 	f.Add([]byte("\xffsolana offchain\x02"))
 	f.Add([]byte("\xffsolana offchain\x00\x00\x05\x00hello"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		read, err := solanamsg.ParseOffchain(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		if err != nil {
 			return
 		}
@@ -55,7 +55,7 @@ func FuzzOffchain(f *testing.F) {
 // names reports whether a message is shown with the key as a signer.
 func names(read chains.Transaction, key keystore.Key) bool {
 	return slices.ContainsFunc(read.Summary().Fields, func(field chains.Field) bool {
-		return field.Label == "signer" && field.Value == solana.EncodeAddress(key.PublicKey().Ed25519())
+		return field.Label == "signer" && field.Value == base58.Encode(key.PublicKey().Bytes())
 	})
 }
 
@@ -79,13 +79,13 @@ func rebuild(t *testing.T, raw []byte, read chains.Transaction) []byte {
 			application = applicationOf(t, field.Value)
 		}
 	}
-	out := append([]byte(solanamsg.SigningDomain), raw[len(solanamsg.SigningDomain)])
+	out := append([]byte(signingDomain), raw[len(signingDomain)])
 	if isLegacy(read) {
 		out = binary.LittleEndian.AppendUint16(append(out, raw[len(out)]), uint16(len(text)))
 		return append(out, text...)
 	}
 	if application != nil {
-		out = append(append(out, application...), raw[len(solanamsg.SigningDomain)+1+32])
+		out = append(append(out, application...), raw[len(signingDomain)+1+32])
 	}
 	out = append(append(out, byte(len(signers)/32)), signers...)
 	if application != nil {
@@ -133,14 +133,14 @@ func checkSigned(t *testing.T, read chains.Transaction, raw []byte, key keystore
 // message.
 func FuzzRaw(f *testing.F) {
 	key := chaintest.Key(f, keystore.CurveEd25519, bytes.Repeat([]byte{0x46}, 32))
-	address := solana.EncodeAddress(key.PublicKey().Ed25519())
+	address := base58.Encode(key.PublicKey().Bytes())
 	siws := "example.com wants you to sign in with your Solana account:\n" + address
 	for _, text := range []string{"hello", " \t\n", "é世😁", siws, siws + "\n\nHello\n\nURI: https://example.org", siws + "\r\n", strings.Repeat("ab", 32), strings.Repeat("k", 32),
 		"\x01\x00\x01\x03", "\x80\x01", "\xff", "A\x00"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		read, err := solanamsg.ParseRaw(raw)
+		read, err := solanamsg.Parse(raw, solana.Chain{})
 		if (err == nil) != solanamsg.IsRawText(raw) {
 			t.Fatalf("%q: %v", raw, err)
 		}

@@ -37,31 +37,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/texts"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Name is the Chain of this package's errors.
-const Name = "solana message"
+// name is the Chain of this package's errors.
+const name = "solana message"
 
 // HazardRawMessage means that a text lacks the header of an off-chain message.
 const HazardRawMessage = "solana/raw-message"
 
-// HazardNames returns the hazards of this package. Its messages can also have those of
-// package texts.
-func HazardNames() []string { return []string{HazardRawMessage} }
-
-// SigningDomain is the prefix of every off-chain message.
-const SigningDomain = "\xffsolana offchain"
+// signingDomain is the prefix of every off-chain message.
+const signingDomain = "\xffsolana offchain"
 
 // maxShort bounds a message of format 0 or 1 with its header, in bytes.
 const maxShort = 1232
 
 // IsOffchain reports whether raw begins as an off-chain message does.
-func IsOffchain(raw []byte) bool { return bytes.HasPrefix(raw, []byte(SigningDomain)) }
+func IsOffchain(raw []byte) bool { return bytes.HasPrefix(raw, []byte(signingDomain)) }
 
 // offchain is an off-chain message.
 type offchain struct {
@@ -73,34 +71,42 @@ type offchain struct {
 	legacy      bool // the header of 20 bytes
 }
 
-// ParseOffchain reads an off-chain message. The error is a *chains.ParseError.
-func ParseOffchain(raw []byte) (chains.Transaction, error) {
-	if !IsOffchain(raw) || len(raw) < len(SigningDomain)+1 {
+// Parse reads an off-chain message or a raw one for the keys of a chain. The error is a
+// *chains.ParseError, or chains.ErrUnsupported if it is neither.
+func Parse(raw []byte, chain chains.MessageSigner) (chains.Transaction, error) {
+	switch {
+	case IsRawText(raw):
+		return parseRaw(raw, chain), nil
+	case !IsOffchain(raw):
+		return nil, chains.ErrUnsupported
+	case len(raw) < len(signingDomain)+1:
 		return nil, malformed("signing domain", 0, `expected ff "solana offchain" and a version`)
 	}
-	m := &offchain{version: raw[len(SigningDomain)]}
+	m := &offchain{version: raw[len(signingDomain)]}
 	var err error
 	switch m.version {
 	case 0:
-		if err = m.readV0(raw, len(SigningDomain)+1); err != nil && isLegacy(raw) {
+		if err = m.readV0(raw, len(signingDomain)+1); err != nil && isLegacy(raw) {
 			m = &offchain{legacy: true}
 			err = m.readLegacy(raw)
 		}
 	case 1:
-		err = m.readV1(raw, len(SigningDomain)+1)
+		err = m.readV1(raw, len(signingDomain)+1)
 	default:
-		err = malformed("version", len(SigningDomain), "unsupported version %d: expected 0 or 1", m.version)
+		err = malformed("version", len(signingDomain), "unsupported version %d: expected 0 or 1", m.version)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return m.transaction(raw), nil
+	return m.transaction(raw, chain), nil
 }
 
 func (m *offchain) readV0(raw []byte, offset int) error {
 	const fixed = 32 + 1 + 1
 	if len(raw) < offset+fixed {
-		return malformed("application domain", offset, "the header of version 0 is truncated: expected application domain (32 bytes), format, signers, length and text")
+		return malformed("application domain", offset,
+			"the header of version 0 is truncated: expected application domain (32 bytes), format, signers, "+
+				"length and text")
 	}
 	m.application, m.format = raw[offset:offset+32], raw[offset+32]
 	if m.format > 2 {
@@ -120,7 +126,9 @@ func (m *offchain) readV0(raw []byte, offset int) error {
 // checkFormat checks the text of version 0, which begins at offset.
 func (m *offchain) checkFormat(raw []byte, offset int) error {
 	if m.format < 2 && len(raw) > maxShort {
-		return malformed("text", offset, "the message has %d bytes with its header: format %d allows at most %d, use format 2", len(raw), m.format, maxShort)
+		return malformed("text", offset,
+			"the message has %d bytes with its header: format %d allows at most %d, use format 2",
+			len(raw), m.format, maxShort)
 	}
 	if m.format == 0 && bytes.ContainsFunc(m.text, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return malformed("text", offset, "format 0 allows only printable ASCII")
@@ -129,7 +137,7 @@ func (m *offchain) checkFormat(raw []byte, offset int) error {
 }
 
 // legacyHeader is the length of the solana command's header, in bytes.
-const legacyHeader = len(SigningDomain) + 4
+const legacyHeader = len(signingDomain) + 4
 
 // isLegacy reports whether the length in a header of 20 bytes is that of what follows.
 func isLegacy(raw []byte) bool {
@@ -185,32 +193,33 @@ func (m *offchain) checkText(offset int) error {
 	return nil
 }
 
-func (m *offchain) transaction(raw []byte) chains.Transaction {
-	text := &statement.Text{Text: texts.Read(m.text, texts.SIWS), Name: "off-chain message", MaxArg: len(m.text), More: m.header,
+func (m *offchain) transaction(raw []byte, chain chains.MessageSigner) chains.Transaction {
+	text := &statement.Text{Text: texts.Read(m.text, texts.SIWS), Name: "off-chain message", MaxArg: len(m.text),
 		Kind: "off-chain message, version " + string('0'+m.version)}
+	message := &statement.Message{Chain: chain, Bytes: raw, Content: text}
 	if m.legacy {
 		text.Kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
-	}
-	message := statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: text}.Transaction()
-	if m.legacy {
 		return message
 	}
-	return &named{message, m.signers}
-}
-
-// namesApplication reports whether the header has an application domain.
-func (m *offchain) namesApplication() bool { return m.version == 0 && !m.legacy }
-
-// header returns what is shown of the header, and what a policy sees of it.
-func (m *offchain) header() (fields []chains.Field, args []chains.Arg) {
-	if m.namesApplication() {
+	message.Admits = m.admits
+	if m.version == 0 {
 		application := applicationText(m.application)
-		fields, args = append(fields, chains.Text("application domain", application)), append(args, chains.Arg{Name: "application", Value: application})
+		text.More = append(text.More, chains.Text("application domain", application))
+		text.MoreArgs = []chains.Arg{{Name: "application", Value: application}}
 	}
 	for _, signer := range m.signers {
-		fields = append(fields, chains.AddressField("signer", solana.EncodeAddress(signer)))
+		text.More = append(text.More, chains.AddressField("signer", base58.Encode(signer[:])))
 	}
-	return fields, args
+	return message
+}
+
+// admits refuses a key that the message does not name. Keys of other curves are refused elsewhere.
+func (m *offchain) admits(key keystore.PublicKey) error {
+	if key.Curve() != keystore.CurveEd25519 || slices.Contains(m.signers, key.Ed25519()) {
+		return nil
+	}
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: name,
+		Problem: "the message names other signers than this key"}
 }
 
 // applicationText returns an application domain as text if it is zero-padded text, and
@@ -224,5 +233,5 @@ func applicationText(domain []byte) string {
 }
 
 func malformed(field string, offset int, format string, args ...any) error {
-	return statement.Malformed(Name, field, offset, format, args...)
+	return statement.Malformed(name, field, offset, format, args...)
 }

@@ -6,25 +6,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/address/v2/base58"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 )
 
 // v0 returns an off-chain message of version 0.
+// signingDomain begins every off-chain message.
+const signingDomain = "\xffsolana offchain"
+
 func v0(format byte, text string, signers ...string) string {
-	return solanamsg.SigningDomain + "\x00" + strings.Repeat("a", 32) + string([]byte{format, byte(len(signers))}) + strings.Join(signers, "") +
+	return signingDomain + "\x00" + strings.Repeat("a", 32) + string([]byte{format, byte(len(signers))}) + strings.Join(signers, "") +
 		string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
 }
 
 // v1 returns an off-chain message of version 1.
 func v1(text string, signers ...string) string {
-	return solanamsg.SigningDomain + "\x01" + string([]byte{byte(len(signers))}) + strings.Join(signers, "") + text
+	return signingDomain + "\x01" + string([]byte{byte(len(signers))}) + strings.Join(signers, "") + text
 }
 
 // legacy returns an off-chain message with the header of 20 bytes.
 func legacy(format byte, text string) string {
-	return solanamsg.SigningDomain + "\x00" + string([]byte{format, byte(len(text)), byte(len(text) >> 8)}) + text
+	return signingDomain + "\x00" + string([]byte{format, byte(len(text)), byte(len(text) >> 8)}) + text
 }
 
 // TestParseOffchain has messages at and beyond the bounds of the format.
@@ -45,10 +50,8 @@ func TestParseOffchain(t *testing.T) {
 		"the longest of format 1":     {v0(1, strings.Repeat("x", short), one), ""},
 		"longer, in format 2":         {v0(2, strings.Repeat("x", short+1), one), ""},
 		"the first and last of ASCII": {v0(0, " ~", one), ""},
-		"nothing":                     {"", `expected ff "solana offchain" and a version`},
-		"another domain":              {"\xfesolana offchain\x01\x01" + one + "hello", `expected ff "solana offchain" and a version`},
-		"the domain alone":            {solanamsg.SigningDomain, `expected ff "solana offchain" and a version`},
-		"version 2":                   {solanamsg.SigningDomain + "\x02\x01" + one + "hello", "unsupported version 2: expected 0 or 1"},
+		"the domain alone":            {signingDomain, `expected ff "solana offchain" and a version`},
+		"version 2":                   {signingDomain + "\x02\x01" + one + "hello", "unsupported version 2: expected 0 or 1"},
 		"cut in the application":      {cut[:16+1+31], "the header of version 0 is truncated"},
 		"cut behind the format":       {cut[:16+1+33], "the header of version 0 is truncated"},
 		"cut behind the signers":      {cut[:16+1+34], "truncated: expected 1 signers of 32 bytes"},
@@ -59,7 +62,7 @@ func TestParseOffchain(t *testing.T) {
 		"format 3":                    {v0(3, "hello", one), "unknown format 3: expected 0, 1 or 2"},
 		"no signer":                   {v0(0, "hello"), "expected at least one signer"},
 		"no signer, version 1":        {v1("hello"), "expected at least one signer"},
-		"no count, version 1":         {solanamsg.SigningDomain + "\x01", "expected at least one signer"},
+		"no count, version 1":         {signingDomain + "\x01", "expected at least one signer"},
 		"a signer twice":              {v0(0, "hello", one, two, one), "signers 0 and 2 are the same"},
 		"a signer twice, version 1":   {v1("hello", one, one), "signers 0 and 1 are the same"},
 		"signers that descend":        {v1("hello", two, one), "signer 1 is not greater than the one before"},
@@ -83,7 +86,7 @@ func TestParseOffchain(t *testing.T) {
 		"a control character":         {v1("a\x1bb", one), "so it cannot be shown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			read, err := solanamsg.ParseOffchain([]byte(test.raw))
+			read, err := solanamsg.Parse([]byte(test.raw), solana.Chain{})
 			refused, ok := errors.AsType[*chains.ParseError](err)
 			switch {
 			case test.want == "":
@@ -95,13 +98,18 @@ func TestParseOffchain(t *testing.T) {
 			}
 		})
 	}
+	for _, other := range []string{"", "\xfesolana offchain\x01\x01" + one + "hello"} {
+		if read, err := solanamsg.Parse([]byte(other), solana.Chain{}); read != nil || !errors.Is(err, chains.ErrUnsupported) {
+			t.Errorf("%q: %v, want that it is no such message", other, err)
+		}
+	}
 }
 
 // TestSignersAreShown checks that each signer is shown, in order.
 func TestSignersAreShown(t *testing.T) {
 	one, two := strings.Repeat("1", 32), strings.Repeat("2", 32)
 	for _, raw := range []string{v0(0, "hello", one, two), v1("hello", one, two)} {
-		read, err := solanamsg.ParseOffchain([]byte(raw))
+		read, err := solanamsg.Parse([]byte(raw), solana.Chain{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +119,7 @@ func TestSignersAreShown(t *testing.T) {
 				signers = append(signers, field.Value)
 			}
 		}
-		if want := []string{solana.EncodeAddress([32]byte([]byte(one))), solana.EncodeAddress([32]byte([]byte(two)))}; !slices.Equal(signers, want) {
+		if want := []string{base58.Encode([]byte(one)), base58.Encode([]byte(two))}; !slices.Equal(signers, want) {
 			t.Errorf("%v, want %v", signers, want)
 		}
 	}
@@ -120,7 +128,7 @@ func TestSignersAreShown(t *testing.T) {
 // TestLegacyOfTheSolanaCommand: what 'solana sign-offchain-message' of Agave writes
 // (agave#3340) is named, and no other header is read as it.
 func TestLegacyOfTheSolanaCommand(t *testing.T) {
-	read, err := solanamsg.ParseOffchain([]byte(legacy(0, "Hello from the Solana CLI")))
+	read, err := solanamsg.Parse([]byte(legacy(0, "Hello from the Solana CLI")), solana.Chain{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +141,7 @@ func TestLegacyOfTheSolanaCommand(t *testing.T) {
 	raw := []byte(v0(1, text, strings.Repeat("1", 32)))
 	rest := len(raw) - 20
 	raw[17], raw[18], raw[19] = 1, byte(rest), byte(rest>>8)
-	if read, err = solanamsg.ParseOffchain(raw); err != nil || read.Summary().Fields[0].Value != "off-chain message, version 0" {
+	if read, err = solanamsg.Parse(raw, solana.Chain{}); err != nil || read.Summary().Fields[0].Value != "off-chain message, version 0" {
 		t.Errorf("%+v, %v", read, err)
 	}
 }

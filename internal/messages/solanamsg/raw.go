@@ -2,7 +2,6 @@ package solanamsg
 
 import (
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/texts"
@@ -18,16 +17,13 @@ func IsRawText(raw []byte) bool {
 	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
 
-// ParseRaw reads a text without a header. The error is a *chains.ParseError.
-func ParseRaw(raw []byte) (chains.Transaction, error) {
-	if !IsRawText(raw) {
-		return nil, malformed("message", 0, "neither an off-chain message nor the message of a transaction nor text")
-	}
-	text := &statement.Text{Text: texts.Read(raw, texts.SIWS), Name: "raw message", Kind: "text without a header", MaxArg: len(raw),
-		Unknown: chains.Hazard{Name: HazardRawMessage,
+// parseRaw reads a text without a header.
+func parseRaw(raw []byte, chain chains.MessageSigner) chains.Transaction {
+	text := &statement.Text{Text: texts.Read(raw, texts.SIWS), Name: "raw message", Kind: "text without a header",
+		MaxArg: len(raw), Unknown: chains.Hazard{Name: HazardRawMessage,
 			Detail: "the text has no header that separates it from what other programs sign: use an off-chain message"}}
 	if text.IsSignIn() {
 		text.Kind = "sign in (SIWS)"
 	}
-	return statement.Parts{Chain: solana.Chain{}, Bytes: raw, Text: text}.Transaction(), nil
+	return &statement.Message{Chain: chain, Bytes: raw, Content: text}
 }

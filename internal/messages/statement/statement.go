@@ -1,179 +1,92 @@
 // Package statement implements chains.Transaction for messages: readers of messages
-// provide the parts, and share how keys are found and used.
+// provide the content, and share how keys are found and used.
 package statement
 
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Parts are what the reader of a message has found. Texts are written when they are asked
+// Content is what the reader of a message has found. Texts are written when they are asked
 // for: a signature that no policy judges and no record keeps needs none.
-type Parts struct {
-	Chain chains.MessageSigner // whose keys sign it
-	Text  *Text                // nil if the message is no text; otherwise it is in place of Fields to Own
+type Content interface {
+	// Fields returns what is shown.
+	Fields() []chains.Field
 
-	Fields func() []chains.Field
+	// Effects returns what a signature does, as a list of its own.
+	Effects(signer Signer) []chains.Effect
 
-	// Effects lack their arguments, which no hazard depends on. SignerParty stands for the
-	// signer if the bytes do not name it.
-	Effects []chains.Effect
-
-	// Whole returns the effects with their arguments; nil if they have none.
-	Whole func() []chains.Effect
-
-	// Hazards returns the hazards of the effects, in which the signer has been
-	// resolved. For the zero signer it returns those that depend on no key.
-	Hazards func(effects []chains.Effect, signer chains.Party) []chains.Hazard
-
-	// Own changes, in place, effects that are other ones if some account is one of our
-	// own keys. Nil if none depends on that.
-	Own func(effects []chains.Effect, own func(chains.Party) bool)
-
-	Digest [32]byte // what a secp256k1 key signs
-	Bytes  []byte   // what an Ed25519 key signs; nil for the others
+	// Hazards returns the hazards of these effects and those of the message.
+	Hazards(signer Signer) []chains.Hazard
 }
 
-// Text is a message that is a text, in one of its carriers. It has one effect, on which no
-// hazard depends: it is made when it is asked for.
-type Text struct {
-	*texts.Text
-	Name   string // such as "personal message"; a sign-in is called one
-	Kind   string // how it is shown; empty: by its name
-	MaxArg int    // the length of the longest text that a policy sees, in bytes
-
-	// More returns what the carrier says besides the text; nil if it says nothing.
-	More func() ([]chains.Field, []chains.Arg)
-
-	// Unknown is a hazard of the carrier's if the text is not known. It may have no name.
-	Unknown chains.Hazard
+// OwnContent is content with effects that are other ones if some account is one of our own keys.
+type OwnContent interface {
+	// OwnEffects returns the effects in which such accounts are; none if nothing depends on them.
+	OwnEffects() []chains.Effect
 }
 
-func (t *Text) name() string {
-	if t.IsSignIn() {
-		return "sign in"
+// Signer is who signs a message. The zero Signer is not known yet: chains.SignerParty stands
+// for it, and there are only the hazards that depend on no key.
+type Signer struct {
+	Party chains.Party
+	own   chains.Parties
+}
+
+// Resolve replaces SignerParty in effects, in place. own changes those that depend on which accounts
+// are our own; nil if none does.
+func (s Signer) Resolve(effects []chains.Effect, own func([]chains.Effect, func(chains.Party) bool)) []chains.Effect {
+	if s.Party.IsNone() {
+		return effects
 	}
-	return t.Name
-}
-
-func (t *Text) more() ([]chains.Field, []chains.Arg) {
-	if t.More == nil {
-		return nil, nil
+	effects = chains.ResolveSigner(effects, s.Party)
+	if own != nil {
+		own(effects, s.own.With(s.Party))
 	}
-	return t.More()
+	return effects
 }
-
-// fields returns what is shown.
-func (t *Text) fields() []chains.Field {
-	more, _ := t.more()
-	kind := t.Kind
-	if kind == "" {
-		kind = t.name()
-	}
-	return append([]chains.Field{chains.Text("kind", kind)}, t.Fields(more...)...)
-}
-
-// effects returns the one effect: a message of the signer's.
-func (t *Text) effects() []chains.Effect {
-	_, args := t.more()
-	return []chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner, Domain: t.Domain(),
-		Function: t.name(), Args: append(t.Args(t.MaxArg), args...), Path: textPath}}
-}
-
-// The path of a text's effect, and its index: it is the only one.
-const (
-	textPath   = "message"
-	textEffect = 0
-)
-
-func (t *Text) hazards(signer chains.Party) []chains.Hazard {
-	hazards := t.Hazards(signer, textEffect)
-	if last := len(hazards) - 1; t.Unknown.Name != "" && last >= 0 && hazards[last].Name == texts.HazardFreeText {
-		hazards = append(hazards, t.Unknown.OnEffect(textEffect))
-	}
-	return hazards
-}
-
-// Transaction returns the message as a transaction.
-func (p Parts) Transaction() *Message { return &Message{parts: p} }
 
 // Message is a message as a transaction.
 type Message struct {
-	parts Parts
-	whole []chains.Effect // once asked for
+	Chain   chains.MessageSigner // whose keys sign it
+	Content Content
+	Digest  [32]byte // what a secp256k1 key signs
+	Bytes   []byte   // what an Ed25519 key signs; nil for the others
+
+	// Admits refuses a key that the message does not name as a signer; nil admits every key.
+	Admits func(keystore.PublicKey) error
 }
 
-var _ chains.Transaction = (*Message)(nil)
-
-// Outline is implemented by transactions whose chain and number of effects are known before
-// any text is written.
-type Outline interface {
-	ChainName() string
-	EffectCount() int
-}
-
-var _ Outline = (*Message)(nil)
-
-// ChainName implements Outline.
-func (m *Message) ChainName() string { return m.parts.Chain.Name() }
-
-// EffectCount implements Outline.
-func (m *Message) EffectCount() int {
-	if m.parts.Text != nil {
-		return 1
-	}
-	return len(m.parts.Effects)
-}
+var (
+	_ chains.Transaction = (*Message)(nil)
+	_ chains.Caller      = (*Message)(nil)
+)
 
 // Summary implements chains.Transaction.
 func (m *Message) Summary() chains.Summary {
-	fields := m.parts.Fields
-	if m.parts.Text != nil {
-		fields = m.parts.Text.fields
-	}
-	return chains.Summary{Chain: m.ChainName(), Effects: m.Effects(), Fields: fields()}
+	return chains.Summary{Chain: m.Chain.Name(), Effects: m.Effects(), Fields: m.Content.Fields()}
 }
 
 // Effects implements chains.Transaction.
-func (m *Message) Effects() []chains.Effect {
-	switch {
-	case m.whole != nil:
-	case m.parts.Text != nil:
-		m.whole = m.parts.Text.effects()
-	case m.parts.Whole != nil:
-		m.whole = m.parts.Whole()
-	default:
-		return m.parts.Effects
-	}
-	return m.whole
-}
-
-var _ chains.Caller = (*Message)(nil)
-
-// Calls implements chains.Caller: a text, for a reader to know.
-func (m *Message) Calls() []chains.Call {
-	if m.parts.Text == nil {
-		return nil
-	}
-	return []chains.Call{{Path: textPath, From: chains.SignerParty(), Text: m.parts.Text.String()}}
-}
+func (m *Message) Effects() []chains.Effect { return m.Content.Effects(Signer{}) }
 
 // Hazards implements chains.Transaction.
-func (m *Message) Hazards() []chains.Hazard {
-	if m.parts.Text != nil {
-		return m.parts.Text.hazards(chains.Party{})
+func (m *Message) Hazards() []chains.Hazard { return m.Content.Hazards(Signer{}) }
+
+// Calls implements chains.Caller: what readers can know of the content.
+func (m *Message) Calls() []chains.Call {
+	if caller, ok := m.Content.(chains.Caller); ok {
+		return caller.Calls()
 	}
-	return m.parts.Hazards(m.parts.Effects, chains.Party{})
+	return nil
 }
 
 // Request implements chains.Transaction.
 func (m *Message) Request(signWith string) (chains.Request, error) {
-	key, err := m.parts.Chain.MessageKey(signWith)
+	key, err := m.Chain.MessageKey(signWith)
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +100,16 @@ type request struct {
 
 // With implements chains.Request.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
+	keys, err := r.message.admitted(keys)
+	if err != nil {
+		return nil, err
+	}
 	key, party, err := r.Of(keys)
 	if err != nil {
 		return nil, err
 	}
-	s := &signing{message: r.message, id: key.ID(), party: party}
-	if r.message.parts.Bytes != nil {
+	s := &signing{message: r.message, id: key.ID(), by: Signer{Party: party}}
+	if r.message.Bytes != nil {
 		s.ed25519, err = keystore.AsEd25519(key)
 	} else {
 		s.ecdsa, err = keystore.AsECDSA(key)
@@ -203,19 +120,34 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	return s, nil
 }
 
+// admitted returns the keys that the message admits. If it admits none, the error says why.
+func (m *Message) admitted(keys []keystore.Key) (admitted []keystore.Key, err error) {
+	if m.Admits == nil {
+		return keys, nil
+	}
+	for _, key := range keys {
+		if err = m.Admits(key.PublicKey()); err == nil {
+			admitted = append(admitted, key)
+		}
+	}
+	if len(admitted) > 0 {
+		err = nil
+	}
+	return admitted, err
+}
+
 type signing struct {
 	message *Message
 	id      string
-	party   chains.Party
+	by      Signer
 	ecdsa   keystore.ECDSASigner
 	ed25519 keystore.Ed25519Signer
-	own     chains.Parties
 }
 
 // ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
-	if s.message.parts.Own != nil {
-		s.own = chains.DecisiveParties(s.message.parts.Effects, accounts)
+	if content, ok := s.message.Content.(OwnContent); ok {
+		s.by.own = chains.DecisiveParties(content.OwnEffects(), accounts)
 	}
 }
 
@@ -224,40 +156,26 @@ func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
-	return []chains.Field{chains.AddressField("signer", s.party.String())}
+	return []chains.Field{chains.AddressField("signer", s.by.Party.String())}
 }
 
 // Effects implements chains.Signing.
-func (s *signing) Effects() []chains.Effect { return s.resolved(s.message.Effects()) }
+func (s *signing) Effects() []chains.Effect { return s.message.Content.Effects(s.by) }
 
 // Hazards implements chains.Signing.
-func (s *signing) Hazards() []chains.Hazard {
-	if text := s.message.parts.Text; text != nil {
-		return text.hazards(s.party)
-	}
-	return s.message.parts.Hazards(s.resolved(s.message.parts.Effects), s.party)
-}
-
-// resolved returns a copy of effects with what depends on the signer and on our own accounts.
-func (s *signing) resolved(effects []chains.Effect) []chains.Effect {
-	effects = chains.ResolveSigner(slices.Clone(effects), s.party)
-	if s.message.parts.Own != nil {
-		s.message.parts.Own(effects, s.own.With(s.party))
-	}
-	return effects
-}
+func (s *signing) Hazards() []chains.Hazard { return s.message.Content.Hazards(s.by) }
 
 // AppendSigned implements chains.Signing. It appends only the signature: r ‖ s ‖
 // recovery id (0 or 1), or the 64 bytes of Ed25519.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	if s.ed25519 != nil {
-		signature, err := s.ed25519.SignEd25519(ctx, s.message.parts.Bytes)
+		signature, err := s.ed25519.SignEd25519(ctx, s.message.Bytes)
 		if err != nil {
 			return nil, err
 		}
 		return append(dst, signature[:]...), nil
 	}
-	signature, err := s.ecdsa.SignECDSA(ctx, s.message.parts.Digest)
+	signature, err := s.ecdsa.SignECDSA(ctx, s.message.Digest)
 	if err != nil {
 		return nil, err
 	}
@@ -266,5 +184,6 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 
 // Malformed returns the error of a reader of messages. kind says what it reads.
 func Malformed(kind, field string, offset int, format string, args ...any) *chains.ParseError {
-	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: kind, Field: field, Offset: offset, Problem: fmt.Sprintf(format, args...)}
+	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: kind, Field: field, Offset: offset,
+		Problem: fmt.Sprintf(format, args...)}
 }

@@ -49,7 +49,7 @@ func bulkOf(t *testing.T, height, orders int, change func(i int, order map[strin
 
 // TestBulkOrders: a tree of orders does what each of its leaves does, and has the hazards of each.
 func TestBulkOrders(t *testing.T) {
-	one, err := structures.Parse([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
+	one, err := parse([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
 	if err != nil {
 		t.Fatal(err)
 	}

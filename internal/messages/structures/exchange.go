@@ -14,6 +14,11 @@ type ctfVersion struct {
 	collateral evm.Address
 }
 
+// verifies reports whether an exchange of the generation verifies an order.
+func (v ctfVersion) verifies(d *document) bool {
+	return verifiedBy(v.exchanges...)(d) && d.network.ChainID == polygon && d.field("side").Int.Uint64() <= sideSell
+}
+
 // The generations, and the conditional tokens that all of them trade. The second, of April 2026,
 // is that of Polymarket/ctf-exchange-v2.
 var (
@@ -30,23 +35,30 @@ var (
 
 // isCollateral reports whether an asset is what conditional tokens are paid in.
 func isCollateral(asset chains.Asset) bool {
-	return asset.Chain == evm.NetworkID(polygon) && (asset.Token.Is(ctfV1.collateral[:]) || asset.Token.Is(ctfV2.collateral[:]))
+	return asset.Chain == evm.NetworkID(polygon) && (asset.Token.Is(ctfV1.collateral[:]) ||
+		asset.Token.Is(ctfV2.collateral[:]))
 }
 
 const polygon = 137
 
 // exchanges are orders and sign-ins of exchanges.
 var exchanges = []structure{
-	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
-		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side,uint8 signatureType)", ctfOrder},
-	{"Order(uint256 salt,address maker,address signer,uint256 tokenId,uint256 makerAmount,uint256 takerAmount,uint8 side,uint8 signatureType," +
-		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfOrderV2},
-	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo,bytes32 appData," +
-		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance,string buyTokenBalance)", cowOrder},
-	{"Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount,uint256 takingAmount," +
-		"uint256 makerTraits)", oneInchOrder},
-	{"OrderCancellations(bytes[] orderUids)", cowCancel},
-	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", clobAuth},
+	{"Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount," +
+		"uint256 takerAmount," +
+		"uint256 expiration,uint256 nonce,uint256 feeRateBps,uint8 side," +
+		"uint8 signatureType)", ctfV1.verifies, ctfOrder},
+	{"Order(uint256 salt,address maker,address signer,uint256 tokenId,uint256 makerAmount,uint256 takerAmount," +
+		"uint8 side,uint8 signatureType," +
+		"uint256 timestamp,bytes32 metadata,bytes32 builder)", ctfV2.verifies, ctfOrderV2},
+	{"Order(address sellToken,address buyToken,address receiver,uint256 sellAmount,uint256 buyAmount,uint32 validTo," +
+		"bytes32 appData," +
+		"uint256 feeAmount,string kind,bool partiallyFillable,string sellTokenBalance," +
+		"string buyTokenBalance)", onCow, cowOrder},
+	{"Order(uint256 salt,address maker,address receiver,address makerAsset,address takerAsset,uint256 makingAmount," +
+		"uint256 takingAmount," +
+		"uint256 makerTraits)", onOneInch, oneInchOrder},
+	{"OrderCancellations(bytes[] orderUids)", onCow, cowCancel},
+	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", named("ClobAuthDomain"), clobAuth},
 }
 
 // The sides of an order for conditional tokens.
@@ -58,9 +70,6 @@ const (
 // ctfOrder adds what the maker of an order of the first generation gives and gets. The fee is at
 // most its rate of what the maker gets (ctf-exchange, CalculatorHelper.sol).
 func ctfOrder(r *reading) {
-	if !r.isCTF(ctfV1) {
-		return
-	}
 	to := chains.UnknownParty()
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
 		to = r.party(taker)
@@ -82,9 +91,6 @@ const ctfV2Fee = 500
 // ctfOrderV2 adds what the maker of an order of the second generation gives and gets. A buyer pays
 // the fee in addition, and a seller from what the sale brings (ctf-exchange-v2, Trading.sol).
 func ctfOrderV2(r *reading) {
-	if !r.isCTF(ctfV2) {
-		return
-	}
 	most, least := r.field("makerAmount").Int, r.field("takerAmount").Int
 	if r.field("side").Int.Uint64() == sideBuy {
 		most = new(big.Int).Add(most, share(most, ctfV2Fee))
@@ -92,11 +98,6 @@ func ctfOrderV2(r *reading) {
 		least = less(least, share(least, ctfV2Fee))
 	}
 	r.trades(ctfV2, chains.UnknownParty(), most, least)
-}
-
-// isCTF reports whether an exchange of a generation verifies the order.
-func (r *reading) isCTF(version ctfVersion) bool {
-	return r.verifiedBy(version.exchanges...) && r.network.ChainID == polygon && r.field("side").Int.Uint64() <= sideSell
 }
 
 // trades adds what an order gives, collateral or tokens, and gets, tokens or collateral, and
@@ -144,14 +145,14 @@ var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {
-	case !r.onCow(),
-		!slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
+	case !slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
 		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
 		!slices.Contains(places, r.field("buyTokenBalance").Text):
 		return // the contract has no such order
 	}
 	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
-	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most, "message/sellAmount")
+	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most,
+		"message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
 	bought := r.coin(r.field("buyToken"), cowNative)
 	to := chains.SignerParty()
@@ -168,16 +169,14 @@ func cowOrder(r *reading) {
 	}
 }
 
-func (r *reading) onCow() bool {
-	return r.verifiedBy(cowSettlement) && r.domain.name == "Gnosis Protocol"
+func onCow(d *document) bool {
+	return verifiedBy(cowSettlement)(d) && d.domain.name == "Gnosis Protocol"
 }
 
 // cowCancel takes orders back that are not filled yet.
 func cowCancel(r *reading) {
-	if r.onCow() {
-		r.add(chains.Effect{Kind: chains.KindRevoke, From: chains.SignerParty(), Account: r.network.Party(cowSettlement),
-			Path: "message/orderUids"})
-	}
+	r.add(chains.Effect{Kind: chains.KindRevoke, Account: r.network.Party(cowSettlement),
+		Path: "message/orderUids"})
 }
 
 // oneInchRouter settles the limit orders of 1inch (limit-order-protocol 4, in Aggregation Router 6), at
@@ -191,13 +190,16 @@ const (
 	oneInchExpiration = 80
 )
 
-// oneInchOrder adds what a limit order gives and gets. The price of one with an extension, as those of
-// Fusion are, is in the extension, of which the message has a hash only: it is not known.
+// onOneInch reports whether a limit order is known. The price of one with an extension, as those of
+// Fusion are, is in the extension, of which the message has a hash only.
+func onOneInch(d *document) bool {
+	return verifiedBy(oneInchRouter)(d) && d.domain.name == "1inch Aggregation Router" &&
+		d.field("makerTraits").Int.Bit(oneInchExtended) == 0
+}
+
+// oneInchOrder adds what a limit order gives and gets.
 func oneInchOrder(r *reading) {
 	traits := r.field("makerTraits").Int
-	if !r.verifiedBy(oneInchRouter) || r.domain.name != "1inch Aggregation Router" || traits.Bit(oneInchExtended) != 0 {
-		return
-	}
 	maker := r.party(r.field("maker"))
 	sold := r.token(r.field("makerAsset"), evm.ERC20Or721)
 	index := r.gives(maker, chains.UnknownParty(), sold, r.field("makingAmount").Int, "message/makingAmount")
@@ -221,7 +223,5 @@ func oneInchOrder(r *reading) {
 // clobAuth signs in to an order book. It gets an API key that can list and cancel
 // orders; each new order still needs a signature.
 func clobAuth(r *reading) {
-	if r.domain.name == "ClobAuthDomain" {
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("address")), Path: "message"})
-	}
+	r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("address"))})
 }

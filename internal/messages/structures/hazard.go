@@ -1,12 +1,14 @@
 package structures
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -29,7 +31,8 @@ const (
 
 // HazardNames returns all hazards of this package.
 func HazardNames() []string {
-	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardTextDomain, HazardUnusedTypes, HazardUnlimitedApproval,
+	return []string{HazardEmptyDomain, HazardNoChainID, HazardNoVerifyingContract, HazardTextDomain, HazardUnusedTypes,
+		HazardUnlimitedApproval,
 		HazardFarDeadline, HazardOrderWithoutPrice, HazardHiddenContents, HazardDelegatecall, HazardAgentApproval,
 		HazardUnknownType, HazardForeignOwner}
 }
@@ -45,20 +48,25 @@ const FarOrder = 367 * 24 * time.Hour
 // domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
 	if len(r.data.Domain.Members) == 0 {
-		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
+		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every "+
+			"application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
 	} else {
 		if r.domain.chainID == nil {
 			r.danger(HazardNoChainID, whole, "the domain names no chain: the signature is valid on every chain")
 		}
 		if r.domain.text != "" {
-			r.danger(HazardTextDomain, whole, "%s of the domain is text, as wallets of Cosmos chains write it: no contract verifies the message, but a chain that reads it as a transaction", r.domain.text)
+			r.danger(HazardTextDomain, whole, "%s of the domain is text, as wallets of Cosmos chains write it: no "+
+				"contract verifies the message, but a chain that reads it as a transaction", r.domain.text)
 		}
-		if !r.byChain && r.domain.text != "verifyingContract" && (r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
-			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for every contract with the name %q", r.domain.name)
+		if !r.byChain && r.domain.text != "verifyingContract" &&
+			(r.domain.contract == nil || *r.domain.contract == [20]byte{}) {
+			r.danger(HazardNoVerifyingContract, whole, "the domain names no contract: the signature is valid for "+
+				"every contract with the name %q", r.domain.name)
 		}
 	}
 	if unused := r.data.UnusedTypes(); len(unused) > 0 {
-		r.danger(HazardUnusedTypes, whole, "neither the domain nor the message uses the type %q: it is not signed", unused[0])
+		r.danger(HazardUnusedTypes, whole,
+			"neither the domain nor the message uses the type %q: it is not signed", unused[0])
 	}
 }
 
@@ -105,9 +113,10 @@ func (r *reading) ownName(name string, effect *chains.Effect) string {
 	return name
 }
 
-// allHazards returns the hazards of the message: those that its effects have on every carrier,
-// its own, and, unless signer is none, those that depend on the signer.
-func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []chains.Hazard {
+// Hazards implements statement.Content: those that the effects have on every carrier, those of the
+// message, and, if the signer is known, those that depend on it.
+func (r *reading) Hazards(by statement.Signer) []chains.Hazard {
+	effects, signer := by.Resolve(slices.Clone(r.effects), r.own), by.Party
 	hazards := evm.Dangers(r.data.Chain, effects, signer, r.maxFee)
 	for i := range hazards {
 		if index, ok := hazards[i].Effect(); ok && index < len(effects) {
@@ -127,7 +136,8 @@ func (r *reading) allHazards(effects []chains.Effect, signer chains.Party) []cha
 	for _, owner := range r.owners {
 		if !owner.party.IsSigner() && !owner.party.Equal(signer) {
 			hazards = append(hazards, chains.Hazard{Name: HazardForeignOwner,
-				Detail: "the owner in the message is " + owner.party.String() + ", but " + signer.String() + " would sign it"}.OnEffect(owner.effect))
+				Detail: "the owner in the message is " + owner.party.String() + ", but " + signer.String() +
+					" would sign it"}.OnEffect(owner.effect))
 		}
 	}
 	return hazards

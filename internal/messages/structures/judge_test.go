@@ -127,7 +127,7 @@ var domainNames = map[string]string{"HyperliquidTransaction:ApproveAgent": "Hype
 
 func checkDangers(t *testing.T, text []byte, key keystore.Key, signer chains.Party, found map[string]int) {
 	t.Helper()
-	read, err := structures.Parse(text, now)
+	read, err := parse(text, now)
 	if err != nil {
 		return // a value that its type cannot hold
 	}

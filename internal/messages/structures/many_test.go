@@ -79,7 +79,7 @@ func TestMany(t *testing.T) {
 		}, ""},
 	} {
 		for _, n := range []int{2, chains.MaxEffects - 1, chains.MaxEffects, chains.MaxEffects + 1, chains.MaxEffects + 20} {
-			read, err := structures.Parse(test.of(n), now)
+			read, err := parse(test.of(n), now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ var unnamed = map[string]string{
 	"nonce": "orders signatures", "salt": "orders signatures", "counter": "orders signatures", "time": "orders signatures", "timestamp": "orders signatures",
 	"validAfter": "it cannot be used before", "startTime": "it cannot be used before", "nonce of Vote": "orders signatures",
 	"maxPriorityFeePerGas":                  "at most the highest price, which the fee is for",
-	"gas":                                   "of whoever submits it",
+	"gas":                                   "of the account that submits it",
 	"gasPerPubdataByteLimit":                "a part of the gas limit, which the fee is for",
 	"PermitTransfer version":                "of the structure",
 	"OrderComponents conduitKey":            "where the owner has allowed what is offered",
@@ -86,7 +86,7 @@ func said(t *testing.T, data map[string]any) (text string, ok bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := structures.Parse(message, now)
+	read, err := parse(message, now)
 	if err != nil {
 		return "", false
 	}

@@ -3,12 +3,8 @@ package structures
 import (
 	"math/big"
 	"slices"
-	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/ethereum"
-	"github.com/countersign-dev/countersign/chains/names"
-	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
@@ -16,7 +12,8 @@ import (
 // gives adds what an order lets others take from its owner, and returns the index of the effect.
 func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.Int, path string) int {
 	r.order = true
-	effect := chains.Effect{Kind: chains.KindTransfer, From: owner, To: to, Asset: asset, Amount: chains.AtMost(most), Path: path}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: owner, To: to, Asset: asset, Amount: chains.AtMost(most),
+		Path: path}
 	if owner.IsSigner() {
 		return r.add(effect)
 	}
@@ -27,7 +24,8 @@ func (r *reading) gives(owner, to chains.Party, asset chains.Asset, most *big.In
 // another gets is by the signature if it is the price of what the owner gives, and otherwise
 // by the account that fills the order and pays it too.
 func (r *reading) gets(owner, to chains.Party, asset chains.Asset, least *big.Int, price bool, path string) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset, Amount: chains.AtLeast(least), Path: path}
+	effect := chains.Effect{Kind: chains.KindTransfer, From: chains.UnknownParty(), To: to, Asset: asset,
+		Amount: chains.AtLeast(least), Path: path}
 	if to.Equal(owner) {
 		received(&effect)
 	} else if !price {
@@ -45,7 +43,8 @@ func received(effect *chains.Effect) {
 // what goes to an address may.
 func returns(effect *chains.Effect, signer chains.Party) bool {
 	paid := effect.Kind == chains.KindReceive ||
-		signer.IsNone() && effect.Kind == chains.KindTransfer && effect.By == chains.BySigner && effect.Amount.Bound == chains.BoundLeast
+		signer.IsNone() && effect.Kind == chains.KindTransfer && effect.By == chains.BySigner &&
+			effect.Amount.Bound == chains.BoundLeast
 	return paid && effect.Amount.Value.Sign() > 0
 }
 
@@ -99,16 +98,10 @@ func gains(sum *big.Int, effects []chains.Effect, asset chains.Asset, signer cha
 // isCoin reports whether an asset is the native one, or its wrapped form.
 func isCoin(asset chains.Asset) bool { return asset.IsNative() || evm.Wraps(asset) }
 
-var wellKnown = sync.OnceValue(func() *names.Book { return names.New(ethereum.Chain{}, tron.Chain{}) })
-
 // listed reports whether an asset is native, a built-in token, the native asset's wrapped form,
 // or what conditional tokens are paid in. One token of a collection is not.
 func listed(asset chains.Asset) bool {
-	if asset.NFT != nil {
-		return false
-	}
-	_, _, ok := wellKnown().Token(asset)
-	return ok || isCoin(asset) || isCollateral(asset)
+	return asset.NFT == nil && (evm.Listed(asset) || isCoin(asset) || isCollateral(asset))
 }
 
 // smaller returns the smaller of an item's amounts, between which it changes over time.

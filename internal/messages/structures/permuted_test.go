@@ -103,7 +103,7 @@ func hazardsByItem(t *testing.T, data map[string]any, items []any) map[string][]
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := structures.Parse(text, now)
+	read, err := parse(text, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ var quotation = regexp.MustCompile(`"(\\.|[^"\\])*"…?`)
 
 // sentences returns everything that a message is described with in sentences: its effects
 // and its hazards.
-func sentences(read *structures.Message) (all []string) {
+func sentences(read chains.Transaction) (all []string) {
 	for _, effect := range read.Effects() {
 		all = append(all, chains.Sentence(effect, nil))
 	}
@@ -35,7 +35,7 @@ func TestTextIsQuoted(t *testing.T) {
 		for _, domain := range []string{"HyperliquidSignTransaction", "snapshot", "ClobAuthDomain", lie} {
 			for _, text := range []string{lie, strings.Repeat(lie, 40), "\u202e" + lie, "100%", `{"authorizedUsers":["` + strings.ReplaceAll(lie, `"`, "") + `"],"threshold":1}`} {
 				message := withTexts(t, zeroMessage(encoded, "0x0000000000000000000000000000000000000000"), domain, text)
-				read, err := structures.Parse(message, now)
+				read, err := parse(message, now)
 				if err != nil {
 					t.Fatalf("%s: %v", encoded, err)
 				}

@@ -22,13 +22,15 @@ import (
 // Sources: Uniswap/UniswapX, README.md (52299e91), and Uniswap/sdks,
 // sdks/uniswapx-sdk/src/constants.ts (03af3ad8).
 var reactors = map[string]map[uint64]string{
-	"ExclusiveDutchOrder": {1: "6000da47483062A0D734Ba3dc7576Ce6A0B645C4", 137: "6000da47483062A0D734Ba3dc7576Ce6A0B645C4"},
+	"ExclusiveDutchOrder": {1: "6000da47483062A0D734Ba3dc7576Ce6A0B645C4",
+		137: "6000da47483062A0D734Ba3dc7576Ce6A0B645C4"},
 	"V2DutchOrder": {
 		1:        "00000011F84B9aa48e5f8aA8B9897600006289Be",
 		42161:    "1bd1aAdc9E230626C44a139d7E70d842749351eb",
 		11155111: "0e22B6638161A89533940Db590E67A52474bEBcd",
 	},
-	"PriorityOrder": {130: "00000006021a6Bce796be7ba509BBBA71e956e37", 8453: "000000001Ec5656dcdB24D90DFa42742738De729"},
+	"PriorityOrder": {130: "00000006021a6Bce796be7ba509BBBA71e956e37",
+		8453: "000000001Ec5656dcdB24D90DFa42742738De729"},
 	"V3DutchOrder": {
 		1:       "0000000015757c461808EA25Eb309638B62681cf",
 		10:      "000000000923439A92daE8930613568824108631",
@@ -50,15 +52,17 @@ var reactors = map[string]map[uint64]string{
 }
 
 const (
-	witnessTransfer = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,"
-	permissions     = "TokenPermissions(address token,uint256 amount)"
-	orderInfo       = "OrderInfo(address reactor,address swapper,uint256 nonce,uint256 deadline," +
+	witnessTransfer = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce," +
+		"uint256 deadline,"
+	permissions = "TokenPermissions(address token,uint256 amount)"
+	orderInfo   = "OrderInfo(address reactor,address swapper,uint256 nonce,uint256 deadline," +
 		"address additionalValidationContract,bytes additionalValidationData)"
 	dutchOutput = "DutchOutput(address token,uint256 startAmount,uint256 endAmount,address recipient)"
 	v3Decay     = "NonlinearDutchDecay(uint256 relativeBlocks,int256[] relativeAmounts)"
 	v3Input     = "V3DutchInput(address token,uint256 startAmount,NonlinearDutchDecay curve,uint256 maxAmount," +
 		"uint256 adjustmentPerGweiBaseFee)"
-	v3Output = "V3DutchOutput(address token,uint256 startAmount,NonlinearDutchDecay curve,address recipient,uint256 minAmount," +
+	v3Output = "V3DutchOutput(address token,uint256 startAmount,NonlinearDutchDecay curve,address recipient," +
+		"uint256 minAmount," +
 		"uint256 adjustmentPerGweiBaseFee)"
 )
 
@@ -71,23 +75,28 @@ var reactorOrders = []structure{
 		"uint256 decayStartTime,uint256 decayEndTime," +
 		"address exclusiveFiller,uint256 exclusivityOverrideBps,address inputToken," +
 		"uint256 inputStartAmount,uint256 inputEndAmount,DutchOutput[] outputs)" +
-		orderInfo + permissions, reactorOrder("ExclusiveDutchOrder", "inputToken", "inputEndAmount", "outputs", "startAmount", "endAmount")},
-	{witnessTransfer + "V2DutchOrder witness)" + dutchOutput + orderInfo + permissions + "V2DutchOrder(OrderInfo info,address cosigner," +
+		orderInfo + permissions, nil, reactorOrder("ExclusiveDutchOrder", "inputToken", "inputEndAmount", "outputs",
+		"startAmount", "endAmount")},
+	{witnessTransfer + "V2DutchOrder witness)" + dutchOutput + orderInfo + permissions +
+		"V2DutchOrder(OrderInfo info,address cosigner," +
 		"address baseInputToken,uint256 baseInputStartAmount,uint256 baseInputEndAmount,DutchOutput[] baseOutputs)",
-		reactorOrder("V2DutchOrder", "baseInputToken", "baseInputEndAmount", "baseOutputs", "startAmount", "endAmount")},
+		nil, reactorOrder("V2DutchOrder", "baseInputToken", "baseInputEndAmount",
+			"baseOutputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V2DutchOrder witness)" +
 		"DutchInput(address token,uint256 startAmount,uint256 endAmount)" + dutchOutput + orderInfo + permissions +
 		"V2DutchOrder(OrderInfo info,address cosigner,DutchInput baseInput,DutchOutput[] baseOutputs)",
-		reactorOrder("V2DutchOrder", "baseInput.token", "baseInput.endAmount", "baseOutputs", "startAmount", "endAmount")},
+		nil, reactorOrder("V2DutchOrder", "baseInput.token", "baseInput.endAmount",
+			"baseOutputs", "startAmount", "endAmount")},
 	{witnessTransfer + "V3DutchOrder witness)" + v3Decay + orderInfo + permissions + v3Input +
 		"V3DutchOrder(OrderInfo info,address cosigner," +
 		"uint256 startingBaseFee,V3DutchInput baseInput,V3DutchOutput[] baseOutputs)" + v3Output,
-		reactorOrder("V3DutchOrder", "baseInput.token", "baseInput.maxAmount", "baseOutputs", "minAmount")},
-	{witnessTransfer + "PriorityOrder witness)" + orderInfo + "PriorityInput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei)" +
+		nil, reactorOrder("V3DutchOrder", "baseInput.token", "baseInput.maxAmount", "baseOutputs", "minAmount")},
+	{witnessTransfer + "PriorityOrder witness)" + orderInfo +
+		"PriorityInput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei)" +
 		"PriorityOrder(OrderInfo info,address cosigner,uint256 auctionStartBlock,uint256 baselinePriorityFeeWei," +
 		"PriorityInput input,PriorityOutput[] outputs)" +
 		"PriorityOutput(address token,uint256 amount,uint256 mpsPerPriorityFeeWei,address recipient)" + permissions,
-		reactorOrder("PriorityOrder", "input.token", "input.amount", "outputs", "amount")},
+		nil, reactorOrder("PriorityOrder", "input.token", "input.amount", "outputs", "amount")},
 }
 
 // reactorOrder adds what an order gives and gets at a reactor that enforces it. At any other
@@ -100,12 +109,14 @@ func reactorOrder(name, token, most, outputs string, least ...string) func(*read
 		spender, reactor := r.field("spender").Bytes, reactors[name][r.network.ChainID]
 		if r.domain.contract == nil || r.network.KnownName(*r.domain.contract) != "Permit2" || reactor == "" ||
 			evm.Address(spender) != contract(reactor) ||
-			!slices.Equal(spender, in("info.reactor").Bytes) || !slices.Equal(at(permitted, "token").Bytes, in(token).Bytes) ||
+			!slices.Equal(spender, in("info.reactor").Bytes) ||
+			!slices.Equal(at(permitted, "token").Bytes, in(token).Bytes) ||
 			at(permitted, "amount").Int.Cmp(in(most).Int) != 0 {
 			return
 		}
 		swapper := r.party(in("info.swapper"))
-		index := r.gives(swapper, chains.UnknownParty(), r.token(in(token), evm.ERC20Or721), in(most).Int, "message/permitted")
+		index := r.gives(swapper, chains.UnknownParty(), r.token(in(token), evm.ERC20Or721), in(most).Int,
+			"message/permitted")
 		r.effects[index].Until = r.deadline(r.field("deadline"), index)
 		list := in(outputs).List
 		for i := range list {
@@ -113,7 +124,8 @@ func reactorOrder(name, token, most, outputs string, least ...string) func(*read
 			for _, name := range least[1:] {
 				amount = slices.MinFunc([]*big.Int{amount, at(&list[i], name).Int}, (*big.Int).Cmp)
 			}
-			r.gets(swapper, r.party(at(&list[i], "recipient")), r.coin(at(&list[i], "token"), evm.Address{}), amount, false,
+			r.gets(swapper, r.party(at(&list[i], "recipient")), r.coin(at(&list[i], "token"), evm.Address{}), amount,
+				false,
 				"message/witness/"+outputs+"/"+strconv.Itoa(i))
 		}
 	}
@@ -140,7 +152,8 @@ var relays = []string{"DepositData", "SwapAndDepositData", "CrossChainOrder", "G
 // act by the witness, unless it is a Settler, which does.
 func (r *reading) relay() {
 	members := r.message.Members
-	if len(members) != 5 || !strings.HasPrefix(r.data.PrimaryType, "Permit") || !slices.Contains(relays, members[4].Value.Type) {
+	if len(members) != 5 || !strings.HasPrefix(r.data.PrimaryType, "Permit") ||
+		!slices.Contains(relays, members[4].Value.Type) {
 		return
 	}
 	settler := strings.HasPrefix(members[4].Value.Type, "Slippage")
@@ -150,9 +163,7 @@ func (r *reading) relay() {
 			continue
 		}
 		effect.Kind, effect.Amount = chains.KindTransfer, chains.AtMost(effect.Amount.Value)
-		if !r.network.Brief {
-			effect.Args = r.appendNested(r.args(), members[4].Name, &members[4].Value)
-		}
+		effect.Args = r.appendNested(r.plainMembers(), members[4].Name, &members[4].Value)
 	}
 }
 

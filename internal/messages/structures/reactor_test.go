@@ -86,20 +86,20 @@ func reactorSamples(t *testing.T, do func(name string, data map[string]any)) {
 	}
 }
 
-func parsed(t *testing.T, data map[string]any) *structures.Message {
+func parsed(t *testing.T, data map[string]any) chains.Transaction {
 	t.Helper()
 	text, err := json.Marshal(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := structures.Parse(text, now)
+	read, err := parse(text, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return read
 }
 
-func kindsOf(read *structures.Message) (kinds []chains.Kind) {
+func kindsOf(read chains.Transaction) (kinds []chains.Kind) {
 	for _, effect := range read.Effects() {
 		kinds = append(kinds, effect.Kind)
 	}

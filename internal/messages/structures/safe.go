@@ -7,7 +7,7 @@ import (
 )
 
 // messagesOfSafes are messages in the name of a Safe, often hashes.
-var messagesOfSafes = []structure{{"SafeMessage(bytes message)", safeMessage}}
+var messagesOfSafes = []structure{{"SafeMessage(bytes message)", nil, safeMessage}}
 
 // safeMessage adds that the Safe signs a text, if the message is one. What it may be used for is
 // judged as that of any other text.
@@ -18,7 +18,7 @@ func safeMessage(r *reading) {
 		return
 	}
 	safe, text := r.network.Party(*r.domain.contract), texts.Read(message, texts.EIP4361)
-	index := r.add(chains.Effect{Kind: chains.KindMessage, From: safe, Domain: text.Domain(), Path: "message"})
+	index := r.add(chains.Effect{Kind: chains.KindMessage, From: safe, Domain: text.Domain()})
 	r.hazards = append(r.hazards, text.Hazards(safe, index)...)
 }
 

@@ -17,15 +17,17 @@ var seaportContracts = []evm.Address{
 }
 
 const (
-	orderComponents = "OrderComponents(address offerer,address zone,OfferItem[] offer,ConsiderationItem[] consideration,uint8 orderType," +
+	orderComponents = "OrderComponents(address offerer,address zone,OfferItem[] offer," +
+		"ConsiderationItem[] consideration,uint8 orderType," +
 		"uint256 startTime,uint256 endTime,bytes32 zoneHash,uint256 salt,bytes32 conduitKey,uint256 counter)"
-	orderItems = "ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount,address recipient)" +
+	orderItems = "ConsiderationItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount," +
+		"uint256 endAmount,address recipient)" +
 		"OfferItem(uint8 itemType,address token,uint256 identifierOrCriteria,uint256 startAmount,uint256 endAmount)"
 )
 
 var seaport = []structure{
-	{orderComponents + orderItems, seaportOrder},
-	{bulkOrder + " tree)" + orderItems + orderComponents, seaportBulk},
+	{orderComponents + orderItems, verifiedBy(seaportContracts...), seaportOrder},
+	{bulkOrder + " tree)" + orderItems + orderComponents, verifiedBy(seaportContracts...), seaportBulk},
 }
 
 // bulkOrder begins the type of a tree of orders, without how high it is: its leaves are in a pair
@@ -57,7 +59,7 @@ const (
 // seaportOrder adds what the order offers, which anyone who provides the consideration may
 // take, and the consideration.
 func seaportOrder(r *reading) {
-	if r.verifiedBy(seaportContracts...) && !r.components(r.message, "message") {
+	if !r.components(r.message, "message") {
 		r.refuse()
 	}
 }
@@ -65,7 +67,7 @@ func seaportOrder(r *reading) {
 // seaportBulk adds what each order in a tree does: a signature over its root is one over each of
 // them. The tree is hashed from the leaves in the message, so that there are no others.
 func seaportBulk(r *reading) {
-	if r.verifiedBy(seaportContracts...) && !r.leaves(r.field("tree"), "message/tree") {
+	if !r.leaves(r.field("tree"), "message/tree") {
 		r.refuse()
 	}
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // orderOf reads a listing with other items, of which those that come back go to a recipient.
-func orderOf(t *testing.T, offer, back []item, recipient string) *structures.Message {
+func orderOf(t *testing.T, offer, back []item, recipient string) chains.Transaction {
 	t.Helper()
 	var message map[string]any
 	if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message); err != nil {
@@ -30,7 +30,7 @@ func orderOf(t *testing.T, offer, back []item, recipient string) *structures.Mes
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := structures.Parse(text, now)
+	read, err := parse(text, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const everyKind = `{
 func TestShown(t *testing.T) {
 	hash, long := strings.Repeat("ab", 32), strings.Repeat("l", 256)
 	text := strings.NewReplacer("HASH", hash, "LONG", long).Replace(everyKind)
-	read, err := structures.Parse([]byte(text), now)
+	read, err := parse([]byte(text), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestShown(t *testing.T) {
 	}; !slices.Equal(args, want) {
 		t.Errorf("arguments:\n%s\nwant:\n%s", strings.Join(args, "\n"), strings.Join(want, "\n"))
 	}
-	calls := read.Calls()
+	calls := read.(chains.Caller).Calls()
 	if len(calls) != 1 {
 		t.Fatalf("descriptors can read %d calls, want 1", len(calls))
 	}
@@ -102,7 +102,7 @@ func TestShown(t *testing.T) {
 // message does not contain.
 func TestBulkOrder(t *testing.T) {
 	text := strings.NewReplacer("Every", "BulkOrder", "HASH", strings.Repeat("ab", 32), "LONG", "l").Replace(everyKind)
-	read, err := structures.Parse([]byte(text), now)
+	read, err := parse([]byte(text), now)
 	if err != nil {
 		t.Fatal(err)
 	}

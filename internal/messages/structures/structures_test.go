@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +15,9 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/chains/tron"
+	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
@@ -45,7 +50,7 @@ func applications(t testing.TB) []application {
 func TestApplications(t *testing.T) {
 	cases := applications(t)
 	for i := range cases {
-		read, err := structures.Parse(cases[i].Message, now)
+		read, err := parse(cases[i].Message, now)
 		if err != nil {
 			t.Errorf("%s: %v", cases[i].Name, err)
 			continue
@@ -92,7 +97,7 @@ func TestFarDeadline(t *testing.T) {
 		"253402300800":        {structures.HazardFarDeadline},
 		"115792089237316195423570985008687907853269984665640564039457584007913129639935": {structures.HazardFarDeadline},
 	} {
-		read, err := structures.Parse([]byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
+		read, err := parse([]byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +171,7 @@ func TestVariants(t *testing.T) {
 				}
 				message = strings.Replace(message, test.replace[i], test.replace[i+1], 1)
 			}
-			read, err := structures.Parse([]byte(message), now)
+			read, err := parse([]byte(message), now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +206,7 @@ func TestEveryStructure(t *testing.T) {
 		for _, contract := range []string{"0x000000000022D473030F116dDEE9F6B43aC78BA3", "0x0000000000000068F116a894984e2DB1123eB395",
 			"0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108", "0x00000000000000000000000000000000000000aa"} {
 			text := zeroMessage(encoded, contract)
-			read, err := structures.Parse([]byte(text), now)
+			read, err := parse([]byte(text), now)
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", encoded, err, text)
 			}
@@ -287,7 +292,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(zeroMessage(encoded, "0x000000000022D473030F116dDEE9F6B43aC78BA3")))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		read, err := structures.Parse(text, now)
+		read, err := parse(text, now)
 		if err != nil {
 			return
 		}
@@ -312,4 +317,43 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(fmt.Sprint("undecoded and without a hazard: ", effects))
 		}
 	})
+}
+
+// parse reads typed data for Ethereum or Tron.
+func parse(text []byte, now time.Time) (chains.Transaction, error) {
+	message := chains.Message{Form: chains.MessageTypedData, Bytes: text, Now: now}
+	if read, err := (tron.Chain{}).ReadMessage(message); err == nil {
+		return read, nil
+	}
+	return ethereum.Chain{}.ReadMessage(message)
+}
+
+// TestHazardsNeedNoArguments: the hazards of a message are the same before and after its arguments
+// are written, and so are the effects however often they are asked for.
+func TestHazardsNeedNoArguments(t *testing.T) {
+	var texts [][]byte
+	for _, application := range applications(t) {
+		texts = append(texts, application.Message)
+	}
+	for seed := range uint64(300) {
+		texts = append(texts, []byte(drawn.TypedData(rand.New(rand.NewPCG(seed, 3)))))
+	}
+	read, argued := 0, 0
+	for _, text := range texts {
+		message, err := parse(text, now)
+		if err != nil {
+			continue
+		}
+		read++
+		before, effects := message.Hazards(), message.Effects()
+		for i := range effects {
+			argued += len(effects[i].Args)
+		}
+		if !reflect.DeepEqual(message.Hazards(), before) || !reflect.DeepEqual(message.Effects(), effects) {
+			t.Errorf("%s\nhazards %+v, before %+v", text, message.Hazards(), before)
+		}
+	}
+	if read < len(texts)/2 || argued < read {
+		t.Errorf("%d messages with %d arguments were read", read, argued)
+	}
 }

@@ -8,8 +8,8 @@ var votes = func() []structure {
 	var votes []structure
 	for _, proposal := range []string{"bytes32", "string"} {
 		for _, choice := range []string{"uint32", "uint32[]", "string"} {
-			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," + proposal + " proposal," +
-				choice + " choice,string reason,string app,string metadata)", vote})
+			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," +
+				proposal + " proposal," + choice + " choice,string reason,string app,string metadata)", named("snapshot"), vote})
 		}
 	}
 	return append(votes, ballots...)
@@ -18,19 +18,19 @@ var votes = func() []structure {
 // ballots are votes for a governor (Compound's Alpha and Bravo, and OpenZeppelin's Governor up to
 // version 5), which is the contract that verifies them. They move nothing of the voter's.
 var ballots = []structure{
-	{"Ballot(uint256 proposalId,bool support)", ballot},
-	{"Ballot(uint256 proposalId,uint8 support)", ballot},
-	{"Ballot(uint256 proposalId,uint8 support,address voter,uint256 nonce)", ballot},
-	{"BallotWithReason(uint256 proposalId,uint8 support,string reason)", ballot},
-	{"ExtendedBallot(uint256 proposalId,uint8 support,string reason,bytes params)", ballot},
-	{"ExtendedBallot(uint256 proposalId,uint8 support,address voter,uint256 nonce,string reason,bytes params)", ballot},
+	{"Ballot(uint256 proposalId,bool support)", hasContract, ballot},
+	{"Ballot(uint256 proposalId,uint8 support)", hasContract, ballot},
+	{"Ballot(uint256 proposalId,uint8 support,address voter,uint256 nonce)", hasContract, ballot},
+	{"BallotWithReason(uint256 proposalId,uint8 support,string reason)", hasContract, ballot},
+	{"ExtendedBallot(uint256 proposalId,uint8 support,string reason,bytes params)", hasContract, ballot},
+	{"ExtendedBallot(uint256 proposalId,uint8 support,address voter,uint256 nonce,string reason,bytes params)",
+		hasContract, ballot},
 }
 
+func hasContract(d *document) bool { return d.domain.contract != nil }
+
 func ballot(r *reading) {
-	if r.domain.contract == nil {
-		return
-	}
-	effect := chains.Effect{Kind: chains.KindMessage, From: chains.SignerParty(), To: r.network.Party(*r.domain.contract), Path: "message"}
+	effect := chains.Effect{Kind: chains.KindMessage, To: r.network.Party(*r.domain.contract)}
 	if voter, ok := r.message.Find("voter"); ok {
 		effect.From = r.party(voter)
 	}
@@ -38,7 +38,5 @@ func ballot(r *reading) {
 }
 
 func vote(r *reading) {
-	if r.domain.name == "snapshot" {
-		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("from")), Path: "message"})
-	}
+	r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("from"))})
 }

@@ -49,7 +49,7 @@ func TestWitnessPayee(t *testing.T) {
 		"the other's witness, up to": {witnessed(permit2, x402Upto, exactWitness), chains.KindApprove, x402Upto, chains.BoundExact},
 		"another spender":            {witnessed(permit2, "0x1111111111111111111111111111111111111111", exactWitness), chains.KindApprove, "0x1111111111111111111111111111111111111111", chains.BoundExact},
 	} {
-		read, err := structures.Parse(c.message, now)
+		read, err := parse(c.message, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestWitnessPayee(t *testing.T) {
 			t.Errorf("%s: until %s, hazards %v", name, effects[0].Until, read.Hazards())
 		}
 	}
-	read, err := structures.Parse(witnessed("0x1111111111111111111111111111111111111111", x402Exact, exactWitness), now)
+	read, err := parse(witnessed("0x1111111111111111111111111111111111111111", x402Exact, exactWitness), now)
 	if err != nil {
 		t.Fatal(err)
 	}

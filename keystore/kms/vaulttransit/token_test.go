@@ -32,7 +32,7 @@ func asked(v *loopback.Vault, path string) bool {
 	return strings.Contains(strings.Join(v.Seen(), "\n"), "/v1/auth/token/"+path)
 }
 
-// TestIdle: the token of a store that nobody uses is renewed again and again.
+// TestIdle: the token of a store that is not used is renewed again and again.
 func TestIdle(t *testing.T) {
 	v := newVault(t)
 	v.Keys.Generate("sol", remote.Ed25519)

@@ -161,7 +161,7 @@ func importPolicy(from *source, taken map[string]bool) Imported {
 
 // problemOf says why a rule does not load. It returns "" if it does.
 func problemOf(rule string) string {
-	options := policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}
+	options := policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)}
 	_, err := policy.Parse("import", []byte("schema: "+policy.Schema+"\nrules:\n"+rule), options)
 	if problems, ok := errors.AsType[*policy.Error](err); ok {
 		return problems.Problems[0].Message

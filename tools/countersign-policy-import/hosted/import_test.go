@@ -63,7 +63,7 @@ func importOne(t *testing.T, effect, expression string) (hosted.Imported, string
 
 func load(t *testing.T, text string) *policy.File {
 	t.Helper()
-	file, err := policy.Parse("imported.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("imported.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

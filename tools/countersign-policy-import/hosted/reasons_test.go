@@ -141,7 +141,7 @@ func TestImportInjection(t *testing.T) {
 			{Name: "a", Effect: "EFFECT_ALLOW", Time: evil},
 		} {
 			text, _ := importAll(t, one)
-			file, err := policy.Parse("imported", []byte(text+"  - {name: last, allow: fee, when: \"effect.amount <= wei('1')\"}\n"), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+			file, err := policy.Parse("imported", []byte(text+"  - {name: last, allow: fee, when: \"effect.amount <= wei('1')\"}\n"), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 			if err != nil {
 				t.Errorf("%q: %v\n%s", end, err, text)
 				continue

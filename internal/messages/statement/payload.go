@@ -1,4 +1,4 @@
-package messages
+package statement
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// asPayload is a transaction that was sent as a payload. It is shown and judged as a
+// OfTransaction returns a transaction that was sent as a message. It is shown and judged as a
 // transaction, but signing it returns only the signature.
-type asPayload struct{ chains.Transaction }
+func OfTransaction(tx chains.Transaction) chains.Transaction { return payload{tx} }
 
-var _ chains.Caller = asPayload{}
+type payload struct{ chains.Transaction }
+
+var _ chains.Caller = payload{}
 
 // Calls implements chains.Caller.
-func (p asPayload) Calls() []chains.Call {
+func (p payload) Calls() []chains.Call {
 	caller, ok := p.Transaction.(chains.Caller)
 	if !ok {
 		return nil
@@ -24,7 +26,7 @@ func (p asPayload) Calls() []chains.Call {
 }
 
 // Request implements chains.Transaction.
-func (p asPayload) Request(signWith string) (chains.Request, error) {
+func (p payload) Request(signWith string) (chains.Request, error) {
 	request, err := p.Transaction.Request(signWith)
 	if err != nil {
 		return nil, err
@@ -42,8 +44,9 @@ func (r payloadRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	}
 	appender, ok := signing.(chains.SignatureAppender)
 	if ids := signing.KeyIDs(); !ok || len(ids) != 1 {
-		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name,
-			Problem: fmt.Sprintf("%d keys would sign, but a payload has one signature: name one key by its address or id", len(ids))}
+		return nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: "payload",
+			Problem: fmt.Sprintf("%d keys would sign, but a payload has one signature: name one key by its "+
+				"address or id", len(ids))}
 	}
 	return payloadSigning{signing, appender}, nil
 }

@@ -1,4 +1,4 @@
-package delegation_test
+package ethereum_test
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/messages/delegation"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// FuzzParse checks that an accepted authorization is shown with its three members, and
+// FuzzAuthorization checks that an accepted authorization is shown with its three members, and
 // that the signed digest is go-ethereum's.
-func FuzzParse(f *testing.F) {
+func FuzzAuthorization(f *testing.F) {
 	for _, text := range []string{
 		`{"address":"0x00000000000000000000000000000000000000aa","chainId":1,"nonce":0}`,
 		`{"nonce":"0xfffffffffffffffe","chainId":"0","address":"0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B"}`,
@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 	}
 	key := chaintest.Key(f, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, 32))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		read, err := delegation.Parse(text)
+		read, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageAuthorization, Bytes: text})
 		if err != nil {
 			return
 		}
