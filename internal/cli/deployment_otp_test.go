@@ -19,6 +19,7 @@ func TestSenders(t *testing.T) {
 	writePrivate(t, at("short"), "short\n")
 	writePrivate(t, at("headers"), "X-Account: 7\r\n")
 	writePrivate(t, at("broken"), "hunter2\n")
+	writePrivate(t, at("signing"), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
 	smtp := func(change func(*config.SMTP)) *config.OTP {
 		made := &config.SMTP{Host: "mail.example.com", From: "no-reply@example.com", Username: "u", PasswordFile: at("short"), AllowedDomains: []string{"example.com"}}
 		change(made)
@@ -44,7 +45,8 @@ func TestSenders(t *testing.T) {
 		{"no password file", smtp(func(s *config.SMTP) { s.PasswordFile = at("none") }), "email.smtp: passwordFile: "},
 		{"no domain", smtp(func(s *config.SMTP) { s.AllowedDomains = []string{"a b"} }), "sender domain"},
 		{"webhook", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("headers")}), ""},
-		{"webhook with a secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("secret")}), ""},
+		{"webhook with a secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("signing")}), ""},
+		{"webhook with another secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("secret")}), "webhook: secretFile: "},
 		{"webhook with a short secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("short")}), "webhook: "},
 		{"webhook without TLS", hook(config.Webhook{URL: "http://sms.example.com"}), "webhook: "},
 		{"broken headers", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("broken")}), "webhook: headersFile: "},

@@ -49,7 +49,7 @@ func exampleDeployment(t *testing.T) *served {
 		"policy.yaml":   "schema: countersign.policy/2\nrules:\n  - name: gas\n    allow: [fee, transfer]\n    who: {tag: agent}\n    when: effect.amount <= ether('1')\ntests:\n  - {as: payments, effects: [{kind: transfer, asset: \"eip155:1\", amount: \"0.1\"}], expect: allow}\n",
 		"pins.txt":      "countersign.pins/1\n",
 		"tokens.json":   `{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"USDC","name":"USD Coin","decimals":6}]}`,
-		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": strings.Repeat("s", 40), "events-secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n",
+		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n", "events-secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n",
 		"descriptors/readme": "", "rpc/readme": "", "ann-token": strings.Repeat("7", 64) + "\n",
 	} {
 		path := filepath.Join(s.dir, name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -178,7 +179,7 @@ func (s *Sender) deliver(ctx context.Context, a attempt) (inRow int) {
 		if held, err := s.hold(ctx); err != nil || !held {
 			return 0
 		}
-		err := s.post(ctx, &a.lane[i])
+		err := s.endpoint.Post(ctx, a.lane[i].ID, s.config.Now(), a.lane[i].Data)
 		if err == nil {
 			err = s.config.Outbox.RemoveEvents(ctx, a.lane[i:i+1])
 		}
@@ -219,7 +220,7 @@ func (s *Sender) failed(event *store.Pending, cause error, probe bool) (inRow in
 	of := s.standing[event.OrganizationID]
 	of.inRow++
 	s.untold++
-	if s.unanswered++; errors.Is(cause, errAnswered) {
+	if s.unanswered++; errors.Is(cause, webhook.ErrAnswered) {
 		s.unanswered, s.pause = 0, 0
 	} else if probe || s.unanswered == patience {
 		s.pause = longer(s.pause)
