@@ -25,7 +25,7 @@ type Engine struct {
 	config     Config             // with its defaults set
 	can        store.Capabilities // of the store
 	operations signing.Operations
-	allowed    allowance
+	judge      judge
 	reader     signing.Reader
 	records    records.Keeper
 	approvals  approvals.Approvals
@@ -59,17 +59,17 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, operations: served, allowed: allowed, can: store.CapabilitiesOf(config.Store)}
+	e := &Engine{config: config, operations: served, can: store.CapabilitiesOf(config.Store)}
 	if err := e.config.checkStore(&e.can); err != nil {
 		return nil, err
 	}
-	e.furnish(table)
+	e.furnish(table, allowed)
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
 }
 
 // furnish sets up what the engine leaves to other packages.
-func (e *Engine) furnish(table intents.Table) {
+func (e *Engine) furnish(table intents.Table, allowed allowance) {
 	c := &e.config
 	e.reader = signing.Reader{
 		Chains: table, Operations: e.operations, Keystore: c.Keystore, Wallets: c.Wallets, Descriptors: c.Descriptors,
@@ -80,7 +80,8 @@ func (e *Engine) furnish(table intents.Table) {
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
 		Events: c.Events, Names: c.Names,
 	}
-	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
+	e.judge = judge{policy: c.Policy, allowed: allowed, records: &e.records, now: c.Now}
+	e.approvals = approvals.Approvals{Prepare: e.prepareTask, Ask: e.judge.ask, Records: &e.records, Directory: c.Directory, Names: c.Names}
 }
 
 // Close closes the keystore, which overwrites its secrets, and the store. It waits for

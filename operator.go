@@ -114,25 +114,18 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 // The error is an *activity.Error.
 func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string, intent activity.Intent) (access.Authorization, error) {
 	e := o.engine
-	s, err := e.As(user, "").submission(organizationID, intent)
+	c, err := e.As(user, "").call(organizationID, intent)
+	if err == nil {
+		_, err = c.read(ctx)
+	}
+	if err == nil {
+		err = c.findOrganization(ctx)
+	}
 	if err != nil {
 		return access.Authorization{}, err
 	}
-	prepared, err := e.reader.Prepare(ctx, organizationID, intent)
-	if err != nil {
-		return access.Authorization{}, err
-	}
-	s.Task = prepared
-	organization, err := request.OrganizationOf(ctx, e.config.Directory, organizationID)
-	if err != nil {
-		return access.Authorization{}, err
-	}
-	if organization != nil {
-		s.Caller.Organization = organization
-	}
-	authorization, err := e.authorization(ctx, s)
-	authorization.Hazards = e.allowed.refusedTo(organization, authorization.Hazards)
-	authorization.Votes = s.OwnVote(authorization.Now)
+	authorization, err := e.judge.asked(ctx, c.Submission)
+	authorization.Votes = c.OwnVote(authorization.Now)
 	return authorization, err
 }
 
@@ -143,9 +136,7 @@ func (o Operator) askedAbout(ctx context.Context, s *request.Submission) (access
 	if err := o.engine.prepareTask(ctx, s); err != nil {
 		return access.Authorization{}, err
 	}
-	authorization, err := o.engine.authorization(ctx, s)
-	authorization.Hazards = o.engine.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
-	return authorization, err
+	return o.engine.judge.asked(ctx, s)
 }
 
 // recordedCaller returns the submitter of a record.

@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -35,9 +34,6 @@ import (
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	s := request.New(sent.Path)
 	record, err := e.process(ctx, s, sent)
-	if err == nil && s.Result == nil {
-		record, err = e.approvals.ShownTo(ctx, s.Caller, record)
-	}
 	s.Record = record
 	if err == nil {
 		err = e.proveLogged(ctx, record)
@@ -73,7 +69,11 @@ func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.
 		return nil, err
 	case recorded != nil:
 		s.Repeated = true
-		return records.Decode(ctx, recorded)
+		record, err := records.Decode(ctx, recorded)
+		if err != nil {
+			return nil, err
+		}
+		return e.approvals.ShownTo(ctx, s.Caller, record)
 	case s.Waits:
 		return e.approvals.Wait(ctx, s)
 	}
@@ -143,25 +143,18 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 		return activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
-	if s.Request.Type == activity.TypeSignTransaction {
-		return prepareSigning(ctx, &e.reader, s)
-	}
 	served, err := e.operations.Of(s.Request.Type)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case served.Sign != nil:
-		return prepareSigning(ctx, &e.reader, s)
 	}
-	s.Task, err = served.Prepare(ctx, operation.Request{
-		Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(), Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
-	})
-	return err
-}
-
-// prepareSigning is prepareTask for what is signed.
-func prepareSigning(ctx context.Context, reader *signing.Reader, s *request.Submission) error {
-	prepared, err := reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
+	if served.Prepare != nil {
+		s.Task, err = served.Prepare(ctx, operation.Request{
+			Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(),
+			Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
+		})
+		return err
+	}
+	prepared, err := e.reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
 	if err == nil {
 		s.Task = prepared
 	}
@@ -228,17 +221,4 @@ func (e *Engine) takesRequests() error {
 		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
 	}
 	return nil
-}
-
-// again takes the steps of an activity that waits, with its votes.
-type again struct{ engine *Engine }
-
-// Prepare implements approvals.Engine.
-func (a again) Prepare(ctx context.Context, s *request.Submission) error {
-	return a.engine.prepareTask(ctx, s)
-}
-
-// Ask implements approvals.Engine.
-func (a again) Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	return a.engine.ask(ctx, s, votes, spent)
 }

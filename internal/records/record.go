@@ -42,11 +42,11 @@ func (k *Keeper) completed(ctx context.Context, s *request.Submission) (*activit
 
 // did returns what was signed, nil if nothing was.
 func (k *Keeper) did(ctx context.Context, s *request.Submission) *activity.Did {
-	prepared := s.Signing()
-	if prepared == nil {
+	signs := s.Signs()
+	if signs == nil {
 		return nil
 	}
-	did := prepared.Did(ctx, k.Names)
+	did := signs.Did(ctx, k.Names)
 	did.Rules = s.Decision.Rules
 	return did
 }

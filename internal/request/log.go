@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
-	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/operation"
 )
 
 // Log writes the log line of the request: as far as it came, who sent it, which keys it
@@ -69,7 +69,7 @@ func (s *Submission) state(err error) string {
 		return "refused"
 	case s.Record != nil:
 		return s.Record.State()
-	case s.Signing() != nil:
+	case s.Signs() != nil:
 		return "signed" // by a call that is not recorded
 	}
 	return ""
@@ -96,7 +96,7 @@ func (s *Submission) attributes() []slog.Attr {
 		attributes = append(attributes, recorded(s.Record)...)
 	}
 	carried := s.Carried()
-	if p := carried.Signing(); p != nil {
+	if p := carried.Signs(); p != nil {
 		attributes = append(attributes, signed(p)...)
 	}
 	if len(carried.Decision.Rules) > 0 {
@@ -126,7 +126,7 @@ func recorded(record *activity.Record) []slog.Attr {
 }
 
 // signed returns the chain, the keys and the effects.
-func signed(p *signing.Prepared) []slog.Attr {
+func signed(p operation.SigningTask) []slog.Attr {
 	attributes := []slog.Attr{
 		slog.String("chain", p.Chain().Name()),
 		slog.Any("keys", p.KeyIDs()),
@@ -162,10 +162,10 @@ func shortEffect(effect *chains.Effect) string {
 		words[0] = "undecoded " + words[0]
 	}
 	if !effect.Amount.IsNone() {
-		words = append(words, signing.AmountText(effect.Amount))
+		words = append(words, effect.Amount.Text())
 	}
 	if !effect.Asset.IsNone() {
-		words = append(words, refuse.Shorten(signing.AssetText(effect.Asset)))
+		words = append(words, refuse.Shorten(effect.Asset.Text()))
 	}
 	for _, party := range []struct {
 		word string
@@ -192,7 +192,7 @@ func (s *Submission) withoutContents(text string, cause error) string {
 	if !intents.IsMessage(carried.Intent) {
 		return text
 	}
-	p := carried.Signing()
+	p := carried.Signs()
 	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && p == nil {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}

@@ -32,9 +32,10 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	return served, nil
 }
 
-// Of returns the operation of a type, or the refusal of a type that is not served.
+// Of returns the operation of a type, or the refusal of a type that is not served. That of a
+// transaction, which every engine signs, has no functions.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
-	if op, ok := o[kind]; ok {
+	if op, ok := o[kind]; ok || kind == activity.TypeSignTransaction {
 		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
