@@ -59,7 +59,7 @@ func (c call) judged(ctx context.Context, spent access.SpentReader) (*signing.Pr
 
 // read sets the task.
 func (c call) read(ctx context.Context) (*signing.Prepared, error) {
-	prepared, err := c.engine.reader.Prepare(ctx, c.OrganizationID, c.Intent)
+	prepared, err := c.engine.preparer.Prepare(ctx, c.OrganizationID, c.Intent)
 	if err == nil {
 		c.Task = prepared
 	}

@@ -26,7 +26,7 @@ type Engine struct {
 	can        store.Capabilities // of the store
 	operations signing.Operations
 	judge      judge
-	reader     signing.Reader
+	preparer   signing.Preparer
 	records    records.Keeper
 	approvals  approvals.Approvals
 
@@ -71,7 +71,7 @@ func New(config Config) (*Engine, error) {
 // furnish sets up what the engine leaves to other packages.
 func (e *Engine) furnish(table intents.Table, allowed allowance) {
 	c := &e.config
-	e.reader = signing.Reader{
+	e.preparer = signing.Preparer{
 		Chains: table, Operations: e.operations, Keystore: c.Keystore, Wallets: c.Wallets, Descriptors: c.Descriptors,
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -117,7 +118,8 @@ func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([
 		if err != nil {
 			return nil, err
 		}
-		return e.reader.Inventory(ctx, path, s.Caller.Organization, s.Caller.Member, query)
+		inventory := signing.Inventory{Keystore: e.config.Keystore, Chains: e.preparer.Chains}
+		return inventory.Answer(ctx, path, s.Caller.Organization, s.Caller.Member, query)
 	})
 }
 

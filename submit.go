@@ -154,7 +154,7 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 		})
 		return err
 	}
-	prepared, err := e.reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
+	prepared, err := e.preparer.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
 	if err == nil {
 		s.Task = prepared
 	}

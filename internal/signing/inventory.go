@@ -9,17 +9,23 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Inventory answers a query about the keys, wallets and users of an organization: see
+// Inventory lists the keys, wallets and users of an organization.
+type Inventory struct {
+	Keystore keystore.Keystore
+	Chains   intents.Table
+}
+
+// Answer answers a query about the keys, wallets and users of an organization: see
 // activity.InventoryQueries. A member sees the keys only with a credential that may sign
 // something, and of the users only itself. Handles and public keys are all that is read. The
 // error is an *activity.Error.
-func (r *Reader) Inventory(ctx context.Context, path string, of *access.Organization, member *access.Member, query activity.InventoryQuery) ([]byte, error) {
-	a := &asking{Reader: r, ctx: ctx, of: of, member: member, query: query}
-	form, err := answers[path](a)
+func (i Inventory) Answer(ctx context.Context, path string, of *access.Organization, member *access.Member, query activity.InventoryQuery) ([]byte, error) {
+	form, err := answers[path](&asking{Inventory: i, ctx: ctx, of: of, member: member, query: query})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +47,7 @@ var answers = map[string]func(*asking) (map[string]any, error){
 
 // asking is a query on behalf of a member.
 type asking struct {
-	*Reader
+	Inventory
 	ctx    context.Context
 	of     *access.Organization
 	member *access.Member

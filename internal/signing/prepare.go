@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Reader reads intents, and prepares what they want signed.
-type Reader struct {
+// Preparer reads intents, and prepares what they want signed.
+type Preparer struct {
 	Chains      intents.Table
 	Operations  Operations
 	Keystore    keystore.Keystore
@@ -28,7 +28,7 @@ type Reader struct {
 
 // Prepare reads the transaction or the messages of an intent and finds the keys. It refuses everything that can be refused without signing,
 // except hazards.
-func (r *Reader) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
+func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, chain, result, err := r.read(intent)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 
 // read reads what an intent asks a signature for. It returns the chain if the intent names
 // it, and the function that turns a signature into a result, nil for a transaction.
-func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+func (r *Preparer) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
 		return tx, chain, nil, err
@@ -91,7 +91,7 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 // find returns the request that signWith makes, and the keys that it names: those at its
 // locators, or all keys of the wallet with that id or name, or those of the registered wallet
 // with that name.
-func (r *Reader) find(ctx context.Context, a *accounts, signWith string) (chains.Request, []keystore.Key, error) {
+func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chains.Request, []keystore.Key, error) {
 	organizationID, tx := a.organizationID, a.tx
 	request, err := tx.Request(signWith)
 	if err != nil {
@@ -121,7 +121,7 @@ func (r *Reader) find(ctx context.Context, a *accounts, signWith string) (chains
 }
 
 // findAll finds the keys of the organization at the locators, each once.
-func (r *Reader) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
+func (r *Preparer) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
 	var keys []keystore.Key
 	for _, locator := range locators {
 		key, err := r.Keystore.Find(ctx, organizationID, locator)
@@ -143,7 +143,7 @@ func (r *Reader) findAll(ctx context.Context, organizationID string, locators []
 }
 
 // findWallet finds the keys of a wallet. It returns none if there is no such wallet.
-func (r *Reader) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
+func (r *Preparer) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
 	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):

@@ -15,7 +15,7 @@ import (
 )
 
 // findRegistered returns the registered wallet with a name.
-func (r *Reader) findRegistered(ctx context.Context, organizationID, name string) (registration keystore.Registration, ok bool, err error) {
+func (r *Preparer) findRegistered(ctx context.Context, organizationID, name string) (registration keystore.Registration, ok bool, err error) {
 	if r.Wallets == nil {
 		return registration, false, nil
 	}
@@ -32,7 +32,7 @@ func (r *Reader) findRegistered(ctx context.Context, organizationID, name string
 
 // ofRegistered returns the request to sign for a registered wallet, with the organization's
 // keys in it.
-func (r *Reader) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
 	of, ok := a.tx.(chains.WalletTransaction)
 	if !ok {
 		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
