@@ -65,9 +65,9 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LIMIT) -count=1 -run AgainstApitypes ./internal/messages/eip712
-	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli
-	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli
-	COUNTERSIGN_PROVE=50 go test $(LIMIT) -count=1 -run KilledServer ./internal/cli
+	COUNTERSIGN_PROVE=100000 go test $(LIMIT) -count=1 -run KilledWhileAdopting ./internal/cli/serve
+	COUNTERSIGN_PROVE=10 go test $(LIMIT) -count=1 -run LogDrill ./internal/cli/serve
+	COUNTERSIGN_PROVE=50 go test $(LIMIT) -count=1 -run KilledServer ./internal/cli/serve
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run MessageLibraries ./interop
 	COUNTERSIGN_PROVE=1000 go test $(LIMIT) -count=1 -run OrdinaryIsSigned ./policy
 	COUNTERSIGN_PROVE=5000 go test $(LIMIT) -count=1 -run RegisteredWallets ./interop
@@ -107,7 +107,7 @@ nocgo:
 # The packages that start goroutines or share memory between callers.
 RACE = . ./internal/approvals ./httpapi ./stamp ./keystore ./keystore/internal/software ./keystore/memory ./keystore/file ./keystore/pkcs11 \
 	./store/... ./otp ./chains/bitcoin \
-	$$(go list ./internal/cli/... | grep -v '/cli$$')
+	$$(go list ./internal/cli/... | grep -Ev '/cli(/(keys|policy|sign|wallets))?$$')
 
 # The tests of the command that run a server.
 SERVING = Reload|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|Scripts/(serve|approve|log)$$
@@ -115,7 +115,7 @@ SERVING = Reload|LogDrill|Killed|Nodes|Readi|Health|Admin|TLS|Witness|FirstDay|S
 # Runs those tests with the race detector.
 race:
 	go test $(LIMIT) -race -short $(RACE)
-	go test $(LIMIT) -race -run '$(SERVING)' ./internal/cli
+	go test $(LIMIT) -race -run '$(SERVING)' ./internal/cli ./internal/cli/logs ./internal/cli/serve ./internal/cli/sign
 
 # Runs the fast tests of the packages that share most with the race detector.
 raced:

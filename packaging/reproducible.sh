@@ -18,4 +18,4 @@ for name in "countersign-$os-$arch" "countersign-hsm-$os-$arch"; do
   cmp "$work/one/$name" "$work/two/$name"
 done
 go test -count=1 ./packaging -binary "$work/two/countersign-$os-$arch"
-COUNTERSIGN_BINARY=$work/two/countersign-hsm-$os-$arch go test -count=1 -run '^TestHSMScripts$' ./internal/cli
+COUNTERSIGN_BINARY=$work/two/countersign-hsm-$os-$arch go test -count=1 -run '^TestHSMScripts$' ./internal/cli/keys

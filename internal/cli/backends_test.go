@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/cli"
+	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/keystore"
@@ -14,8 +16,8 @@ import (
 )
 
 // toys are the backend of another main: keystores in memory.
-func toys() Backends {
-	return Backends{"toy": deployment.Backend{
+func toys() cli.Backends {
+	return cli.Backends{"toy": deployment.Backend{
 		Kind: (*memory.Store)(nil),
 		Check: func(uri string) error {
 			if uri != "toy:box" {
@@ -26,7 +28,7 @@ func toys() Backends {
 		Open: func(ctx context.Context, _ string) (keystore.Keystore, error) {
 			box := memory.New()
 			_, err := box.Add(ctx, deployment.DefaultOrganization, keystore.NewKey{
-				ID: fixtureID, Name: "bear", Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{1}, keystore.SecretSize),
+				ID: clitest.KeyID, Name: "bear", Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{1}, keystore.SecretSize),
 			})
 			return box, err
 		},
@@ -52,11 +54,11 @@ func TestBackends(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		fields := strings.Split(args, " ")
-		if status := Main(fields, strings.NewReader(""), &out, &out, toys()); status != want.status || !strings.Contains(out.String(), want.text) {
+		if status := cli.Main(fields, strings.NewReader(""), &out, &out, toys()); status != want.status || !strings.Contains(out.String(), want.text) {
 			t.Errorf("%s: exit status %d: %s", args, status, &out)
 		}
 	}
-	if _, stderr, status := callIn("keys", "list", "--keystore", "toy:box"); status != console.ExitUsage || !strings.Contains(stderr, `unknown scheme "toy"`) {
+	if _, stderr, status := clitest.CallIn("keys", "list", "--keystore", "toy:box"); status != console.ExitUsage || !strings.Contains(stderr, `unknown scheme "toy"`) {
 		t.Errorf("without the backend: exit status %d: %s", status, stderr)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
@@ -15,7 +16,7 @@ import (
 func completionsOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, talk bytes.Buffer
-	if status := Main(append([]string{"__complete"}, args...), strings.NewReader(""), &out, &talk, nil); status != console.ExitSuccess {
+	if status := cli.Main(append([]string{"__complete"}, args...), strings.NewReader(""), &out, &talk, nil); status != console.ExitSuccess {
 		t.Fatalf("%q: exit status %d\n%s", args, status, &talk)
 	}
 	return out.String()

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -32,7 +33,7 @@ func TestManPages(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range available(newRoot(nil)) {
+	for _, command := range available(cli.NewRoot(nil)) {
 		forManPage(command)
 		page := filepath.Join(dir, strings.ReplaceAll(command.CommandPath(), " ", "-")+".1")
 		var text bytes.Buffer
@@ -75,7 +76,7 @@ func checkManPage(t *testing.T, command *cobra.Command, page string) {
 // TestHelpIsComplete: every command has a short and a long description, and every command
 // without subcommands an example.
 func TestHelpIsComplete(t *testing.T) {
-	for _, command := range available(newRoot(nil)) {
+	for _, command := range available(cli.NewRoot(nil)) {
 		path := command.CommandPath()
 		if command.Short == "" || command.Long == "" || strings.HasSuffix(command.Short, ".") {
 			t.Errorf("%s: Short is %q, Long is %q", path, command.Short, command.Long)

@@ -1,4 +1,4 @@
-package cli
+package cli_test
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestRooms(t *testing.T) {
 		}
 		for _, imported := range fields[2:] {
 			name, ours := strings.CutPrefix(imported, own)
-			if below && ours && !slices.Contains(shared, name) {
+			if below && ours && room != "clitest" && !slices.Contains(shared, name) {
 				t.Errorf("%s imports %s: what two rooms use is in a room below them", room, name)
 			}
 		}

@@ -1,0 +1,162 @@
+//go:build unix
+
+package clitest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/ur"
+)
+
+// Pipes returns the standard input and output of a command that has not been started.
+func Pipes(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
+// StartPiped starts a command, and returns its standard input and output.
+func StartPiped(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
+	t.Helper()
+	in, out := Pipes(t, command)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
+// Scanned runs sign --scan with codes on standard input, one per line, and answers the
+// question; without an answer, none is expected.
+func (s *Session) Scanned(codes, answer string, args ...string) (stdout, stderr string, status int) {
+	s.T.Helper()
+	command := s.Command(append([]string{"sign", "--scan"}, args...)...)
+	var out, talk Printed
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(codes+"\n"), &out, &talk
+	p := Sit(s.T, command)
+	if answer != "" {
+		p.Sees("? [y/N] ")
+		p.Types(answer)
+	}
+	status = p.Ends()
+	return out.String(), talk.String(), status
+}
+
+// Collected returns the message of a single code.
+func Collected(t *testing.T, code, kind string) ur.Message {
+	t.Helper()
+	collector := ur.NewCollector(kind)
+	if err := collector.Add(strings.TrimSpace(code)); err != nil {
+		t.Fatal(err)
+	}
+	message, ok := collector.Message()
+	if !ok {
+		t.Fatal("the message is not complete")
+	}
+	return message
+}
+
+// PublicOf returns the public key of the fixture's first key.
+func PublicOf(t *testing.T, s *Session) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(s.Must(nil, "keys", "show", KeyID)), `"publicKey":"`)
+	key, _, _ := strings.Cut(rest, `"`)
+	return key
+}
+
+// Session runs the command in a directory, away from any terminal.
+type Session struct {
+	T      *testing.T
+	Dir    string
+	Output bytes.Buffer // everything printed so far, on either stream
+}
+
+// NewSession returns a session in a directory with the keystore of the tests.
+func NewSession(t *testing.T) *Session {
+	t.Helper()
+	s := &Session{T: t, Dir: t.TempDir()}
+	MakeFixture(t, s.Dir)
+	return s
+}
+
+// Command returns a call that has not been started. Commands that need a keystore
+// use the fixture's, unless they have --config.
+func (s *Session) Command(args ...string) *exec.Cmd {
+	s.T.Helper()
+	if (args[0] == "keys" || args[0] == "sign") && !slices.Contains(args, "--config") {
+		args = append(args, "--keystore", "file:keys", "--passphrase-file", "pass")
+	}
+	command := exec.CommandContext(s.T.Context(), "countersign", args...)
+	command.Dir = s.Dir
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return command
+}
+
+// Run runs the command and returns its output and exit status.
+func (s *Session) Run(stdin []byte, args ...string) (stdout, stderr []byte, status int) {
+	s.T.Helper()
+	var out, talk bytes.Buffer
+	command := s.Command(args...)
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(stdin), &out, &talk
+	err := command.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		s.T.Fatal(err)
+	}
+	s.Output.Write(out.Bytes())
+	s.Output.Write(talk.Bytes())
+	return out.Bytes(), talk.Bytes(), command.ProcessState.ExitCode()
+}
+
+// Must is run for a call that must succeed. It returns standard output.
+func (s *Session) Must(stdin []byte, args ...string) []byte {
+	s.T.Helper()
+	stdout, stderr, status := s.Run(stdin, args...)
+	if status != console.ExitSuccess {
+		s.T.Fatalf("countersign %q: exit status %d\n%s", args, status, stderr)
+	}
+	return stdout
+}
+
+// Shell returns the path of sh.
+func Shell(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Read returns the content of a file.
+func (s *Session) Read(name string) []byte {
+	s.T.Helper()
+	content, err := os.ReadFile(filepath.Join(s.Dir, name))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return content
+}
+
+// Write writes a file that only its owner can read.
+func (s *Session) Write(name string, content []byte) {
+	s.T.Helper()
+	if err := os.WriteFile(filepath.Join(s.Dir, name), content, 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+}

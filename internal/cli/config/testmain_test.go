@@ -1,0 +1,9 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/cli/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }

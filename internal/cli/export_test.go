@@ -1,0 +1,4 @@
+package cli
+
+// NewRoot returns the command without running it.
+var NewRoot = newRoot

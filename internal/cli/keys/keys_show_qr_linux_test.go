@@ -1,0 +1,47 @@
+package keys_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/cli/clitest"
+	"github.com/countersign-dev/countersign/internal/ur"
+)
+
+// TestShowAccountDescriptor: for the wallet of BCR-2023-019's vector, the command shows the
+// vector's descriptors of the four supported scripts.
+func TestShowAccountDescriptor(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../ur/testdata/account-descriptor.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vector struct{ Mnemonic, UR string }
+	if err := json.Unmarshal(content, &vector); err != nil {
+		t.Fatal(err)
+	}
+	s := clitest.NewSession(t)
+	var wallet struct{ WalletID string }
+	if err := json.Unmarshal(s.Must([]byte(vector.Mnemonic), "keys", "import", "--format", "mnemonic"), &wallet); err != nil {
+		t.Fatal(err)
+	}
+	s.Must(nil, "keys", "show", "--xpub", "--qr-type", ur.TypeAccount, "--qr-png", "codes",
+		"--account", "m/44'/0'/0'", "--account", "m/49'/0'/0'", "--account", "m/84'/0'/0'", "--account", "m/86'/0'/0'", wallet.WalletID)
+	collector := ur.NewCollector(ur.TypeAccount)
+	for code := range strings.FieldsSeq(string(s.Must(nil, "scan", filepath.Join(s.Dir, "codes")))) {
+		if err := collector.Add(code); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, ok := collector.Message()
+	items := bytes.Split(clitest.Collected(t, vector.UR, ur.TypeAccount).CBOR, []byte{0xd9, 0x9d, 0x74}) // tag 40308
+	head := append(bytes.TrimSuffix(items[0], []byte{0x87}), 0x84)                                       // four of seven
+	want := bytes.Join([][]byte{head, items[1], items[2], items[3], items[7]}, []byte{0xd9, 0x9d, 0x74})
+	if !ok || !bytes.Equal(got.CBOR, want) {
+		t.Errorf("shown as %x\nwant     %x", got.CBOR, want)
+	}
+}

@@ -1,0 +1,9 @@
+package logs_test
+
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/cli/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
