@@ -52,7 +52,7 @@ func (s *signing) holder(script []byte) (chains.Account, bool) {
 		for _, own := range m.addresses() {
 			if bytes.Equal(script, own.script) {
 				holder := s.accounts.WithKey(m.signer.ID())
-				_, holder.Schnorr = m.signer.(keystore.SchnorrSigner)
+				_, holder.Schnorr = keystore.As[keystore.SchnorrSigner](m.signer)
 				return holder, true
 			}
 		}
