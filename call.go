@@ -181,7 +181,8 @@ func (c call) once(ctx context.Context) (*activity.Record, error) {
 		}
 		passed = at
 	}
-	return nil, activity.NewError(activity.ReasonUnavailable, "", nil, "others keep making the same call at the same time: try again")
+	return nil, activity.NewError(activity.ReasonUnavailable, "", nil,
+		"others keep making the same call at the same time: try again")
 }
 
 // identify sets what the call asks for.

@@ -172,10 +172,12 @@ func (c *Config) setDefaults() error {
 
 func (c *Config) check() error {
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
-		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
+		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, " +
+			"and LeaseTTL must be at least a second")
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
-		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
+		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept "+
+			"requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
 	for _, kind := range c.Events {
 		if !slices.Contains(activity.EventTypes(), kind) {
@@ -203,13 +205,17 @@ func (c *Config) checkStore(can *store.Capabilities) error {
 	_, asks := c.Policy.(access.Decider)
 	switch {
 	case c.AnyRequestTime && c.Store != nil && can.Forgets:
-		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
+		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and " +
+			"does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
 	case c.Log && can.Log == nil:
-		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, " +
+			"store/postgres or store/memory")
 	case len(c.Events) > 0 && can.Outbox == nil:
-		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, " +
+			"store/postgres or store/memory")
 	case asks && c.Directory != nil && can.Waiter == nil:
-		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
+		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: " +
+			"Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
 	}
 	if c.Directory != nil && can.Lister == nil {
 		c.Logger.Warn("Config.Store is no store.Lister: list_activities will be refused")

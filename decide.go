@@ -70,7 +70,8 @@ type judge struct {
 // ask asks the policy, if there is one, and refuses hazards that neither the
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
-func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (decision access.Decision, err error) {
+func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.Vote,
+	spent access.SpentReader) (decision access.Decision, err error) {
 	if j.policy == nil {
 		err = j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
 	} else {
@@ -78,12 +79,14 @@ func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.V
 	}
 	if signs := s.Signs(); signs != nil {
 		readings := signs.Readings()
-		decision.Readings, decision.ReadWith, decision.Wallets = readings.Digest(), readings.Sources(), signs.Wallets().Used
+		decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
+		decision.Wallets = signs.Wallets().Used
 	}
 	return decision, err
 }
 
-func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (decision access.Decision, err error) {
+func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []access.Vote,
+	spent access.SpentReader) (decision access.Decision, err error) {
 	authorization, err := j.authorization(ctx, s)
 	if err != nil {
 		return decision, err
@@ -127,7 +130,8 @@ func (j *judge) authorization(ctx context.Context, s *request.Submission) (acces
 	}
 	if signs := s.Signs(); signs != nil {
 		wallets := signs.Wallets()
-		authorization.Wallet, authorization.MixedWallets, authorization.Readings = wallets.Only, wallets.Mixed, signs.Readings()
+		authorization.Wallet, authorization.MixedWallets = wallets.Only, wallets.Mixed
+		authorization.Readings = signs.Readings()
 	}
 	return authorization, err
 }
@@ -149,8 +153,10 @@ func redacted(intent activity.Intent) activity.Intent {
 
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
 // nor a rule allows.
-func (j *judge) refuseHazards(intent activity.Intent, organization *access.Organization, hazards, byRules []chains.Hazard) error {
-	refused := slices.DeleteFunc(j.allowed.refusedTo(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
+func (j *judge) refuseHazards(intent activity.Intent, organization *access.Organization,
+	hazards, byRules []chains.Hazard) error {
+	refused := slices.DeleteFunc(j.allowed.refusedTo(organization, hazards),
+		func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
 	}

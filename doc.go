@@ -70,7 +70,7 @@
 //
 // # The packages
 //
-//	access      who may: users, directories, the contract of a policy, groups and votes; what can be replaced while serving
+//	access      who may: users, directories, the contract of a policy; what can be replaced while serving
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
 //	chains      the contract of a chain, and one package for each; chains/all has all five

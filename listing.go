@@ -28,12 +28,14 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 			err = e.admitQuery(ctx, s, query.Query, sent)
 		}
 		if err == nil && e.can.Lister == nil {
-			err = activity.NewError(activity.ReasonInternal, "", errNoLister, "this server cannot list activities: its store is no store.Lister")
+			err = activity.NewError(activity.ReasonInternal, "", errNoLister,
+				"this server cannot list activities: its store is no store.Lister")
 		}
 		if err != nil {
 			return nil, err
 		}
-		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit, records: []*activity.Record{}}
+		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit,
+			records: []*activity.Record{}}
 		return p.gather(ctx)
 	})
 }
@@ -51,7 +53,8 @@ type page struct {
 func (p *page) gather(ctx context.Context) ([]*activity.Record, error) {
 	for scanned := 0; scanned < maxScanned && len(p.records) < p.limit; {
 		count, more, err := p.read(ctx)
-		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable && len(p.records) > 0 {
+		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable &&
+			len(p.records) > 0 {
 			break
 		}
 		if err != nil {

@@ -36,13 +36,15 @@ func (e *Engine) Sign(ctx context.Context, organizationID string, intent activit
 
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
-func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+func (e *Engine) SignTransaction(ctx context.Context, organizationID string,
+	intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
 	return e.unattributed().SignTransaction(ctx, organizationID, intent)
 }
 
 // SignMessage signs a message with a key of the organization, if it is a structure that
 // the engine reads and all its hazards are allowed. A hash is refused.
-func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
+func (e *Engine) SignMessage(ctx context.Context, organizationID string,
+	intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
 	return e.unattributed().SignMessage(ctx, organizationID, intent)
 }
 
@@ -103,8 +105,8 @@ type Caller struct {
 // and again before one that has waited is carried out.
 //
 // A call for the same organization, user and intent as a recorded one is the same call,
-// however the user was authenticated: it is answered from the record, and charged once. After an activity that was rejected, has
-// failed or was forgotten, it is a new one.
+// however the user was authenticated: it is answered from the record, and charged once. After an
+// activity that was rejected, has failed or was forgotten, it is a new one.
 //
 // A call that needs approvals is recorded and waits for them if the directory finds users
 // by their ids, which those of package access do (see [access.Users]). The error then has
@@ -153,7 +155,8 @@ func (c *Caller) Sign(ctx context.Context, organizationID string, intent activit
 }
 
 // SignTransaction signs a transaction: see [Engine.SignTransaction].
-func (c *Caller) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+func (c *Caller) SignTransaction(ctx context.Context, organizationID string,
+	intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
 	result, err := c.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignTransactionResult{}, err
@@ -162,7 +165,8 @@ func (c *Caller) SignTransaction(ctx context.Context, organizationID string, int
 }
 
 // SignMessage signs a message: see [Engine.SignMessage].
-func (c *Caller) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
+func (c *Caller) SignMessage(ctx context.Context, organizationID string,
+	intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
 	result, err := c.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err

@@ -20,8 +20,9 @@ import (
 //	1 activity.Decode   strict; every later step uses this one reading
 //	2 authenticate      the stamp is over exactly these bytes; the credential may submit this type
 //	3 checkTime         timestampMs is neither too old nor too far ahead
-//	4 prepareTask       the transaction, its keys, effects and hazards: everything that can be refused without side effects
-//	5 decide            the policy is asked about this credential, also if the answer is recorded; then hazards that are not allowed are refused
+//	4 prepareTask       the transaction, its keys, effects and hazards: all that can be refused without side effects
+//	5 decide            the policy is asked about this credential, also if the answer is recorded;
+//	                    then hazards that are not allowed are refused
 //	6 store.Acquire     a lease, or the recorded activity
 //	7 perform           sign, or send a one-time password
 //	8 store.Complete    records the activity, before it is answered
@@ -174,9 +175,10 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 		if s.Waits {
 			s.Charges.List = nil // charged with the last vote
 		}
-		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now, func(now time.Time) store.Change {
-			return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
-		})
+		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now,
+			func(now time.Time) store.Change {
+				return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
+			})
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			limited, spent = err, e.records.Spent(s.Request.Fingerprint)
@@ -218,7 +220,8 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal er
 // takesRequests refuses all requests if the engine has no directory.
 func (e *Engine) takesRequests() error {
 	if e.config.Directory == nil {
-		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
+		return activity.NewError(activity.ReasonInternal, "", nil,
+			"this engine takes no requests: its Config has no Directory")
 	}
 	return nil
 }

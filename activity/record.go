@@ -126,8 +126,10 @@ const stampScheme = "SIGNATURE_SCHEME_"
 
 // CheckScheme refuses what cannot be the scheme of a call.
 func CheckScheme(scheme string) error {
-	if scheme == "" || len(scheme) > maxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters", plaintext.Shorten(scheme, 100), maxScheme)
+	if scheme == "" || len(scheme) > maxScheme || strings.ContainsFunc(scheme,
+		func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters",
+			plaintext.Shorten(scheme, 100), maxScheme)
 	}
 	if strings.HasPrefix(scheme, stampScheme) {
 		return fmt.Errorf("authentication %q: %s… says that a stamp was verified", scheme, stampScheme)

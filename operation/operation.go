@@ -88,7 +88,9 @@ func (Plain) Summary() *chains.Summary { return nil }
 func (Plain) Hazards() []chains.Hazard { return nil }
 
 // Effects implements Task.
-func (Plain) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) { return nil, nil, nil }
+func (Plain) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	return nil, nil, nil
+}
 
 // Begin implements Task.
 func (Plain) Begin(time.Time) store.Change { return nil }

@@ -227,7 +227,8 @@ func (s *Sender) failed(event *store.Pending, cause error, probe bool) (inRow in
 		s.probeAt = now.Add(s.pause)
 	}
 	if now.Sub(s.warned) >= warnEvery {
-		s.config.Logger.Warn("events were not taken", "attempts", s.untold, "last", event.ID, "organization", event.OrganizationID, "cause", cause, "away", s.pause > 0)
+		s.config.Logger.Warn("events were not taken", "attempts", s.untold, "last", event.ID, "organization",
+			event.OrganizationID, "cause", cause, "away", s.pause > 0)
 		s.warned, s.untold = now, 0
 	}
 	return of.inRow

@@ -201,7 +201,8 @@ func (s *Sender) trim(ctx context.Context) error {
 	}
 	s.trimmed = now
 	if first > 0 {
-		s.config.Logger.Error("events about activities were dropped: they were older than three days, or too many", "events", first)
+		s.config.Logger.Error("events about activities were dropped: they were older than three days, or too many",
+			"events", first)
 	}
 	s.count(func(stats *Stats) { stats.Dropped += uint64(first); stats.DroppedOthers += uint64(second) })
 	return nil

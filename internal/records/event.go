@@ -20,7 +20,8 @@ func (k *Keeper) Tell(record *activity.Record, missing int) (*store.Event, error
 }
 
 // tellCompleted is Tell for what was carried out, whose record need not say what it did.
-func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, record *activity.Record) (*store.Event, error) {
+func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, record *activity.Record,
+) (*store.Event, error) {
 	signs := s.Signs()
 	if record.Reading != nil || signs == nil || !slices.Contains(k.Events, activity.EventCompleted) {
 		return k.Tell(record, 0)

@@ -19,7 +19,8 @@ import (
 func (k *Keeper) New(s *request.Submission) *activity.Record {
 	now := k.Now()
 	return &activity.Record{
-		ID: request.NewID(), Request: s.Request, Votes: []activity.Vote{s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)},
+		ID: request.NewID(), Request: s.Request,
+		Votes:    []activity.Vote{s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)},
 		Decision: recordedDecision(&s.Decision), CreatedAt: now, UpdatedAt: now,
 	}
 }
@@ -62,7 +63,8 @@ func recordedDecision(decision *access.Decision) activity.Decision {
 	}
 	for _, charge := range decision.Charges {
 		recorded.Charges = append(recorded.Charges, activity.Charge{
-			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window, Slot: charge.Slot,
+			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount,
+			Max: charge.Max, Window: charge.Window, Slot: charge.Slot,
 		})
 	}
 	return recorded

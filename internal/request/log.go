@@ -24,7 +24,8 @@ import (
 func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	refused, _ := errors.AsType[*activity.Error](err)
 	level := slog.LevelInfo
-	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
+	if err != nil && (refused == nil || refused.Code == activity.CodeInternal ||
+		refused.Code == activity.CodeUnavailable) {
 		level = slog.LevelError
 	}
 	if !logger.Enabled(ctx, level) {
@@ -53,7 +54,8 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	if refused == nil {
 		attributes = append(attributes, slog.Bool("repeated", s.Repeated))
 	} else {
-		attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", s.withoutContents(refused.Message, refused)))
+		attributes = append(attributes, slog.String("reason", string(refused.Reason)),
+			slog.String("message", s.withoutContents(refused.Message, refused)))
 		if cause := causeOf(refused); cause != "" && cause != refused.Message {
 			attributes = append(attributes, slog.String("cause", s.withoutContents(cause, refused)))
 		}
@@ -108,7 +110,8 @@ func (s *Submission) attributes() []slog.Attr {
 // recorded returns the activity, who submitted it and who approved it, and what was signed
 // or waits to be.
 func recorded(record *activity.Record) []slog.Attr {
-	attributes := []slog.Attr{slog.String("activity", record.ID), slog.String("submitter", record.Submitter().UserID), slog.String("submitterName", record.Submitter().UserName)}
+	attributes := []slog.Attr{slog.String("activity", record.ID), slog.String("submitter", record.Submitter().UserID),
+		slog.String("submitterName", record.Submitter().UserName)}
 	if approvers := record.Approvers(); len(approvers) > 0 {
 		attributes = append(attributes, slog.Any("approvers", approvers))
 	}
@@ -117,7 +120,8 @@ func recorded(record *activity.Record) []slog.Attr {
 		sentences = record.Reading.Sentences
 	}
 	if len(sentences) > maxLoggedEffects {
-		sentences = append(slices.Clone(sentences[:maxLoggedEffects]), fmt.Sprintf("and %d more", len(sentences)-maxLoggedEffects))
+		sentences = append(slices.Clone(sentences[:maxLoggedEffects]),
+			fmt.Sprintf("and %d more", len(sentences)-maxLoggedEffects))
 	}
 	if len(sentences) > 0 {
 		attributes = append(attributes, slog.Any("does", sentences))

@@ -23,7 +23,8 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 		case op.Type == activity.TypeSignTransaction || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
-			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i, op.Type)
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,
+				op.Type)
 		case op.NeedsStore && !hasStore:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) needs Config.Store: the store that it uses", i, op.Type)
 		}

@@ -26,8 +26,8 @@ type Preparer struct {
 	Now         func() time.Time
 }
 
-// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses everything that can be refused without signing,
-// except hazards.
+// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses
+// everything that can be refused without signing, except hazards.
 func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, chain, result, err := r.read(intent)
 	if err != nil {
@@ -40,12 +40,14 @@ func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent ac
 	}
 	if len(signWith) > activity.MaxSignWith {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
-			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
+			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id",
+			len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	p := &Prepared{
 		intent: intent, tx: tx, result: result, reading: reading,
-		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx, ctx: ctx},
+		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains,
+			named: chain, tx: tx, ctx: ctx},
 	}
 	request, keys, err := r.find(ctx, &p.accounts, signWith)
 	if err != nil {
@@ -66,20 +68,23 @@ func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent ac
 
 // read reads what an intent asks a signature for. It returns the chain if the intent names
 // it, and the function that turns a signature into a result, nil for a transaction.
-func (r *Preparer) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+func (r *Preparer) read(intent activity.Intent,
+) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
 		return tx, chain, nil, err
 	}
 	if intent == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+			"the intent is missing")
 	}
 	served, err := r.Operations.Of(intent.ActivityType())
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if served.Sign == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+			"%T asks for no signature", intent)
 	}
 	tx, err := served.Sign.Read(intent, r.Chains, r.Now)
 	if err != nil {
@@ -116,12 +121,14 @@ func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chai
 		}
 	}
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet%s",
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its "+
+			"keys has on this chain, or the id of a key or wallet%s",
 		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Summary().Chain))
 }
 
 // findAll finds the keys of the organization at the locators, each once.
-func (r *Preparer) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
+func (r *Preparer) findAll(ctx context.Context, organizationID string, locators []keystore.Locator,
+) ([]keystore.Key, error) {
 	var keys []keystore.Key
 	for _, locator := range locators {
 		key, err := r.Keystore.Find(ctx, organizationID, locator)
@@ -143,7 +150,8 @@ func (r *Preparer) findAll(ctx context.Context, organizationID string, locators 
 }
 
 // findWallet finds the keys of a wallet. It returns none if there is no such wallet.
-func (r *Preparer) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
+func (r *Preparer) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string,
+) ([]keystore.Key, error) {
 	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):

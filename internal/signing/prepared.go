@@ -50,7 +50,8 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID, WalletName: held.wallet, Path: held.Path}
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID,
+			WalletName: held.wallet, Path: held.Path}
 		for _, address := range p.accounts.chain().Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}

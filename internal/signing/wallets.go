@@ -15,7 +15,8 @@ import (
 )
 
 // findRegistered returns the registered wallet with a name.
-func (r *Preparer) findRegistered(ctx context.Context, organizationID, name string) (registration keystore.Registration, ok bool, err error) {
+func (r *Preparer) findRegistered(ctx context.Context, organizationID, name string,
+) (registration keystore.Registration, ok bool, err error) {
 	if r.Wallets == nil {
 		return registration, false, nil
 	}
@@ -32,11 +33,13 @@ func (r *Preparer) findRegistered(ctx context.Context, organizationID, name stri
 
 // ofRegistered returns the request to sign for a registered wallet, with the organization's
 // keys in it.
-func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration,
+) (chains.Request, []keystore.Key, error) {
 	of, ok := a.tx.(chains.WalletTransaction)
 	if !ok {
 		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
-			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id", refuse.Shorten(wallet.Name()))
+			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id",
+			refuse.Shorten(wallet.Name()))
 	}
 	request, err := of.RequestOf(wallet, a)
 	if a.err != nil {
@@ -48,7 +51,9 @@ func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystor
 	keys, err := r.findAll(ctx, a.organizationID, request.Locators())
 	if err == nil && len(keys) == 0 {
 		err = activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
-			"could not find any resource to sign with: no key of the registered wallet %q that this transaction needs is derived here: derive it from the wallet with your words, with 'countersign keys derive --wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
+			"could not find any resource to sign with: no key of the registered wallet %q that this transaction "+
+				"needs is derived here: derive it from the wallet with your words, with 'countersign keys derive "+
+				"--wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
 	}
 	return request, keys, err
 }
@@ -62,13 +67,15 @@ func (p *Prepared) findWallets() {
 	use := signing.Registered()
 	for _, w := range use.Used {
 		digest := w.Digest()
-		p.wallets.Used = append(p.wallets.Used, activity.RegisteredWallet{Name: w.Name(), Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
+		p.wallets.Used = append(p.wallets.Used, activity.RegisteredWallet{Name: w.Name(),
+			Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
 	}
 	p.wallets.Mixed, p.stray = use.Mixed, use.Hazards
 	if use.Only {
 		first := use.Used[0]
 		identity := first.Identity()
-		p.wallets.Only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(), ChargeID: signing.ChargeID(first)}
+		p.wallets.Only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(),
+			ChargeID: signing.ChargeID(first)}
 	}
 }
 

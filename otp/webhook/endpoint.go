@@ -50,7 +50,8 @@ func NewEndpoint(url string, secrets Secrets, client *http.Client, timeout time.
 func CheckURL(text string) error {
 	target, err := weborigin.ParseURL(text)
 	if err != nil || target.Host == "" || !isConfidential(target) {
-		return errors.New("webhook: the URL must be https, or http on this machine, because what is posted would be readable in transit, with a port up to 65535 if any")
+		return errors.New("webhook: the URL must be https, or http on this machine, because what is posted would be " +
+			"readable in transit, with a port up to 65535 if any")
 	}
 	return nil
 }
