@@ -129,9 +129,10 @@ LOOPS = 20
 load:
 	internal/testenv/load.sh $(LOOPS) $(TIMED)
 
-# Runs the tests of the module tools.
+# Runs the tests of the module tools, and of the one below it.
 tools:
 	cd tools && go vet ./... && go test $(LIMIT) -count=1 ./...
+	cd tools/countersign-policy-import && go vet ./... && go test $(LIMIT) ./...
 
 # Runs the fast tests as 32-bit code, if this machine can execute it.
 386:
@@ -153,12 +154,14 @@ portable:
 lint:
 	go run $(LINT) run ./...
 	cd keystore/kms && go run $(LINT) run ./...
+	cd tools/countersign-policy-import && go run $(LINT) run ./...
 
 # Runs govulncheck. It fails only for a finding, or code that cannot be analysed: if the
 # database is unreachable, it says so and succeeds.
 vuln:
 	.ci/vuln $(VULN) ./...
 	cd keystore/kms && ../../.ci/vuln $(VULN) ./...
+	cd tools/countersign-policy-import && ../../.ci/vuln $(VULN) ./...
 
 # Makes everything that a release page needs of the current commit, in dist, reproducibly: static
 # binaries without cgo, with and without key services, a dynamic one that supports HSMs, packages,
@@ -166,7 +169,7 @@ vuln:
 # With RELEASE_KEY, the path of a private SSH key (which may be in an agent or a token), SHA256SUMS
 # and the statement are signed: packaging/README.md says how users verify them.
 RELEASE_VERSION = $(shell sed -n 's/^## v\([0-9.]*\).*/\1/p' CHANGELOG.md | head -1)
-RELEASED = countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* \
+RELEASED = countersign-linux-* countersign-darwin-* countersign-hsm-linux-* countersign-kms-linux-* countersign-policy-import-* \
 	*_$(RELEASE_VERSION)_*.deb *-$(RELEASE_VERSION)-1.*.rpm countersign-$(RELEASE_VERSION)-*.oci.tar *.cdx.json
 ARTIFACTS = ./.artifacts $(1) .. . $(RELEASE_VERSION) $$(git log -1 --format=%ct)
 
@@ -188,6 +191,7 @@ sbom: binaries
 	cd dist && ./.sbom countersign-linux-* countersign-darwin-* > countersign.cdx.json
 	cd dist && ./.sbom countersign-hsm-* > countersign-hsm.cdx.json
 	cd dist && ./.sbom countersign-kms-* > countersign-kms.cdx.json
+	cd dist && ./.sbom countersign-policy-import-* > countersign-policy-import.cdx.json
 
 # Writes the man pages.
 man:

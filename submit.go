@@ -53,7 +53,11 @@ func (e *Engine) process(ctx context.Context, s *request.Submission, sent Signed
 	}
 	e.sweep()
 	if vote, ok := s.Intent.(activity.VoteIntent); ok {
-		return e.approvals.Vote(ctx, s, vote)
+		record, err := e.approvals.Vote(ctx, s, vote)
+		if err != nil {
+			return nil, err
+		}
+		return e.approvals.ShownTo(ctx, s.Caller, record)
 	}
 	if err := e.prepareTask(ctx, s); err != nil {
 		return nil, err

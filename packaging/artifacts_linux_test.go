@@ -30,7 +30,10 @@ func dist(t *testing.T, program string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"countersign-linux-amd64", "countersign-linux-arm64", "countersign-hsm-linux-amd64", "countersign-kms-linux-amd64", "countersign-kms-linux-arm64"} {
+	for _, name := range []string{
+		"countersign-linux-amd64", "countersign-linux-arm64", "countersign-hsm-linux-amd64", "countersign-kms-linux-amd64",
+		"countersign-kms-linux-arm64", "countersign-policy-import-linux-amd64", "countersign-policy-import-linux-arm64",
+	} {
 		stands := []byte("#!/bin/sh\n")
 		if name == "countersign-linux-"+runtime.GOARCH {
 			stands = content
@@ -179,6 +182,7 @@ func testDeb(t *testing.T, folder string) {
 	d.run(t, append(as, "countersign", "init", deployment)...)
 	address := strings.TrimSpace(d.run(t, append(as, "countersign", "keys", "generate", "--config", deployment+"/countersign.yaml", "--curve", "secp256k1", "--name", "hot", "--field", "ADDRESS_FORMAT_ETHEREUM")...))
 	d.signs(t, address)
+	d.run(t, "countersign", "policy", "import") // which the script here runs that stands for the program
 	before := d.content(t)
 	if out, err := d.install(t, folder, "countersign-hsm_1.0.0_amd64.deb"); err == nil || !strings.Contains(string(out), "conflict") {
 		t.Errorf("two of the packages are installed: %v\n%s", err, out)

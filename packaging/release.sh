@@ -1,8 +1,9 @@
 #!/bin/sh
-# release.sh DIRECTORY [GOOS/GOARCH[/hsm|/kms]]… builds the release binaries of the checked-out
-# commit into DIRECTORY. They are static, without cgo; with /hsm after a platform it builds
-# the binary that can use an HSM, which is dynamic, with cgo, and with /kms the one with key
-# services, from the module keystore/kms.
+# release.sh DIRECTORY [GOOS/GOARCH[/hsm|/kms|/policy-import]]… builds the release binaries of the
+# checked-out commit into DIRECTORY. They are static, without cgo; with /hsm after a platform it
+# builds the binary that can use an HSM, which is dynamic, with cgo, with /kms the one with key
+# services, from the module keystore/kms, and with /policy-import the program that 'countersign
+# policy import' runs, from a module below tools.
 #
 # It builds from a clone, so that no uncommitted change gets in, and so that the commit is
 # stamped even in a linked work tree. Every environment variable of the Go tools that affects
@@ -13,7 +14,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
-[ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/arm64 linux/amd64/hsm linux/amd64/kms linux/arm64/kms
+[ $# -gt 0 ] || set -- linux/amd64 linux/arm64 darwin/arm64 linux/amd64/hsm linux/amd64/kms linux/arm64/kms \
+  linux/amd64/policy-import linux/arm64/policy-import darwin/arm64/policy-import
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
@@ -25,7 +27,8 @@ for platform; do
   case $rest in
     */hsm) cgo=1 name=countersign-hsm-$os-$arch ;;
     */kms) name=countersign-kms-$os-$arch module=keystore/kms main=./cmd/countersign-kms ;;
-    */*) echo "release.sh: $platform: not GOOS/GOARCH, GOOS/GOARCH/hsm or GOOS/GOARCH/kms" >&2; exit 2 ;;
+    */policy-import) name=countersign-policy-import-$os-$arch module=tools/countersign-policy-import main=. ;;
+    */*) echo "release.sh: $platform: not GOOS/GOARCH, or that with /hsm, /kms or /policy-import" >&2; exit 2 ;;
   esac
   env -u GOEXPERIMENT -u CGO_CFLAGS -u CGO_CPPFLAGS -u CGO_LDFLAGS CGO_ENABLED=$cgo GOOS="$os" GOARCH="$arch" \
     GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-trimpath GOFIPS140=off GOWORK=off \

@@ -37,7 +37,7 @@ func (a *Approvals) Vote(ctx context.Context, s *request.Submission, intent acti
 		case errors.Is(err, store.ErrChanged):
 			err = nil
 		case err == nil:
-			return a.ShownTo(ctx, s.Caller, record)
+			return record, nil
 		}
 		if err != nil {
 			return nil, refuse.Store(err)

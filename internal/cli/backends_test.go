@@ -49,7 +49,6 @@ func TestBackends(t *testing.T) {
 		"keys passphrase change --keystore toy:box":                                      {console.ExitUsage, "passphrase"},
 		"keys list --keystore toys:box":                                                  {console.ExitUsage, `unknown scheme "toys"`},
 		"__complete keys list --keystore ":                                               {console.ExitSuccess, "toy:"},
-		"keys list --keystore toy:box --leave-out-bad-files":                             {console.ExitUsage, "--leave-out-bad-files does not go"},
 		"keys show 11111111-1111-4111-8111-111111111111 --keystore toy:box --field name": {console.ExitSuccess, "bear\n"},
 	} {
 		var out bytes.Buffer

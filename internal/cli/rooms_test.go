@@ -14,7 +14,7 @@ import (
 )
 
 // shared are the rooms that the rooms of commands may import.
-var shared = []string{"console", "show", "deployment", "backup", "config", "harden", "lines", "logmemory", "qrcode", "terminal", "policy/hosted"}
+var shared = []string{"console", "show", "deployment", "backup", "config", "harden", "lines", "logmemory", "qrcode", "terminal"}
 
 // TestRooms: a room of commands imports no other one, none has more than 20 files, and main
 // has at most 150 lines.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -201,23 +200,6 @@ func (b *batch) sift() error {
 	}
 	before, _, _ := b.all(b.organizationID)
 	return b.options.Judge(b.organizationID, before, slices.Concat(before, after))
-}
-
-// existing returns the organization's key that prevents adding a key, with
-// keystore.ErrKeyExists. Ids name files, so that each exists once across organizations;
-// nothing but that is revealed about another organization's key.
-func (c *contents) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
-	if existing, shares := c.sharing(organizationID, info); shares {
-		return existing, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.ID)
-	}
-	name := info.ID + keySuffix
-	switch _, err := c.keysRoot.Lstat(name); {
-	case err == nil:
-		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to generate one", keystore.ErrKeyExists, info.ID)
-	case !errors.Is(err, fs.ErrNotExist):
-		return keystore.KeyInfo{}, c.fileError(err, keysName, name)
-	}
-	return keystore.KeyInfo{}, nil
 }
 
 // write writes a key to a temporary file.

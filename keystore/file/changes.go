@@ -61,25 +61,6 @@ func padding(file openFile) ([]byte, error) {
 	return bytes.Repeat([]byte{'\n'}, int(missing)), nil
 }
 
-// followChanges rereads the key files that were replaced or removed since the last time,
-// by this process or another. If there are none, it costs one stat. It precedes every
-// look-up, so that a disabled or deleted key no longer signs.
-func (s *Store) followChanges(ctx context.Context) error {
-	now, err := s.changesVersion()
-	if err != nil {
-		return err
-	}
-	if now == *s.followed.Load() {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	return s.follow(ctx)
-}
-
 // changesVersion returns the current version of the file, the zero version if it does not
 // exist yet.
 func (f *folder) changesVersion() (version, error) {

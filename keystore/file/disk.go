@@ -203,17 +203,3 @@ func sweep(root directory) {
 		}
 	}
 }
-
-// syncAll syncs directories to which names were added.
-func (f *folder) syncAll(directories []string) error {
-	for _, path := range directories {
-		root, err := f.disk.OpenDirectory(path)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(root.Sync(), root.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}

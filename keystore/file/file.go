@@ -3,22 +3,18 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"iter"
-	"path/filepath"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
-// Where to find what: this file has look-ups; load.go reads key files, known.go holds what was read,
-// and changes.go follows other processes. lock.go takes turns among writers, which are add.go,
-// life.go (rename, disable), remove.go (delete, archive, restore), wallet.go and discover.go. The
-// formats are in keyfile.go, keyfile_read.go, metadata.go, wallet_file.go and identity.go. disk.go is
-// the file system, which tests replace.
+// Where to find what, from the ground up: disk.go is the file system, which tests replace. The formats
+// are in identity.go, metadata.go, keyfile.go, wallet_file.go and registered_file.go. folder.go is the
+// directory, known.go what was read from it; load.go reads key files, and changes.go follows other
+// processes. This file has look-ups. lock.go takes turns among writers, which are add.go, life.go
+// (rename, disable), remove.go (delete, archive, restore), wallet.go, registered.go and discover.go.
 
 // Store is a keystore.Keystore over a directory. Create and Open return one.
 type Store struct {
@@ -30,38 +26,6 @@ type Store struct {
 	lastTurn turn // what this Store left behind as a writer
 }
 
-// contents is what is known of the files of keys and wallets.
-type contents struct {
-	folder
-	index    software.Index
-	owners   map[string]string // organization id of each file that was read, by key or wallet id
-	parked   parked
-	wallets  map[string]*knownWallet // by id
-	accounts map[string]string       // wallet id by key id
-	bad      map[string]badFile      // by file name
-	names    map[string]named        // see namesOf
-	missed   bool                    // this turn wrote a file that is not in the index
-
-	// settled is the modification time of keys/ in nanoseconds if all its files have been
-	// read and any later change must give it another time; otherwise 0.
-	settled atomic.Int64
-
-	// followed is the version of the file changes that was last read.
-	followed atomic.Pointer[version]
-}
-
-// folder is the directory of a keystore, and the identity that its files are encrypted to.
-type folder struct {
-	dir      string
-	options  Options
-	disk     disk
-	root     directory
-	keysRoot directory // its keys/
-	identity *identity
-	sealer   *sealer
-	registry *registry
-}
-
 var (
 	_ keystore.Keystore  = (*Store)(nil)
 	_ keystore.Skipper   = (*Store)(nil)
@@ -71,55 +35,17 @@ var (
 	_ keystore.Exporter  = (*Store)(nil)
 )
 
-const (
-	identityName = "identity.age"
-	keysName     = "keys"
-	keySuffix    = ".age"
-)
-
 func newStore(on disk, dir string, options Options) *Store {
 	s := &Store{contents: contents{
-		folder: newFolder(on, dir, options),
-		owners: map[string]string{}, wallets: map[string]*knownWallet{}, accounts: map[string]string{}, bad: map[string]badFile{}, names: map[string]named{},
+		folder:   newFolder(on, dir, options),
+		owners:   map[string]string{},
+		wallets:  map[string]*knownWallet{},
+		accounts: map[string]string{},
+		bad:      map[string]badFile{},
+		names:    map[string]named{},
 	}}
 	s.followed.Store(&version{})
 	return s
-}
-
-func newFolder(on disk, dir string, options Options) folder {
-	return folder{dir: dir, options: options.withDefaults(), disk: on, registry: &registry{}}
-}
-
-// close destroys the keys of the folder and closes its directories.
-func (f *folder) close() (err error) {
-	if f.sealer != nil {
-		f.sealer.macKey.Destroy()
-	}
-	f.registry.close()
-	f.identity, f.sealer = nil, nil
-	for _, root := range []directory{f.root, f.keysRoot} {
-		if root != nil {
-			err = errors.Join(err, root.Close())
-		}
-	}
-	return err
-}
-
-// errorf adds the keystore and the operation to an error, unless it lists bad files.
-func (f *folder) errorf(operation string, err error) error {
-	if _, ok := errors.AsType[*BadFilesError](err); ok {
-		return err
-	}
-	return fmt.Errorf("file keystore %s: %s: %w", f.dir, operation, err)
-}
-
-// fileError adds the path of a file in the directory to an error.
-func (f *folder) fileError(err error, elem ...string) *Error {
-	// os.Root names only the path below the root.
-	if inner, ok := errors.AsType[*fs.PathError](err); ok {
-		err = inner.Err
-	}
-	return &Error{Path: filepath.Join(append([]string{f.dir}, elem...)...), Err: err}
 }
 
 // Find implements keystore.Keystore. If it does not know the key, it first takes in the
@@ -210,3 +136,73 @@ func (s *Store) Close() error {
 	}
 	return nil
 }
+
+// Refresh implements keystore.Refresher.
+func (s *Store) Refresh(ctx context.Context) error { return s.refresh(ctx) }
+
+// refresh takes in what other processes have changed and added since the last time. If
+// there is nothing, it costs two stats.
+func (s *Store) refresh(ctx context.Context) error {
+	if err := s.followChanges(ctx); err != nil {
+		return err
+	}
+	return s.takeInNew(ctx)
+}
+
+// asReader calls read after a refresh, holding s.mu.
+func (s *Store) asReader(ctx context.Context, read func() error) error {
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	return read()
+}
+
+// takeInNew takes in the files that were added since the last time. If there are none,
+// it costs one stat.
+func (s *Store) takeInNew(ctx context.Context) error {
+	if s.unchanged() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	if s.unchanged() { // another goroutine was faster
+		return nil
+	}
+	if err := s.takeIn(ctx); err != nil {
+		return s.errorf("read new keys", err)
+	}
+	return nil
+}
+
+// followChanges rereads the key files that were replaced or removed since the last time,
+// by this process or another. If there are none, it costs one stat. It precedes every
+// look-up, so that a disabled or deleted key no longer signs.
+func (s *Store) followChanges(ctx context.Context) error {
+	now, err := s.changesVersion()
+	if err != nil {
+		return err
+	}
+	if now == *s.followed.Load() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return keystore.ErrClosed
+	}
+	return s.follow(ctx)
+}
+
+// turn is what a writer leaves behind: the modification times of the lock file, which
+// every writer sets to its clock, and of the directory of keys. If this Store's next turn
+// finds both unchanged, no other writer came in between, and there is nothing to read:
+// adding n keys one after the other lists the directory once rather than n times.
+type turn struct{ lock, directory time.Time }

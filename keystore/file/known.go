@@ -8,11 +8,78 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 	"unique"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
+
+// contents is what is known of the files of keys and wallets.
+type contents struct {
+	folder
+	index    software.Index
+	owners   map[string]string // organization id of each file that was read, by key or wallet id
+	parked   parked
+	wallets  map[string]*knownWallet // by id
+	accounts map[string]string       // wallet id by key id
+	bad      map[string]badFile      // by file name
+	names    map[string]named        // see namesOf
+	missed   bool                    // this turn wrote a file that is not in the index
+
+	// settled is the modification time of keys/ in nanoseconds if all its files have been
+	// read and any later change must give it another time; otherwise 0.
+	settled atomic.Int64
+
+	// followed is the version of the file changes that was last read.
+	followed atomic.Pointer[version]
+}
+
+// badFile is a key file that could not be loaded. A file that was read and refused is
+// read again only when it changes; a file that could not be read is tried every time.
+type badFile struct {
+	err *Error
+	version
+	mode fs.FileMode
+}
+
+// isFinal reports whether the file was read and refused.
+func (b badFile) isFinal() bool {
+	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
+		if errors.Is(b.err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// loaded is a file that was read: its content, or the error.
+type loaded struct {
+	name string
+	content
+	version version
+	err     error
+}
+
+// version distinguishes one version of a file from the next.
+type version struct {
+	size     int64
+	modified time.Time
+}
+
+func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
+
+// knownWallet is a wallet whose file was read, without its secret.
+type knownWallet struct {
+	Wallet
+	organizationID string
+	version        version
+}
+
+// named are the ids of an organization's keys by their names, which new keys must not have:
+// policies name keys by them. Names of earlier versions may not be unique.
+type named map[string]string
 
 // insertAll puts the files into the index, keys first, oldest first, and sets bad files
 // aside.
@@ -73,6 +140,60 @@ func (c *contents) insertKey(file loaded) (existing keystore.KeyInfo, err error)
 	return existing, nil
 }
 
+// insertWallet inserts the accounts of a wallet that are not known yet, all or none. The
+// caller holds s.mu.
+func (c *contents) insertWallet(file loaded) error {
+	w, before := file.wallet, c.wallets[file.id]
+	defer func() { file.wallet.destroy() }() // the keys that the index did not take
+	if before != nil && before.organizationID != file.organizationID {
+		return fmt.Errorf("%w: it belonged to another organization before", ErrNotAuthentic)
+	}
+	isNew := map[int]bool{}
+	for i, account := range w.Accounts {
+		existing, shares := c.sharing(file.organizationID, account.KeyInfo)
+		switch {
+		case !shares:
+			isNew[i] = true
+		case existing.ID != account.ID || existing.PublicKey != account.PublicKey:
+			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
+		}
+	}
+	for i, account := range w.Accounts {
+		if err := c.insertAccount(file, i, isNew[i]); err != nil {
+			return err
+		}
+		c.accounts[account.ID] = file.id
+	}
+	c.setOwner(file.id, file.organizationID)
+	c.wallets[file.id] = &knownWallet{Wallet: w.clone(), organizationID: file.organizationID, version: file.version}
+	return nil
+}
+
+// insertAccount inserts the i-th account of a wallet or, if it is not new, updates what has
+// changed. The caller holds s.mu.
+func (c *contents) insertAccount(file loaded, i int, isNew bool) error {
+	clear(c.names)
+	w, account := file.wallet, file.wallet.Accounts[i]
+	if !isNew {
+		key, err := c.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
+		if err == nil && !account.Disabled && key.Info().ActsFor == account.ActsFor {
+			key.Rename(account.Name)
+			return nil
+		}
+		c.index.Remove(file.organizationID, account.ID)
+		c.parked.remove(account.ID)
+	}
+	if account.Disabled {
+		c.parked.add(file.organizationID, account.KeyInfo)
+		return nil
+	}
+	if _, err := c.index.Insert(file.organizationID, w.keys[i]); err != nil {
+		return err
+	}
+	w.keys[i] = nil
+	return nil
+}
+
 // setOwner records the organization of a key or wallet. The caller holds s.mu.
 func (c *contents) setOwner(id, organizationID string) {
 	c.owners[id] = unique.Make(organizationID).Value() // one copy for all its keys
@@ -112,6 +233,37 @@ func (c *contents) forget(id string) {
 	delete(c.wallets, id)
 	delete(c.owners, id)
 	c.settled.Store(0)
+}
+
+func (c *contents) setAside(file loaded) {
+	bad := badFile{err: c.fileError(file.err, keysName, file.name)}
+	if info, err := c.keysRoot.Lstat(file.name); err == nil {
+		bad.version, bad.mode = versionOf(info), info.Mode()
+	}
+	c.bad[file.name] = bad
+	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
+}
+
+func (c *contents) badFiles() []*Error {
+	files := make([]*Error, 0, len(c.bad))
+	for _, bad := range c.bad {
+		files = append(files, bad.err)
+	}
+	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// badRegistered returns the files of registered wallets that are not used, sorted by path.
+func (c *contents) badRegistered() (bad []*Error) {
+	c.registry.mu.Lock()
+	defer c.registry.mu.Unlock()
+	for _, file := range c.registry.was {
+		if file.err != nil {
+			bad = append(bad, file.err)
+		}
+	}
+	slices.SortFunc(bad, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
+	return bad
 }
 
 // parked holds the disabled keys, without their secrets, so that they can be listed and

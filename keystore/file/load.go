@@ -2,9 +2,7 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"runtime"
 	"slices"
@@ -12,93 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // settleTime is the age at which the modification time of a directory is certain to
 // differ after any later change. The coarsest file system clock in use, FAT's, ticks
 // every two seconds.
 const settleTime = 2 * time.Second
-
-// badFile is a key file that could not be loaded. A file that was read and refused is
-// read again only when it changes; a file that could not be read is tried every time.
-type badFile struct {
-	err *Error
-	version
-	mode fs.FileMode
-}
-
-// isFinal reports whether the file was read and refused.
-func (b badFile) isFinal() bool {
-	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
-		if errors.Is(b.err, final) {
-			return true
-		}
-	}
-	return false
-}
-
-// loaded is a file that was read: its content, or the error.
-type loaded struct {
-	name string
-	content
-	version version
-	err     error
-}
-
-// version distinguishes one version of a file from the next.
-type version struct {
-	size     int64
-	modified time.Time
-}
-
-func versionOf(info fs.FileInfo) version { return version{info.Size(), info.ModTime()} }
-
-// Refresh implements keystore.Refresher.
-func (s *Store) Refresh(ctx context.Context) error { return s.refresh(ctx) }
-
-// refresh takes in what other processes have changed and added since the last time. If
-// there is nothing, it costs two stats.
-func (s *Store) refresh(ctx context.Context) error {
-	if err := s.followChanges(ctx); err != nil {
-		return err
-	}
-	return s.takeInNew(ctx)
-}
-
-// asReader calls read after a refresh, holding s.mu.
-func (s *Store) asReader(ctx context.Context, read func() error) error {
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	return read()
-}
-
-// takeInNew takes in the files that were added since the last time. If there are none,
-// it costs one stat.
-func (s *Store) takeInNew(ctx context.Context) error {
-	if s.unchanged() {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	if s.unchanged() { // another goroutine was faster
-		return nil
-	}
-	if err := s.takeIn(ctx); err != nil {
-		return s.errorf("read new keys", err)
-	}
-	return nil
-}
 
 func (c *contents) unchanged() bool {
 	settled := c.settled.Load()
@@ -224,24 +141,6 @@ func (f *folder) read(name string) loaded {
 	return file
 }
 
-func (c *contents) setAside(file loaded) {
-	bad := badFile{err: c.fileError(file.err, keysName, file.name)}
-	if info, err := c.keysRoot.Lstat(file.name); err == nil {
-		bad.version, bad.mode = versionOf(info), info.Mode()
-	}
-	c.bad[file.name] = bad
-	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
-}
-
-func (c *contents) badFiles() []*Error {
-	files := make([]*Error, 0, len(c.bad))
-	for _, bad := range c.bad {
-		files = append(files, bad.err)
-	}
-	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return files
-}
-
 // progressStep is the number of key files read between two calls of Options.OnRead.
 const progressStep = 256
 
@@ -263,4 +162,15 @@ func (p *progress) count() {
 	if p.read%progressStep == 0 || p.read == p.total {
 		p.report(p.read, p.total)
 	}
+}
+
+// walletChanged reports whether a file that was read is a wallet to which another process
+// may have added accounts since. The caller holds s.mu.
+func (c *contents) walletChanged(id string) bool {
+	wallet := c.wallets[id]
+	if wallet == nil {
+		return false
+	}
+	info, err := c.keysRoot.Lstat(id + keySuffix)
+	return err != nil || wallet.version != versionOf(info)
 }

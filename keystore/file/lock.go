@@ -106,12 +106,6 @@ func (s *Store) asWriter(ctx context.Context, write func() error) error {
 	return nil
 }
 
-// turn is what a writer leaves behind: the modification times of the lock file, which
-// every writer sets to its clock, and of the directory of keys. If this Store's next turn
-// finds both unchanged, no other writer came in between, and there is nothing to read:
-// adding n keys one after the other lists the directory once rather than n times.
-type turn struct{ lock, directory time.Time }
-
 // endTurn returns the zero turn if files have to be read again, or if the file system
 // rounds times, so that this turn could not be distinguished from the next. The caller
 // holds the lock.

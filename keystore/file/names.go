@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -12,10 +13,6 @@ import (
 
 // ErrName says that another key of the organization has the name that a key is to get.
 var ErrName = errors.New("another key has this name")
-
-// named are the ids of an organization's keys by their names, which new keys must not have:
-// policies name keys by them. Names of earlier versions may not be unique.
-type named map[string]string
 
 // check refuses the name of a key if another one has it. Accounts of wallets without a name are
 // called by their path alone.
@@ -86,4 +83,21 @@ func (c *contents) judge(organizationID string, changed []Account) error {
 		return nil
 	}
 	return c.options.Judge(organizationID, enabled, next)
+}
+
+// existing returns the organization's key that prevents adding a key, with
+// keystore.ErrKeyExists. Ids name files, so that each exists once across organizations;
+// nothing but that is revealed about another organization's key.
+func (c *contents) existing(organizationID string, info keystore.KeyInfo) (keystore.KeyInfo, error) {
+	if existing, shares := c.sharing(organizationID, info); shares {
+		return existing, fmt.Errorf("%w: key %s", keystore.ErrKeyExists, existing.ID)
+	}
+	name := info.ID + keySuffix
+	switch _, err := c.keysRoot.Lstat(name); {
+	case err == nil:
+		return keystore.KeyInfo{}, fmt.Errorf("%w: the id %s is taken: leave it empty to generate one", keystore.ErrKeyExists, info.ID)
+	case !errors.Is(err, fs.ErrNotExist):
+		return keystore.KeyInfo{}, c.fileError(err, keysName, name)
+	}
+	return keystore.KeyInfo{}, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // Open opens a keystore. It runs one scrypt and then reads all key files on all
@@ -95,19 +93,6 @@ func (f *folder) openRoot() (err error) {
 	}
 	if err := checkDirectory(info); err != nil {
 		return f.fileError(err)
-	}
-	return nil
-}
-
-// checkOwner refuses to write into the keystore of another user. Root could, but the
-// service that owns the keystore could not read the files that root writes.
-func (f *folder) checkOwner() error {
-	info, err := f.root.Stat()
-	if err != nil {
-		return err
-	}
-	if err := trust.OwnDirectory(info, f.dir); err != nil {
-		return fmt.Errorf("%w: %w", ErrPermissions, err)
 	}
 	return nil
 }

@@ -3,46 +3,19 @@ package file
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
 
-// Registered is a registered wallet: a wallet policy that a person has compared.
-type Registered struct {
-	OrganizationID string
-	Policy         *walletpolicy.Policy
-	Leaf           string    // id of the leaf of the registration in the log; empty without a log
-	At             time.Time // to the second
-}
-
 // ErrNotOurs says that no key of a wallet policy is derived from a wallet of the keystore.
 var ErrNotOurs = errors.New("no key of the wallet is from a wallet of this keystore")
-
-// registry has the registered wallets that were read. Its files are read at each look-up,
-// because other processes write them, and parsed when they change.
-type registry struct {
-	mu  sync.Mutex
-	key keystore.Secret // of the MACs
-	was map[string]readRegistration
-}
-
-// readRegistration is a file as it was read last.
-type readRegistration struct {
-	content string
-	parsed  Registered
-	err     *Error // why it is not used
-}
 
 var _ keystore.WalletRegistry = (*Store)(nil)
 
@@ -125,19 +98,6 @@ func (c *contents) readRegistered() error {
 		c.registry.was[name] = file
 	}
 	return nil
-}
-
-// badRegistered returns the files of registered wallets that are not used, sorted by path.
-func (c *contents) badRegistered() (bad []*Error) {
-	c.registry.mu.Lock()
-	defer c.registry.mu.Unlock()
-	for _, file := range c.registry.was {
-		if file.err != nil {
-			bad = append(bad, file.err)
-		}
-	}
-	slices.SortFunc(bad, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return bad
 }
 
 // openRegistered opens the directory of registered wallets.
@@ -253,10 +213,4 @@ func (s *Store) OwnKeys(ctx context.Context, organizationID string, policy *wall
 	}
 	slices.SortStableFunc(own, func(a, b OwnKey) int { return cmp.Compare(a.Key, b.Key) })
 	return own, nil
-}
-
-// registeredFile returns the name of the file of a registered wallet.
-func registeredFile(organizationID, name string) string {
-	digest := sha256.Sum256([]byte(organizationID + "\x00" + name))
-	return hex.EncodeToString(digest[:16]) + registeredSuffix
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -115,4 +116,33 @@ func (r *registry) parse(name, content string) (parsed Registered, err error) {
 		return parsed, fmt.Errorf("%w: renamed: it is the file of %q", ErrNotAuthentic, parsed.Policy.Name())
 	}
 	return parsed, nil
+}
+
+// Registered is a registered wallet: a wallet policy that a person has compared.
+type Registered struct {
+	OrganizationID string
+	Policy         *walletpolicy.Policy
+	Leaf           string    // id of the leaf of the registration in the log; empty without a log
+	At             time.Time // to the second
+}
+
+// registry has the registered wallets that were read. Its files are read at each look-up,
+// because other processes write them, and parsed when they change.
+type registry struct {
+	mu  sync.Mutex
+	key keystore.Secret // of the MACs
+	was map[string]readRegistration
+}
+
+// readRegistration is a file as it was read last.
+type readRegistration struct {
+	content string
+	parsed  Registered
+	err     *Error // why it is not used
+}
+
+// registeredFile returns the name of the file of a registered wallet.
+func registeredFile(organizationID, name string) string {
+	digest := sha256.Sum256([]byte(organizationID + "\x00" + name))
+	return hex.EncodeToString(digest[:16]) + registeredSuffix
 }

@@ -58,18 +58,6 @@ func (f *folder) archive(name string) error {
 
 func (f *folder) openDeleted() (directory, error) { return f.openBelow(deletedName) }
 
-// openBelow opens a directory of the keystore that need not exist.
-func (f *folder) openBelow(name string) (directory, error) {
-	info, err := f.root.Lstat(name)
-	if err != nil {
-		return nil, f.fileError(err, name)
-	}
-	if err := checkDirectory(info); err != nil {
-		return nil, f.fileError(err, name)
-	}
-	return f.root.OpenDirectory(name)
-}
-
 // remove disables a key or wallet in all processes before it removes the file: a crash in
 // between loses nothing and leaves the key disabled, and processes have nothing left to
 // learn from a file that is gone.

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,29 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// Wallet describes a mnemonic or an extended private key in the keystore, and the accounts
-// that are derived from it. Each account is a key like any other: it is found by its
-// addresses and its id, and listed.
-type Wallet struct {
-	ID        string
-	Name      string
-	CreatedAt time.Time
-	Accounts  []Account // in the order of derivation
-}
-
-func (w Wallet) clone() Wallet {
-	w.Accounts = slices.Clone(w.Accounts)
-	return w
-}
-
-// Account is a key of a wallet. Its name is the wallet's name and the path.
-type Account struct {
-	keystore.KeyInfo
-	Curve    keystore.Curve
-	Path     wallet.Path
-	Disabled bool // a disabled account is not found
-}
-
 // NewWallet describes a wallet to be added. The caller owns the slices and wipes them.
 type NewWallet struct {
 	Name        string
@@ -46,10 +22,6 @@ type NewWallet struct {
 	Passphrase  keystore.SecretBytes // BIP-39; may be empty; at most 1024 bytes, no line breaks
 	ExtendedKey keystore.SecretBytes // instead of a mnemonic, in the form of wallet.ParseExtendedKey
 	Accounts    []wallet.Account     // without duplicates; nil means UsualAccounts of the root
-}
-
-func accountName(walletName string, path wallet.Path) string {
-	return strings.TrimSpace(walletName + " " + path.String())
 }
 
 // AddWallet adds a wallet to an organization. When it returns without error, the wallet is
@@ -131,12 +103,6 @@ func (n *NewWallet) canonicalSecret() ([]byte, error) {
 	}
 	defer keystore.Wipe(entropy)
 	return wallet.Mnemonic(entropy)
-}
-
-// newAccount returns an account that is yet to be derived.
-func newAccount(walletName string, curve keystore.Curve, path wallet.Path) Account {
-	info := keystore.KeyInfo{ID: newID(), Name: accountName(walletName, path), CreatedAt: time.Now()}
-	return Account{KeyInfo: info, Curve: curve, Path: path}
 }
 
 // Derive adds an account to a wallet. When it returns without error, the wallet with the

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -261,4 +263,37 @@ func (a Account) derive(root *wallet.Root) (*software.Key, error) {
 		return nil, fmt.Errorf("%w: account %v: %w", ErrNotAuthentic, a.Path, err)
 	}
 	return key, err
+}
+
+// Wallet describes a mnemonic or an extended private key in the keystore, and the accounts
+// that are derived from it. Each account is a key like any other: it is found by its
+// addresses and its id, and listed.
+type Wallet struct {
+	ID        string
+	Name      string
+	CreatedAt time.Time
+	Accounts  []Account // in the order of derivation
+}
+
+func (w Wallet) clone() Wallet {
+	w.Accounts = slices.Clone(w.Accounts)
+	return w
+}
+
+// Account is a key of a wallet. Its name is the wallet's name and the path.
+type Account struct {
+	keystore.KeyInfo
+	Curve    keystore.Curve
+	Path     wallet.Path
+	Disabled bool // a disabled account is not found
+}
+
+func accountName(walletName string, path wallet.Path) string {
+	return strings.TrimSpace(walletName + " " + path.String())
+}
+
+// newAccount returns an account that is yet to be derived.
+func newAccount(walletName string, curve keystore.Curve, path wallet.Path) Account {
+	info := keystore.KeyInfo{ID: newID(), Name: accountName(walletName, path), CreatedAt: time.Now()}
+	return Account{KeyInfo: info, Curve: curve, Path: path}
 }

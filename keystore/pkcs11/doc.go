@@ -55,8 +55,8 @@
 //
 // A process never retries a PIN that the token has refused. Nor does it try any PIN on a
 // token that reports that the last one was wrong, that one more wrong PIN locks it, or that
-// it is locked (CKF_USER_PIN_COUNT_LOW, _FINAL_TRY, _LOCKED), unless Options.RetryPIN is
-// set (a locked token is never tried): a supervisor that restarts a program with a wrong
+// it is locked (CKF_USER_PIN_COUNT_LOW, _FINAL_TRY, _LOCKED), unless the URI has
+// countersign-retry-pin=yes (a locked token is never tried): a supervisor that restarts a program with a wrong
 // PIN must not lock the token. The error is ErrPIN.
 //
 // All calls obey their context, even while the token is busy or hangs. An operation that

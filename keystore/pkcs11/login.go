@@ -19,8 +19,11 @@ type pinTrust int
 const (
 	pinUnknown pinTrust = iota // never tried: not tried at CKF_USER_PIN_COUNT_LOW or above
 	pinWorked                  // has logged in before: not tried at CKF_USER_PIN_FINAL_TRY or above
-	pinForced                  // Options.RetryPIN: not tried at CKF_USER_PIN_LOCKED
+	pinForced                  // URI.RetryPIN: not tried at CKF_USER_PIN_LOCKED
 )
+
+// retryCure ends the error for a PIN that is not tried.
+const retryCure = ": correct the PIN, then log in once with countersign-retry-pin=yes in the URI"
 
 // refuseByFlags returns an error if the token's flags make trying the PIN too risky.
 func (t pinTrust) refuseByFlags(flags uint) error {
@@ -30,8 +33,8 @@ func (t pinTrust) refuseByFlags(flags uint) error {
 		why   string
 	}{
 		{pkcs11.CKF_USER_PIN_LOCKED, pinForced + 1, "its PIN is locked (CKF_USER_PIN_LOCKED): its security officer can set a new one"},
-		{pkcs11.CKF_USER_PIN_FINAL_TRY, pinForced, "one more wrong PIN locks it (CKF_USER_PIN_FINAL_TRY): correct the PIN, then log in once with RetryPIN (--retry-pin)"},
-		{pkcs11.CKF_USER_PIN_COUNT_LOW, pinWorked, "a wrong PIN was entered since the last login (CKF_USER_PIN_COUNT_LOW): correct the PIN, then log in once with RetryPIN (--retry-pin)"},
+		{pkcs11.CKF_USER_PIN_FINAL_TRY, pinForced, "one more wrong PIN locks it (CKF_USER_PIN_FINAL_TRY)" + retryCure},
+		{pkcs11.CKF_USER_PIN_COUNT_LOW, pinWorked, "a wrong PIN was entered since the last login (CKF_USER_PIN_COUNT_LOW)" + retryCure},
 	} {
 		if flags&risk.flag != 0 && t < risk.trust {
 			return fmt.Errorf("%w: not tried, because the token reports that %s", ErrPIN, risk.why)
@@ -42,7 +45,7 @@ func (t pinTrust) refuseByFlags(flags uint) error {
 
 // readCredentials is readPIN together with the trust in the PIN.
 func readCredentials(uri URI, options Options) (with credentials, err error) {
-	if options.RetryPIN {
+	if uri.RetryPIN {
 		with.trust = pinForced
 	}
 	with.pin, with.source, err = readPIN(uri, options)

@@ -179,12 +179,16 @@ func TestTokenFlagsBeforeLogin(t *testing.T) {
 		proxy.AddFlags(c.flag)
 		for retry, want := range map[bool]int{false: c.tried, true: c.retried} {
 			before := proxy.Logins()
-			store, err := pkcs11.Open(t.Context(), token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN), RetryPIN: retry})
+			uri := token.URI(proxy.Module)
+			if retry {
+				uri += "&countersign-retry-pin=yes"
+			}
+			store, err := pkcs11.Open(t.Context(), uri, pkcs11.Options{PIN: []byte(token.PIN)})
 			if err == nil {
 				store.Close()
 			}
 			if tried := proxy.Logins() - before; tried != want || want == 0 && (!errors.Is(err, pkcs11.ErrPIN) || !strings.Contains(err.Error(), c.name)) || want == 1 && err != nil {
-				t.Errorf("%s, RetryPIN %v: %v after %d logins, want %d", c.name, retry, err, tried, want)
+				t.Errorf("%s, retry %v: %v after %d logins, want %d", c.name, retry, err, tried, want)
 			}
 		}
 	}

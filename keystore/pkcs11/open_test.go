@@ -77,8 +77,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	good.RetryPIN = true         // a wrong PIN was refused above
-	open(t, token.URI(""), good) // none of these left the module open
+	// None of these left the module open. A wrong PIN was refused above.
+	open(t, token.URI("")+"&countersign-retry-pin=yes", good)
 }
 
 // TestWrongPINIsTriedOnce: a wrong PIN is tried once, and only on the selected token.

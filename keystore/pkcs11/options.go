@@ -34,11 +34,6 @@ type Options struct {
 	// are 0, it is DefaultSessions.
 	Sessions int
 
-	// RetryPIN allows a login although the token reports that the last PIN was wrong, or
-	// that one more wrong PIN locks it. Without it, Open returns ErrPIN instead of trying: a
-	// program that is restarted repeatedly with a wrong PIN would lock the token.
-	RetryPIN bool
-
 	// OnDemand makes Open read no keys. A key is read when it is first looked up by an id
 	// that is a UUID; a look-up by address reads all keys. It is for short-lived programs
 	// that use one key of many.

@@ -38,6 +38,11 @@ type URI struct {
 
 	Organization string // countersign-organization: the organization that the whole token belongs to
 	Sessions     int    // countersign-sessions: maximum number in use
+
+	// RetryPIN, countersign-retry-pin=yes, allows a login although the token reports that the last
+	// PIN was wrong, or that one more wrong PIN locks it. Without it, the error is ErrPIN: a program
+	// that is restarted repeatedly with a wrong PIN would lock the token.
+	RetryPIN bool
 }
 
 // ParseURI reads a PKCS#11 URI. Errors name the attribute and the byte offset in the text,
@@ -183,6 +188,10 @@ func (u *URI) setQuery(name, value string) (err error) {
 		u.Organization = value
 	case "countersign-sessions":
 		u.Sessions, err = parseSessions(value)
+	case "countersign-retry-pin":
+		if u.RetryPIN = value == "yes"; !u.RetryPIN {
+			err = errors.New("only countersign-retry-pin=yes is supported")
+		}
 	default:
 		err = errors.New("unknown attribute")
 	}

@@ -25,6 +25,7 @@ func TestParseURI(t *testing.T) {
 		"pkcs11:token=%C3%A9t%c3%a9&=x":                    {Token: "été&=x"},
 		"pkcs11:token=a?countersign-organization=6e1f/b?c": {Token: "a", Organization: "6e1f/b?c"},
 		"pkcs11:token=a?countersign-sessions=8":            {Token: "a", Sessions: 8},
+		"pkcs11:token=a?countersign-retry-pin=yes":         {Token: "a", RetryPIN: true},
 	} {
 		if got, err := ParseURI(text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", text, got, err, want)
@@ -70,6 +71,7 @@ func TestParseURIRefuses(t *testing.T) {
 		"pkcs11:?pin-source=|cat%20/etc/pin":    "pkcs11 uri: byte 8: pin-source: not the absolute path of a file: write pin-source=file:/PATH",
 		"pkcs11:?pin-source=https://a/b":        "pkcs11 uri: byte 8: pin-source: not the absolute path of a file: write pin-source=file:/PATH",
 		"pkcs11:?pin-source=file://host/pin":    "pkcs11 uri: byte 8: pin-source: not the absolute path of a file: write pin-source=file:/PATH",
+		"pkcs11:?countersign-retry-pin=1":       "pkcs11 uri: byte 8: countersign-retry-pin: only countersign-retry-pin=yes is supported",
 		"pkcs11:?countersign-sessions=0":        "pkcs11 uri: byte 8: countersign-sessions: not a number from 1 to 1024",
 		"pkcs11:?countersign-sessions=+4":       "pkcs11 uri: byte 8: countersign-sessions: not a number from 1 to 1024",
 		"pkcs11:?countersign-sessions=1025":     "pkcs11 uri: byte 8: countersign-sessions: not a number from 1 to 1024",

@@ -37,6 +37,9 @@ var kinds = []kind{
 		arches: []string{"amd64", "arm64"}},
 }
 
+// importer is the program that policy import runs.
+const importer = "countersign-policy-import"
+
 // packages writes a deb and an rpm of each kind and architecture.
 func (r *Release) packages() error {
 	work, err := os.MkdirTemp("", "countersign-packages-")
@@ -129,6 +132,8 @@ func (r *Release) pack(kind kind, arch, format, work string) error {
 func (r *Release) contents(kind kind, arch, work string) files.Contents {
 	contents := files.Contents{
 		{Source: filepath.Join(r.Dist, kind.binary+"-linux-"+arch), Destination: kind.program(), FileInfo: &files.ContentFileInfo{Mode: 0o755}},
+		{Source: filepath.Join(r.Dist, importer+"-linux-"+arch), Destination: "/usr/bin/" + importer,
+			FileInfo: &files.ContentFileInfo{Mode: 0o755}},
 		{Source: filepath.Join(work, kind.name+".service"), Destination: "/usr/lib/systemd/system/countersign.service", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 		{Source: filepath.Join(r.Source, "packaging", "countersign.sysusers"), Destination: "/usr/lib/sysusers.d/countersign.conf", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 		{Source: filepath.Join(r.Dist, "man", "*.1"), Destination: "/usr/share/man/man1/", FileInfo: &files.ContentFileInfo{Mode: 0o644}},

@@ -28,7 +28,6 @@ var over = map[string]Measures{
 	"internal/cli/serve":           {Function: 76},
 	"internal/evm":                 {Up: 35, Methods: 47},
 	"internal/messages/structures": {Up: 11, Methods: 46},
-	"keystore/file":                {Up: 23},
 	"policy":                       {Up: 30, Methods: 54},
 	"store/bolt":                   {Up: 11},
 	"store/memory":                 {Methods: 49},

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/weborigin"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
 // checker collects what is wrong with a configuration whatever the files contain that it
@@ -30,6 +31,11 @@ func (c *checker) check() {
 	config.Limits.check(c)
 	if err := access.CheckHazards(config.Organizations, all.HazardNames()); err != nil {
 		c.fail(access.EntryOf(err), "%v", err)
+	}
+	for name, text := range map[string]string{"keystore": config.Keystore, "proofKey": config.ProofKey} {
+		if uri, err := pkcs11.ParseURI(text); err == nil && uri.RetryPIN {
+			c.fail(name, "%s: countersign-retry-pin is for one login, and a configuration for each: pass it to one command with --keystore", name)
+		}
 	}
 	for i, origin := range config.Origins {
 		if _, err := weborigin.Parse(origin); err != nil {

@@ -303,6 +303,17 @@ func withinURI(dir, scheme, uri string) string {
 	return scheme + ":" + within(dir, path)
 }
 
+// SkipBadFiles at the end of the URI of a keystore in a directory, file:DIR?bad-files=skip, leaves
+// out the key files that cannot be trusted. Without it the keystore is refused.
+const SkipBadFiles = "?bad-files=skip"
+
+// KeystoreDirectory splits the URI of a keystore in a directory. ok is false for another URI.
+func KeystoreDirectory(uri string) (dir string, skipBad, ok bool) {
+	dir, ok = strings.CutPrefix(uri, "file:")
+	dir, skipBad = strings.CutSuffix(dir, SkipBadFiles)
+	return dir, skipBad && ok, ok
+}
+
 // Organization returns the organization with an id, or the only one if id is empty.
 func (c *Config) Organization(id string) (*access.OrganizationConfig, error) {
 	var ids []string

@@ -66,6 +66,8 @@ var mutations = []mutation{
 	{"keystore unknown", "keystore: file:keys", "keystore: kms:keys", "unknown scheme"},
 	{"keystore missing", "keystore: file:keys\n", "", "keystore is missing"},
 	{"token named badly", "keystore: file:keys", "keystore: 'pkcs11:token=a;token=b'", "duplicate attribute"},
+	{"keystore with an unknown option", "keystore: file:keys", "keystore: file:keys?bad-file=skip", "the only option of a directory is ?bad-files=skip"},
+	{"one login for each", "keystore: file:keys", "keystore: 'pkcs11:token=a?countersign-retry-pin=yes'", "countersign-retry-pin is for one login"},
 	{"passphrase elsewhere", "passphraseFile: passphrase ", "passphraseFile: pasphrase ", "no such file"},
 	{"another passphrase", "passphraseFile: passphrase ", "passphraseFile: otp-secret ", "wrong passphrase"},
 	{"proof key elsewhere", "proofKey: file:proof.pem", "proofKey: file:prof.pem", "proofKey: "},

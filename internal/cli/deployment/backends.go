@@ -66,7 +66,7 @@ func added(own Backend) backend {
 			if f.Organization == "" {
 				return console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 			}
-			for _, flag := range []string{"passphrase-file", "pin-file", "leave-out-bad-files", "recovery", "post-quantum"} {
+			for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
 				if f.Set != nil && f.Set(flag) {
 					return console.Usagef("--%s does not go with %s %s", flag, f.named(), f.uri)
 				}

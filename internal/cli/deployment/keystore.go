@@ -21,23 +21,21 @@ import (
 
 // KeystoreFlags select the keystore and the organization that a command works with.
 type KeystoreFlags struct {
-	uri              string
-	PassphraseFile   string
-	PassphraseNamed  string // what names PassphraseFile: a flag or a member of the configuration
-	pinFile          string
-	Organization     string
-	mayCreate        bool     // a directory without a keystore gets a new one
-	recovery         []string // recipients of a new keystore
-	postQuantum      bool     // for a new keystore
-	LeaveOutBadFiles bool
-	WarnOnly         bool // of changes of keys that the policy does not suit
-	RetryPIN         bool
-	Log              *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
-	ConfigFile       string
-	Set              func(flag string) bool // reports whether the flag was given
-	Configured       *config.Config         // set once it has been read
-	ObserveService   func(remote.Observation)
-	command          *cobra.Command // whose context has the added backends
+	uri             string
+	PassphraseFile  string
+	PassphraseNamed string // what names PassphraseFile: a flag or a member of the configuration
+	pinFile         string
+	Organization    string
+	mayCreate       bool         // a directory without a keystore gets a new one
+	recovery        []string     // recipients of a new keystore
+	postQuantum     bool         // for a new keystore
+	WarnOnly        bool         // of changes of keys that the policy does not suit
+	Log             *slog.Logger // of serve, which loads all keys; nil for commands that use some and exit
+	ConfigFile      string
+	Set             func(flag string) bool // reports whether the flag was given
+	Configured      *config.Config         // set once it has been read
+	ObserveService  func(remote.Observation)
+	command         *cobra.Command // whose context has the added backends
 }
 
 // DefaultOrganization is the organization of a keystore without a configuration.
@@ -51,9 +49,7 @@ func (f *KeystoreFlags) Register(cmd *cobra.Command) {
 	flags.StringVar(&f.ConfigFile, "config", "", "`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
 	flags.StringVar(&f.PassphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: ask on the terminal)")
 	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the HSM's PIN, mode 0600 (default: the URI's pin-source, else ask on the terminal)")
-	RegisterRetryPIN(cmd, &f.RetryPIN)
 	flags.StringVar(&f.Organization, "org", DefaultOrganization, "`ID` of the organization that owns the keys; with --config, the only one in it")
-	flags.BoolVar(&f.LeaveOutBadFiles, "leave-out-bad-files", false, "skip key files that cannot be trusted instead of refusing the keystore")
 }
 
 // RegisterNew adds the flags of a command that may create the keystore.
@@ -62,11 +58,6 @@ func (f *KeystoreFlags) RegisterNew(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.recovery, "recovery", nil, "for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
 	flags.BoolVar(&f.postQuantum, "post-quantum", false, "for a new keystore: encrypt it to a post-quantum age identity")
-}
-
-// RegisterRetryPIN adds the flag that allows a login which may lock the token.
-func RegisterRetryPIN(cmd *cobra.Command, retry *bool) {
-	cmd.Flags().BoolVar(retry, "retry-pin", false, "log in once to an HSM that reports a wrong PIN at its last login; correct the PIN first")
 }
 
 // Resolve fills in what the configuration says, if --config names one.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
@@ -25,41 +26,51 @@ import (
 var NewKeystoreWork int
 
 func (f *KeystoreFlags) checkDirectory() error {
-	_, err := f.Directory()
+	_, _, err := f.directory()
 	return err
 }
 
 // Directory returns the directory that --keystore or the configuration names.
 func (f *KeystoreFlags) Directory() (string, error) {
+	dir, _, err := f.directory()
+	return dir, err
+}
+
+// directory also reports whether bad files in it are to be skipped.
+func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
 	if err := f.Resolve(); err != nil {
-		return "", err
+		return "", false, err
 	}
 	scheme, rest, found := strings.Cut(f.uri, ":")
+	dir, skipBad, isFile := config.KeystoreDirectory(f.uri)
 	switch {
 	case f.uri == "":
-		return "", console.Usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
+		return "", false, console.Usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
 	case f.Organization == "":
-		return "", console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
+		return "", false, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	case !found:
-		return "", console.Usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
+		return "", false, console.Usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
 	case f.pinFile != "":
-		return "", console.Usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
-	case scheme != "file":
-		return "", console.Usagef("%s: unknown scheme %q: use file:DIR or pkcs11:…", f.named(), scheme)
+		return "", false, console.Usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
+	case !isFile:
+		return "", false, console.Usagef("%s: unknown scheme %q: use file:DIR or pkcs11:…", f.named(), scheme)
 	}
 	if after, isURL := strings.CutPrefix(rest, "//"); isURL && !strings.HasPrefix(after, "/") {
-		return "", console.Usagef("%s %q names a host: write file:DIR or file:///DIR", f.named(), f.uri)
+		return "", false, console.Usagef("%s %q names a host: write file:DIR or file:///DIR", f.named(), f.uri)
 	}
-	if rest == "" {
-		return "", console.Usagef("%s file: names no directory: write file:DIR", f.named())
+	switch {
+	case dir == "":
+		return "", false, console.Usagef("%s file: names no directory: write file:DIR", f.named())
+	case strings.Contains(filepath.Base(dir), "?"):
+		return "", false, console.Usagef("%s %q: the only option of a directory is %s", f.named(), f.uri, config.SkipBadFiles)
 	}
-	return filepath.Clean(rest), nil
+	return filepath.Clean(dir), skipBad, nil
 }
 
 // openDirectory opens a file keystore. If there is none and the command may create it,
 // it does.
 func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
-	dir, err := f.Directory()
+	dir, skipBad, err := f.directory()
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +100,13 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 			return nil, err
 		}
 	}
-	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, passphrase)
+	return f.openFile(cmd.Context(), cmd.ErrOrStderr(), dir, skipBad, passphrase)
 }
 
-func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, passphrase []byte) (*file.Store, error) {
+func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, skipBad bool, passphrase []byte) (*file.Store, error) {
 	bar := console.NewOpeningProgress(stderr)
 	store, err := file.Open(ctx, dir, passphrase, file.Options{
-		SkipInvalid: f.LeaveOutBadFiles, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Read, WorkFactor: NewKeystoreWork,
+		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Read, WorkFactor: NewKeystoreWork,
 		Judge: f.judge(ctx, stderr),
 	})
 	bar.Finish()
@@ -121,7 +132,7 @@ type badFiles struct{ *file.BadFilesError }
 
 // Error implements error.
 func (e *badFiles) Error() string {
-	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with --leave-out-bad-files", 1)
+	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with "+config.SkipBadFiles+" at the end of the keystore's URI", 1)
 }
 
 // Unwrap returns the error of the keystore.

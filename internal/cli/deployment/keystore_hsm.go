@@ -29,8 +29,6 @@ func (f *KeystoreFlags) token() (pkcs11.URI, error) {
 		return pkcs11.URI{}, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	case isSet("passphrase-file"):
 		return pkcs11.URI{}, console.Usagef("--passphrase-file goes with file:DIR: an HSM has a PIN, in the file that --pin-file or the URI's pin-source names")
-	case f.LeaveOutBadFiles:
-		return pkcs11.URI{}, console.Usagef("--leave-out-bad-files goes with file:DIR")
 	}
 	uri, err := pkcs11.ParseURI(f.uri)
 	if err != nil {
@@ -54,7 +52,7 @@ func (f *KeystoreFlags) openToken(cmd *cobra.Command) (keystore.Keystore, error)
 	}
 	defer keystore.Wipe(pin)
 	store, err := pkcs11.Open(cmd.Context(), f.uri, pkcs11.Options{
-		PIN: pin, PINFile: f.pinFile, RetryPIN: f.RetryPIN, OnDemand: f.Log == nil, Logger: f.Log,
+		PIN: pin, PINFile: f.pinFile, OnDemand: f.Log == nil, Logger: f.Log,
 	})
 	if errors.Is(err, context.Canceled) {
 		return nil, terminal.ErrInterrupted

@@ -56,7 +56,7 @@ var _ keystore.Disabler = (*atServices)(nil)
 
 // checkServices refuses flags that are about other keystores.
 func (f *KeystoreFlags) checkServices() error {
-	for _, flag := range []string{"passphrase-file", "pin-file", "leave-out-bad-files", "recovery", "post-quantum"} {
+	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
 		if f.Set != nil && f.Set(flag) {
 			return console.Usagef("--%s does not go with %s, whose keys are in key services", flag, f.Configured.Path)
 		}

@@ -62,8 +62,6 @@ type Loader struct {
 	Path     string
 	NewStore bool // the store need not exist
 
-	LeaveOutBadFiles bool // of the keystore
-
 	// Addresses refuses addresses that cannot be served. Without it, in a command that has
 	// not the flags of serve, only their form is checked.
 	Addresses func(*config.Config) error
@@ -232,7 +230,7 @@ func atKeystore(configured *config.Config, err error) error {
 
 // unattended opens the keystore if that takes no person and no token.
 func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystore, error) {
-	flags := KeystoreFlags{Organization: DefaultOrganization, LeaveOutBadFiles: l.LeaveOutBadFiles, command: cmd}
+	flags := KeystoreFlags{Organization: DefaultOrganization, command: cmd}
 	flags.Use(loaded.Configured)
 	if err := flags.Check(); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 
 // generateAtService is keys generate --uri.
 func (c *generateCommand) generateAtService(cmd *cobra.Command, curve keystore.Curve) error {
-	for _, flag := range []string{"keystore", "count", "passphrase-file", "pin-file", "leave-out-bad-files", "recovery", "post-quantum", "retry-pin"} {
+	for _, flag := range []string{"keystore", "count", "passphrase-file", "pin-file", "recovery", "post-quantum"} {
 		if cmd.Flags().Changed(flag) {
 			return console.Usagef("--%s does not go with --uri", flag)
 		}

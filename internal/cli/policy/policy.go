@@ -2,7 +2,6 @@
 package policy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -16,8 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/lines"
-	"github.com/countersign-dev/countersign/internal/cli/policy/hosted"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -173,47 +170,4 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		Cost     uint64 `json:"cost"`
 		Digest   string `json:"digest"`
 	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.DigestText()})
-}
-
-func newPolicyImportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import",
-		Short: "Convert policies of the hosted service into a policy file",
-		Long: console.Paragraphs(`
-Read policies of the hosted service as JSON from standard input, a list or an object
-with a member "policies", and print a policy file. Policies that cannot be converted
-become comments that give the reason. In place of one that may deny stands a rule that
-denies all that it may have named, at the widest every activity: nothing is allowed that
-was denied. Review the result before you use it: a policy that allowed whole transactions
-still does, and says so.`),
-		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
-		Args:    console.StdinArgs("list of policies"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return importPolicies(cmd) },
-	}
-}
-
-func importPolicies(cmd *cobra.Command) error {
-	content, err := console.ReadStandardInput(cmd, "list of policies", lines.MaxLength)
-	if err != nil {
-		return err
-	}
-	file, imported, err := hosted.Import(bytes.TrimSpace(content))
-	if err != nil {
-		return err
-	}
-	converted, denied := 0, []string{}
-	for _, policy := range imported {
-		switch {
-		case policy.Problem == "":
-			converted++
-		case policy.Rule != "":
-			denied = append(denied, policy.Name)
-		}
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d policies converted\n", converted, len(imported))
-	if len(denied) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "These may deny and were not converted, so their rules deny all that they may have named: %s\n", strings.Join(denied, ", "))
-	}
-	_, err = cmd.OutOrStdout().Write([]byte(file))
-	return err
 }

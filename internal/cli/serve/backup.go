@@ -107,7 +107,7 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 
 func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Config, withPassphrase bool) error {
 	missing := func(what string) { to.Manifest.Missing = append(to.Manifest.Missing, what) }
-	dir, ok := strings.CutPrefix(configured.Keystore, "file:")
+	dir, _, ok := config.KeystoreDirectory(configured.Keystore)
 	if !ok {
 		missing("the keys: they are in an HSM; its vendor documents how to back it up")
 		return nil

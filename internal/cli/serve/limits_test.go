@@ -56,7 +56,7 @@ func TestMemoryLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if options := new(serve.Command).Options(configured, nil); options.MaxBufferedBytes != 9_000_000 || options.MaxAnswerBytes != 10_000_000 {
+	if options := new(serve.Server).Options(configured); options.MaxBufferedBytes != 9_000_000 || options.MaxAnswerBytes != 10_000_000 {
 		t.Errorf("%+v", options)
 	}
 	for _, wrong := range []string{"requestBytes: 9000", "answerBytes: 9000", "connections: -1"} {

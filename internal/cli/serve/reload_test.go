@@ -203,7 +203,7 @@ func TestReloadOnSIGHUP(t *testing.T) {
 // TestReadinessWhileDraining checks that /readyz answers 503 while the server drains, and
 // /healthz still answers 200.
 func TestReadinessWhileDraining(t *testing.T) {
-	var c serve.Command
+	var c serve.Server
 	admin := c.UnlessDraining(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	status := func(path string) int {
 		answer := httptest.NewRecorder()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
@@ -20,36 +20,39 @@ import (
 const snapshotStall = 30 * time.Second
 
 // readStore reads the whole file of a bolt store if --check-store asks for it.
-func (c *Command) readStore(ctx context.Context, records store.Store) error {
-	if file, ok := records.(*bolt.Store); ok && c.checkStore {
+func (s *Server) readStore(ctx context.Context) error {
+	if file, ok := deployment.WithoutMemory(s.records).(*bolt.Store); ok && s.checkStore {
 		return file.Check(ctx)
 	}
 	return nil
 }
 
-// giveSnapshots serves snapshots of a bolt store to backup commands of the same
-// user. The caller closes the listener, which is nil for other stores and if it
-// cannot be bound.
-func (c *Command) giveSnapshots(ctx context.Context, uri string, records store.Store) net.Listener {
-	file, ok := records.(*bolt.Store)
+// giveSnapshots serves snapshots of a bolt store to backup commands of the same user,
+// until close.
+func (s *Server) giveSnapshots(ctx context.Context) {
+	file, ok := deployment.WithoutMemory(s.records).(*bolt.Store)
 	if !ok {
-		return nil
+		return
 	}
-	listener, err := listenForBackups(snapshotAddress(strings.TrimPrefix(uri, "bolt:")))
+	path := strings.TrimPrefix(s.loaded().Configured.Store, "bolt:")
+	listener, err := listenForBackups(snapshotAddress(path))
 	if err != nil {
-		c.log.Warn("backups are unavailable while the server runs", "cause", err)
-		return nil
+		s.log.Warn("backups are unavailable while the server runs", "cause", err)
+		return
 	}
+	s.ends = append(s.ends, func() error {
+		_ = listener.Close() // nothing was written
+		return nil
+	})
 	go func() {
 		for {
 			to, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go c.giveSnapshot(ctx, file, to)
+			go s.giveSnapshot(ctx, file, to)
 		}
 	}()
-	return listener
 }
 
 // listenForBackups binds the socket in a directory that only this user can enter. A
@@ -82,7 +85,7 @@ func (l backupListener) Close() error {
 
 // giveSnapshot sends the store to one client. The snapshot ends with the context, so
 // that a stopping server does not wait for a client that does not read.
-func (c *Command) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
+func (s *Server) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Conn) {
 	defer func() { _ = to.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = to.Close() })()
 	err := file.Snapshot(ctx, func(size int64, from io.WriterTo) error {
@@ -94,10 +97,10 @@ func (c *Command) giveSnapshot(ctx context.Context, file *bolt.Store, to net.Con
 		return errors.Join(err, copyErr)
 	})
 	if err != nil {
-		c.log.Warn("store backup aborted", "cause", err)
+		s.log.Warn("store backup aborted", "cause", err)
 		return
 	}
-	c.log.Info("store backed up")
+	s.log.Info("store backed up")
 }
 
 // unstalled is a connection whose writes fail once the peer has read nothing for

@@ -82,7 +82,7 @@ func TestBackupEndsOnShutdown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Command{log: slog.New(slog.DiscardHandler)}
+		c := Server{log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithCancel(t.Context())
 		ours, theirs := net.Pipe()
 		start, ended := time.Now(), make(chan struct{})

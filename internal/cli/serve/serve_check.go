@@ -19,8 +19,8 @@ type checked struct {
 }
 
 // report prints the result of --check for a configuration that serve would start with.
-func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
-	loaded, err := loader.Load(cmd)
+func (s *Server) report(cmd *cobra.Command) error {
+	loaded, err := s.loader().Load(cmd)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (c *Command) report(cmd *cobra.Command, loader deployment.Loader) error {
 	for _, warning := range loaded.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
 	}
-	if c.newStore {
+	if s.newStore {
 		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
 		if err != nil {
 			return err

@@ -4,43 +4,34 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
-// followLogs keeps the memory of the logs until the returned function is called. The policy
-// of an organization whose conflict was accepted is logged again: while there was one, it
-// could not be.
-func (c *Command) followLogs(ctx context.Context, state *Live) (stop func()) {
-	if c.memory == nil {
-		return func() {}
+// followLogs keeps the memory of the logs until close. The policy of an organization whose
+// conflict was accepted is logged again: while there was one, it could not be.
+func (s *Server) followLogs(ctx context.Context) {
+	if s.memory == nil {
+		return
 	}
-	c.memory.Accepted = func(ctx context.Context, organization string) {
-		if err := state.Policies.RecordOne(ctx, state.engine, organization); err != nil {
-			c.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
+	s.memory.Accepted = func(ctx context.Context, organization string) {
+		if err := s.current.Policies.RecordOne(ctx, s.engine, organization); err != nil {
+			s.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { c.memory.Run(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
-	}
+	s.background(ctx, s.memory.Run)
 }
 
 // conflicts returns the configured organizations whose logs conflict with what was seen,
 // and whether these are all.
-func (c *Command) conflicts(state *Live) (organizations []string, all bool) {
-	conflicting := c.memory.Conflicts()
+func (s *Server) conflicts() (organizations []string, all bool) {
+	conflicting := s.memory.Conflicts()
 	if len(conflicting) == 0 {
 		return nil, false
 	}
-	configured := state.Current.Load().Configured.Organizations
+	configured := s.loaded().Configured.Organizations
 	for i := range configured {
 		if slices.Contains(conflicting, configured[i].ID) {
 			organizations = append(organizations, configured[i].ID)
@@ -50,21 +41,21 @@ func (c *Command) conflicts(state *Live) (organizations []string, all bool) {
 }
 
 // allConflict reports whether no organization can be served.
-func (c *Command) allConflict(state *Live) bool {
-	_, all := c.conflicts(state)
+func (s *Server) allConflict() bool {
+	_, all := s.conflicts()
 	return all
 }
 
 // withState answers /readyz while logs conflict: 503 if those of all organizations do,
 // otherwise with their list if the rest can be served. It also says since when what is in force
 // is older than the configuration's file.
-func (c *Command) withState(engine *countersign.Engine, state *Live, admin http.Handler) http.Handler {
+func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		organizations, all := c.conflicts(state)
-		since := state.OlderSince()
+		organizations, all := s.conflicts()
+		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		if r.URL.Path != "/readyz" || len(organizations) == 0 && since.IsZero() || engine.Ready(ctx) != nil {
+		if r.URL.Path != "/readyz" || len(organizations) == 0 && since.IsZero() || s.engine.Ready(ctx) != nil {
 			admin.ServeHTTP(w, r)
 			return
 		}

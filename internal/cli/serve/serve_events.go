@@ -2,8 +2,8 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign"
@@ -14,76 +14,75 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// told is what a server does about events. All of it is nil without a configuration.
-type told struct {
-	ring   *events.Ring
-	others *events.Others
-	sender *events.Sender
+// notifier tells about events. All of it is nil without a configuration.
+type notifier struct {
+	configured *config.Events
+	ring       *events.Ring
+	others     *events.Others
+	sender     *events.Sender
 }
 
-// newTold returns what sees the requests, before there is a store.
-func (c *Command) newTold(configured *config.Config, observer countersign.Observer) *told {
-	if configured.Events == nil {
-		return &told{}
+// begin makes what sees the requests, before there is a store.
+func (n *notifier) begin(configured *config.Events, log *slog.Logger, observer countersign.Observer) {
+	if n.configured = configured; configured == nil {
+		return
 	}
-	return &told{ring: new(events.Ring), others: &events.Others{Types: configured.Events.Wanted(), Logger: c.log, Now: time.Now, Next: observer}}
+	n.ring = new(events.Ring)
+	n.others = &events.Others{Types: configured.Wanted(), Logger: log, Now: time.Now, Next: observer}
 }
 
 // over returns the store through which the events go.
-func (t *told) over(configured *config.Config) func(store.Full) store.Full {
-	if t.ring == nil {
+func (n *notifier) over() func(store.Full) store.Full {
+	if n.ring == nil {
 		return nil
 	}
 	return func(opened store.Full) store.Full {
-		through := &events.Store{Full: opened, Ring: t.ring, Keep: configured.Events.Delivered()}
-		t.others.Outbox = through
+		through := &events.Store{Full: opened, Ring: n.ring, Keep: n.configured.Delivered()}
+		n.others.Outbox = through
 		return through
 	}
 }
 
 // observer returns what the engine reports requests to.
-func (t *told) observer(otherwise countersign.Observer) countersign.Observer {
-	if t.others == nil {
+func (n *notifier) observer(otherwise countersign.Observer) countersign.Observer {
+	if n.others == nil {
 		return otherwise
 	}
-	return t.others
+	return n.others
 }
 
-// tell starts to deliver events until the returned function is called.
-func (c *Command) tell(ctx context.Context, t *told, configured *config.Config, records store.Full, observer *metrics.Metrics, conflicts func() []string) (stop func(), err error) {
-	t.sender, err = deployment.OpenEvents(ctx, configured.Events, records, c.log)
-	if err != nil {
-		return nil, err
+// notify delivers events until close.
+func (s *Server) notify(ctx context.Context) (err error) {
+	n := &s.notifier
+	if n.sender, err = deployment.OpenEvents(ctx, n.configured, s.records, s.log); err != nil {
+		return err
 	}
-	observer.WatchEvents(func() metrics.Events {
-		stats := t.sender.Stats()
+	s.observer.WatchEvents(func() metrics.Events {
+		stats := n.sender.Stats()
 		return metrics.Events{
 			Delivered: stats.Delivered, Failed: stats.Failed, Dropped: stats.Dropped, DroppedOthers: stats.DroppedOthers,
 			Waiting: stats.Waiting, Oldest: stats.Oldest,
 		}
 	})
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	if t.others != nil {
-		t.others.Conflict = conflicts
-		running.Go(func() { t.others.Run(ctx) })
+	var running []func(context.Context)
+	if n.others != nil {
+		n.others.Conflict = s.memory.Conflicts
+		running = append(running, n.others.Run)
 	}
-	if t.sender != nil {
-		running.Go(func() { t.sender.Run(ctx) })
+	if n.sender != nil {
+		running = append(running, n.sender.Run)
 	}
-	return func() {
-		cancel()
-		running.Wait()
-	}, nil
+	s.background(ctx, running...)
+	return nil
 }
 
 // withEvents serves the latest events at the admin address.
-func (t *told) withEvents(admin http.Handler) http.Handler {
-	if t.ring == nil {
+func (n *notifier) withEvents(admin http.Handler) http.Handler {
+	if n.ring == nil {
 		return admin
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+events.Path, t.ring)
+	mux.Handle("GET "+events.Path, n.ring)
 	mux.Handle("/", admin)
 	return mux
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/metrics"
 )
 
 // Options returns the options of the API's handler.
-func (c *Command) Options(configured *config.Config, observer *metrics.Metrics) httpapi.Options {
+func (s *Server) Options(configured *config.Config) httpapi.Options {
 	return httpapi.Options{
 		MaxBufferedBytes: configured.Limits.RequestBytes,
 		MaxAnswerBytes:   configured.Limits.AnswerBytes,
 		Origins:          configured.Origins,
-		Logger:           c.log,
-		Observer:         observer,
+		Logger:           s.log,
+		Observer:         s.observer,
 	}
 }
 
@@ -42,10 +41,16 @@ func withConsole(page, api http.Handler) http.Handler {
 	})
 }
 
+// adminPages are what the admin address serves.
+func (s *Server) adminPages() http.Handler {
+	pages := httpapi.Admin(s.engine, s.observer.Handler())
+	return s.UnlessDraining(s.withState(s.notifier.withEvents(s.withProfiles(pages))))
+}
+
 // UnlessDraining answers /readyz with 503 while the server drains.
-func (c *Command) UnlessDraining(admin http.Handler) http.Handler {
+func (s *Server) UnlessDraining(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/readyz" && c.Draining.Load() {
+		if r.URL.Path == "/readyz" && s.Draining.Load() {
 			http.Error(w, `{"status":"draining"}`, http.StatusServiceUnavailable)
 			return
 		}
@@ -56,8 +61,8 @@ func (c *Command) UnlessDraining(admin http.Handler) http.Handler {
 // withProfiles serves the profiles of package net/http/pprof if --pprof asks for them. They
 // are on the admin address only: that package also adds them to http.DefaultServeMux, which
 // nothing serves.
-func (c *Command) withProfiles(admin http.Handler) http.Handler {
-	if !c.profile {
+func (s *Server) withProfiles(admin http.Handler) http.Handler {
+	if !s.profile {
 		return admin
 	}
 	mux := http.NewServeMux()

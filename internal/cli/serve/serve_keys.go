@@ -2,23 +2,19 @@ package serve
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// followKeys takes in what other processes change in the keystore, until the returned function
-// is called: a server without requests does not look up a key, and would keep the secret of one
+// followKeys takes in what other processes change in the keystore, until close: a server without requests does not look up a key, and would keep the secret of one
 // that was deleted or disabled.
-func (c *Command) followKeys(ctx context.Context, keys keystore.Keystore) (stop func()) {
-	changing, ok := keys.(keystore.Refresher)
+func (s *Server) followKeys(ctx context.Context) {
+	changing, ok := s.keys.(keystore.Refresher)
 	if !ok {
-		return func() {}
+		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
+	s.background(ctx, func(ctx context.Context) {
 		ticker := time.NewTicker(keystore.RefreshInterval)
 		defer ticker.Stop()
 		for {
@@ -27,13 +23,9 @@ func (c *Command) followKeys(ctx context.Context, keys keystore.Keystore) (stop 
 				return
 			case <-ticker.C:
 				if err := changing.Refresh(ctx); err != nil && ctx.Err() == nil {
-					c.log.Warn("changes of the keystore cannot be read", "cause", err)
+					s.log.Warn("changes of the keystore cannot be read", "cause", err)
 				}
 			}
 		}
 	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }

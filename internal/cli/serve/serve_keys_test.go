@@ -45,7 +45,9 @@ func TestKeysLeaveAnIdleServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				defer (&Command{log: slog.New(slog.DiscardHandler)}).followKeys(t.Context(), served)()
+				server := Server{log: slog.New(slog.DiscardHandler), keys: served}
+				server.followKeys(t.Context())
+				defer server.close()
 				time.Sleep(time.Minute)
 				if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); err != nil {
 					t.Errorf("before the key is %s: %v", name, err)

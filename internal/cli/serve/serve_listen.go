@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"syscall"
 
@@ -19,66 +20,59 @@ type addresses struct {
 	rpc   *rpcServer   // nil if none is configured
 }
 
-func (a *addresses) close() {
-	_ = a.api.Close() // Shutdown has done so already
-	if a.admin != nil {
-		_ = a.admin.Close()
+// close closes those that are bound. Shutting down the servers has done so already.
+func (a *addresses) close() error {
+	for _, listener := range []net.Listener{a.api, a.admin} {
+		if listener != nil {
+			_ = listener.Close()
+		}
 	}
 	a.rpc.close()
+	return nil
 }
 
-// places are where the server listens.
-func (c *Command) places() deployment.Addresses {
-	return deployment.Addresses{Listen: c.listen, Admin: c.admin, Plaintext: c.plaintext, Serve: true}
-}
-
-// bind binds the configured addresses. Flags take precedence.
-func (c *Command) bind(configured *config.Config, protocol *tls.Config) (*addresses, error) {
-	listen := cmp.Or(c.listen, configured.Listen)
+// bind binds the configured addresses, of which those of flags take precedence. The caller
+// closes what is bound, also after an error.
+func (a *addresses) bind(at deployment.Addresses, configured *config.Config, log *slog.Logger) (err error) {
+	listen := cmp.Or(at.Listen, configured.Listen)
 	if listen == "" {
-		return nil, deployment.ErrNoListen
+		return deployment.ErrNoListen
 	}
-	api, err := c.bindOne(listen, protocol != nil)
-	if err != nil {
-		return nil, deployment.BindError("listen", err)
+	if a.api, err = bindOne(at, listen, a.tls != nil); err != nil {
+		return deployment.BindError("listen", err)
 	}
-	admin, err := c.bindAdmin(configured)
-	if err != nil {
-		return nil, errors.Join(deployment.BindError("admin", err), api.Close())
+	if a.admin, err = bindAdmin(at, configured, log); err != nil {
+		return deployment.BindError("admin", err)
 	}
-	bound := &addresses{api: api, tls: protocol, admin: admin}
-	if bound.rpc, err = c.bindRPC(configured); err != nil {
-		bound.close()
-		return nil, err
-	}
-	return bound, nil
+	a.rpc, err = bindRPC(at, configured.RPC)
+	return err
 }
 
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API
 // away from its configured address, this is a second server with the same
 // configuration, and a free port is used.
-func (c *Command) bindAdmin(configured *config.Config) (net.Listener, error) {
+func bindAdmin(at deployment.Addresses, configured *config.Config, log *slog.Logger) (net.Listener, error) {
 	switch {
-	case c.admin == "none", c.admin == "" && configured.Admin == "":
+	case at.Admin == "none", at.Admin == "" && configured.Admin == "":
 		return nil, nil
-	case c.admin != "":
-		return c.bindOne(c.admin, false)
+	case at.Admin != "":
+		return bindOne(at, at.Admin, false)
 	}
-	bound, err := c.bindOne(configured.Admin, false)
-	if c.listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
+	bound, err := bindOne(at, configured.Admin, false)
+	if at.Listen == "" || !errors.Is(err, syscall.EADDRINUSE) {
 		return bound, err
 	}
 	host, _, splitErr := net.SplitHostPort(configured.Admin)
 	if splitErr != nil {
 		return nil, splitErr
 	}
-	c.log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
-	return c.bindOne(net.JoinHostPort(host, "0"), false)
+	log.Warn("the admin address is in use, picking a free port", "address", configured.Admin)
+	return bindOne(at, net.JoinHostPort(host, "0"), false)
 }
 
 // bindOne binds one address. It must be loopback unless it is secured by TLS.
-func (c *Command) bindOne(address string, secured bool) (net.Listener, error) {
-	resolved, err := c.places().Resolve(address, secured)
+func bindOne(at deployment.Addresses, address string, secured bool) (net.Listener, error) {
+	resolved, err := at.Resolve(address, secured)
 	if err != nil {
 		return nil, err
 	}

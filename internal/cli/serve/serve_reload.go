@@ -12,11 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -28,8 +26,6 @@ type Live struct {
 	Current  atomic.Pointer[deployment.Loaded]
 	Policies *deployment.LoadedPolicies // nil before the engine is open
 	Loader   deployment.Loader          // that the server was started with
-	engine   *countersign.Engine
-	keys     keystore.Keystore // of the engine
 
 	Within time.Duration // bounds a reload; 0 selects ReloadTimeout
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
@@ -31,8 +30,7 @@ type rpcServer struct {
 }
 
 // bindRPC binds the addresses of the signer. It returns nil if none is configured.
-func (c *Command) bindRPC(configured *config.Config) (bound *rpcServer, err error) {
-	r := configured.RPC
+func bindRPC(at deployment.Addresses, r *config.RPC) (bound *rpcServer, err error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -43,7 +41,7 @@ func (c *Command) bindRPC(configured *config.Config) (bound *rpcServer, err erro
 		}
 	}()
 	if r.Listen != "" {
-		if bound.tcp, err = c.bindOne(r.Listen, r.TLS != nil); err != nil {
+		if bound.tcp, err = bindOne(at, r.Listen, r.TLS != nil); err != nil {
 			return nil, deployment.BindError("rpc.listen", err)
 		}
 	}
@@ -106,15 +104,15 @@ func (b *rpcServer) unlink() {
 }
 
 // prepare makes the servers over an engine.
-func (b *rpcServer) prepare(c *Command, engine *countersign.Engine, configured *config.Config, observer countersign.Observer, state *Live) {
+func (b *rpcServer) prepare(s *Server, configured *config.Config) {
 	if b == nil {
 		return
 	}
-	rpc := func() *deployment.RPCState { return state.Current.Load().RPC }
-	b.handler = rpcapi.New(engine, rpcapi.Options{
-		Users: state.callers, Directory: &state.InForce, Keystore: state.keys,
+	rpc := func() *deployment.RPCState { return s.loaded().RPC }
+	b.handler = rpcapi.New(s.engine, rpcapi.Options{
+		Users: s.current.callers, Directory: &s.current.InForce, Keystore: s.keys,
 		Host: func(host string) bool { return rpc().Serves(host) }, ChainID: configured.RPC.ChainID,
-		Logger: c.log, Observer: observer,
+		Logger: s.log, Observer: s.observer,
 	})
 	b.http = httpapi.NewServer(b.handler)
 	if rpc().Certificate == nil {
@@ -140,13 +138,13 @@ func (b *rpcServer) prepare(c *Command, engine *countersign.Engine, configured *
 }
 
 // start starts the servers. Their ends are sent to failed.
-func (b *rpcServer) start(ctx context.Context, c *Command, failed chan<- error) {
+func (b *rpcServer) start(ctx context.Context, s *Server, failed chan<- error) {
 	if b == nil {
 		return
 	}
 	if b.tcp != nil {
-		startServer(c, b.http, httpapi.LimitConnections(b.tcp, 0), failed)
-		c.log.Info("listening", "server", "rpc", "address", b.tcp.Addr().String(), "tls", b.http.TLSConfig != nil)
+		s.start(b.http, httpapi.LimitConnections(b.tcp, 0), failed)
+		s.log.Info("listening", "server", "rpc", "address", b.tcp.Addr().String(), "tls", b.http.TLSConfig != nil)
 	}
 	if b.socket != nil {
 		b.served = make(chan struct{})
@@ -155,7 +153,7 @@ func (b *rpcServer) start(ctx context.Context, c *Command, failed chan<- error) 
 			close(b.served)
 			failed <- err
 		}()
-		c.log.Info("listening", "server", "rpc", "socket", b.path)
+		s.log.Info("listening", "server", "rpc", "socket", b.path)
 	}
 }
 

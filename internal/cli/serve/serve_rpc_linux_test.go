@@ -120,7 +120,7 @@ func TestSocketShutdown(t *testing.T) {
 	}
 	draining, cancel := context.WithCancel(t.Context())
 	cancel()
-	b.start(draining, &Command{log: slog.New(slog.DiscardHandler)}, make(chan error, 1))
+	b.start(draining, &Server{log: slog.New(slog.DiscardHandler)}, make(chan error, 1))
 	client, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)

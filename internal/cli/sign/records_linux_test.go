@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // recordIDs are the findings of our own audit of 2026 about what a signature means, whose inputs
@@ -347,6 +348,8 @@ const hostedPolicies = `{"policies": [
 // checkImportedDenies imports policies of the hosted service. A deny that cannot be carried over
 // denies everything.
 func checkImportedDenies(t *testing.T) {
+	importer := testenv.GoProgram(t, "tools/countersign-policy-import", ".")
+	t.Setenv("PATH", filepath.Dir(importer)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	s := clitest.NewSession(t)
 	imported, stderr, status := s.Run([]byte(hostedPolicies), "policy", "import")
 	if status != console.ExitSuccess || strings.Count(string(imported), "\n    deny: request\n") != 3 || !strings.Contains(string(stderr), "deny-big-gas, deny-data, deny-nonroot") {

@@ -12,9 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/cli/policy/hosted"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/tools/countersign-policy-import/hosted"
 )
 
 // Addresses of the tests.
@@ -221,7 +221,7 @@ func decode58(text string) []byte { return base58.Decode(text) }
 // TestHostedTable checks the table of the hosted service's language in docs/policies.md: the
 // left side is translated, or refused with a reason, and the right side loads.
 func TestHostedTable(t *testing.T) {
-	document, err := os.ReadFile("../../../../docs/policies.md")
+	document, err := os.ReadFile("../../../docs/policies.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/policy/hosted"
 	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/tools/countersign-policy-import/hosted"
 )
 
 // TestImportReasons: an expression with anything that has no counterpart here, in any

@@ -1,0 +1,314 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/pkcs11"
+	"github.com/countersign-dev/countersign/metrics"
+	"github.com/countersign-dev/countersign/rpcapi"
+	"github.com/countersign-dev/countersign/store"
+)
+
+// Server is a server: its flags, and what is open while it runs.
+type Server struct {
+	flags
+	log      *slog.Logger
+	build    console.VersionLine
+	observer *metrics.Metrics
+
+	current  Live // what a reload changes
+	bound    *addresses
+	notifier notifier
+	engine   *countersign.Engine
+	keys     keystore.Keystore // of the engine
+	records  store.Full        // of the engine
+	memory   *logmemory.Keeper // nil without a log
+	Draining atomic.Bool
+
+	ends []func() error // of what has been started, in this order
+}
+
+// loaded returns what is in force.
+func (s *Server) loaded() *deployment.Loaded { return s.current.Current.Load() }
+
+// open opens what the configuration names, binds the addresses, and opens the engine.
+func (s *Server) open(cmd *cobra.Command) error {
+	s.log = slog.New(request.QuietStrangers(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: s.level})))
+	info, _ := debug.ReadBuildInfo()
+	s.build, s.observer = console.VersionOf(info), metrics.New()
+	loader := s.loader()
+	s.current.Loader = loader
+	s.current.Loader.NewStore = false
+	// Bind before asking for the passphrase: it is pointless to type it if an
+	// address is in use.
+	loader.Checked = func(loaded *deployment.Loaded) error {
+		s.current.Put(loaded)
+		s.bound = &addresses{tls: s.current.TLSConfig()}
+		s.ends = append(s.ends, s.bound.close)
+		return s.bound.bind(s.at, loaded.Configured, s.log)
+	}
+	loader.Keystore = s.openKeystore
+	loaded, err := loader.Load(cmd)
+	if err != nil {
+		return err
+	}
+	s.warn(loaded, nil)
+	if err := s.openEngine(cmd.Context(), loaded); err != nil {
+		return err
+	}
+	if err := s.readStore(cmd.Context()); err != nil {
+		return err
+	}
+	s.current.Policies.Log(s.log, nil)
+	return s.current.Policies.Record(cmd.Context(), s.engine)
+}
+
+// warn logs likely mistakes in the configuration, except those that were logged before.
+func (s *Server) warn(loaded *deployment.Loaded, before []string) {
+	for _, warning := range loaded.Warnings {
+		if slices.Contains(before, warning) {
+			continue
+		}
+		s.log.Warn("configuration", "warning", console.CleanText(warning))
+	}
+}
+
+// openKeystore opens the keystore of the server, which asks for its passphrase or PIN if
+// no file has it.
+func (s *Server) openKeystore(cmd *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
+	flags := deployment.KeystoreFlags{
+		Organization: deployment.DefaultOrganization, Log: s.log, ObserveService: s.observer.ObserveService,
+	}
+	flags.Use(configured)
+	keys, err := flags.Open(cmd)
+	if errors.Is(err, pkcs11.ErrPIN) {
+		err = &console.LockedError{Cause: err}
+	}
+	return keys, err
+}
+
+// openEngine opens the store, and the engine, which asks what is in force at each request.
+func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err error) {
+	s.notifier.begin(loaded.Configured.Events, s.log, s.observer)
+	loaded.Over = s.notifier.over()
+	s.engine, s.records, err = loaded.Engine(ctx, s.newStore, func(settings *countersign.Config) {
+		settings.Logger, settings.Observer, settings.Names = s.log, s.notifier.observer(s.observer), &s.current.InForce
+		settings.Directory = rpcapi.Directory(&s.current.InForce, s.current.callers)
+		s.keys = settings.Keystore
+		watchKeys(s.observer, settings.Keystore)
+		if loaded.Configured.Descriptors != nil {
+			settings.Descriptors = &s.current.InForce
+		}
+		s.current.Policies, _ = settings.Policy.(*deployment.LoadedPolicies)
+	})
+	if err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.engine.Close)
+	s.memory = deployment.MemoryOf(s.records)
+	return nil
+}
+
+// watchKeys has the metrics count keys that are skipped or extractable. The
+// keystore itself logs them.
+func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
+	observer.WatchKeys(
+		func() int {
+			if skipper, ok := keys.(keystore.Skipper); ok {
+				return len(skipper.Skipped())
+			}
+			return 0
+		},
+		func() int {
+			if token, ok := keys.(deployment.Extractabler); ok {
+				return len(token.Extractable())
+			}
+			return 0
+		})
+}
+
+// follow starts what runs beside the requests.
+func (s *Server) follow(ctx context.Context) error {
+	s.giveSnapshots(ctx)
+	limitMemory(s.loaded().Configured)
+	s.followLogs(ctx)
+	s.followKeys(ctx)
+	if err := s.notify(ctx); err != nil {
+		return err
+	}
+	s.describe(ctx)
+	return nil
+}
+
+// background runs functions until close, which cancels their context and waits for them.
+func (s *Server) background(ctx context.Context, run ...func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, one := range run {
+		running.Go(func() { one(ctx) })
+	}
+	s.ends = append(s.ends, func() error {
+		cancel()
+		running.Wait()
+		return nil
+	})
+}
+
+// describe adds the build, the certificate and readiness to the metrics.
+func (s *Server) describe(ctx context.Context) {
+	s.observer.Describe(s.build.Version, s.build.Commit, s.build.Go, s.current.Expiry)
+	s.observer.WatchReady(func() bool {
+		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
+		defer cancel()
+		return s.engine.Ready(ctx) == nil && !s.allConflict()
+	})
+	s.observer.WatchConfiguration(s.current.OlderSince, s.current.failures.Load)
+	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, s.memory.Failures)
+}
+
+// close ends what was started, the last first.
+func (s *Server) close() (err error) {
+	for _, end := range slices.Backward(s.ends) {
+		err = errors.Join(err, end())
+	}
+	return err
+}
+
+// adminConnections is how many connections the admin address has: probes and scrapes.
+const adminConnections = 32
+
+// serve serves until the context ends, then finishes the requests in flight.
+func (s *Server) serve(cmd *cobra.Command, reloads <-chan os.Signal) error {
+	loaded := s.loaded()
+	api := httpapi.NewServer(withConsole(loaded.Page, httpapi.New(s.engine, s.Options(loaded.Configured))))
+	api.TLSConfig = s.bound.tls
+	admin := httpapi.NewServer(s.adminPages())
+	failed := make(chan error, 4)
+	s.start(api, httpapi.LimitConnections(s.bound.api, loaded.Configured.Limits.Connections), failed)
+	if s.bound.admin != nil {
+		s.start(admin, httpapi.LimitConnections(s.bound.admin, adminConnections), failed)
+	}
+	s.bound.rpc.prepare(s, loaded.Configured)
+	s.bound.rpc.start(cmd.Context(), s, failed)
+	s.logAddresses()
+	if err := console.PrintJSON(cmd.OutOrStdout(), struct {
+		Listening string `json:"listening"`
+	}{s.bound.api.Addr().String()}); err != nil {
+		return err
+	}
+	go s.current.watchFile(cmd.Context())
+	go s.followReloads(cmd, reloads)
+	defer s.current.settle()
+	select {
+	case err := <-failed:
+		return errors.Join(err, s.shutDown(api, admin))
+	case <-cmd.Context().Done():
+		s.Draining.Store(true)
+		s.log.Info("shutting down, draining", "delay", s.drain.String())
+		time.Sleep(s.drain)
+		return s.shutDown(api, admin)
+	}
+}
+
+// start starts an HTTP server. Its end is sent to failed.
+func (s *Server) start(server *http.Server, listener net.Listener, failed chan<- error) {
+	server.ErrorLog = log.New(ServerLog{s.log}, "", 0)
+	go func() {
+		if server.TLSConfig != nil {
+			failed <- server.ServeTLS(listener, "", "")
+			return
+		}
+		failed <- server.Serve(listener)
+	}()
+}
+
+// logAddresses logs the listen addresses and the build, so that the log shows when
+// an upgrade took effect.
+func (s *Server) logAddresses() {
+	if s.bound.admin != nil {
+		s.log.Info("listening", "server", "admin", "address", s.bound.admin.Addr().String())
+	}
+	s.log.Info("listening", "server", "api", "address", s.bound.api.Addr().String(), "tls", s.bound.tls != nil,
+		"version", s.build.Version, "commit", s.build.Commit)
+}
+
+// followReloads reloads at each signal until the context ends. Policies can take long to read
+// and to compile: nothing waits for a reload, and one that has not been put in force when the
+// server is told to stop is abandoned.
+func (s *Server) followReloads(cmd *cobra.Command, reloads <-chan os.Signal) {
+	for {
+		select {
+		case <-reloads:
+			s.reload(cmd)
+		case <-cmd.Context().Done():
+			return
+		}
+	}
+}
+
+// reload re-reads the configuration and logs the result.
+func (s *Server) reload(cmd *cobra.Command) {
+	before := s.loaded()
+	err := s.current.reload(cmd, s.configFile, func(needRestart []string) { s.reloaded(cmd, before, needRestart) })
+	if err != nil && cmd.Context().Err() == nil {
+		s.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
+	}
+}
+
+// recordTimeout bounds how long a server that ends waits until a reload is recorded.
+const recordTimeout = 10 * time.Second
+
+// reloaded records and logs that the new configuration is in force, also if the server is told
+// to end meanwhile: requests may have been decided by it.
+func (s *Server) reloaded(cmd *cobra.Command, before *deployment.Loaded, needRestart []string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), recordTimeout)
+	defer cancel()
+	next := s.loaded()
+	s.warn(next, before.Warnings)
+	s.current.Policies.Log(s.log, before)
+	if err := s.current.Policies.Record(ctx, s.engine); err != nil {
+		s.log.Error("the policies are in force, but could not be recorded", "cause", console.CleanText(err.Error()))
+	}
+	s.notifier.others.Reloaded(ctx)
+	limitMemory(next.Configured)
+	s.log.Info("reloaded", "organizations", len(next.Configured.Organizations))
+	if len(needRestart) > 0 {
+		s.log.Warn("some changes take effect only after a restart", "members", needRestart)
+	}
+}
+
+// finishTimeout bounds the shutdown. It is longer than any request may take.
+const finishTimeout = httpapi.ReadTimeout + httpapi.DefaultTimeout + 5*time.Second
+
+// shutDown shuts down the API first: the health endpoints answer until the last
+// request has finished.
+func (s *Server) shutDown(api, admin *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+	defer cancel()
+	if err := errors.Join(api.Shutdown(ctx), s.bound.rpc.shutDown(ctx), admin.Close()); err != nil {
+		return fmt.Errorf("shutdown: %w", err)
+	}
+	return nil
+}
