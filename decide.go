@@ -59,6 +59,45 @@ func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, err
 	return user != nil, err
 }
 
+// allowance is a set of hazards that may be signed.
+type allowance struct {
+	all   bool
+	names []string
+}
+
+func newAllowance(names, known []string) (allowance, error) {
+	allowed := allowance{names: slices.Clone(names)}
+	for _, name := range names {
+		switch {
+		case name == AllHazards:
+			allowed.all = true
+		case !slices.Contains(known, name):
+			return allowance{}, fmt.Errorf("countersign: Config.AllowHazards: unknown hazard %q: use %s, or %s",
+				name, strings.Join(known, ", "), AllHazards)
+		}
+	}
+	return allowed, nil
+}
+
+// refused returns the hazards that are not in the allowance.
+func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
+	if a.all {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(hazards), func(hazard chains.Hazard) bool {
+		return slices.Contains(a.names, hazard.Name)
+	})
+}
+
+// refusedTo returns the hazards that neither the configuration nor the organization allows.
+func (a allowance) refusedTo(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
+	refused := a.refused(hazards)
+	if organization != nil {
+		refused = allowance{names: organization.AllowHazards}.refused(refused)
+	}
+	return refused
+}
+
 // judge judges prepared requests: by the policy, and by the hazards that are allowed.
 type judge struct {
 	policy  access.Policy // may be nil
