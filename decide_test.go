@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -96,7 +97,7 @@ rules:
     of: transactions
     chains: [eip155:1, solana, tron]
     hazards: HAZARD
-`, "HAZARD", hazard)), policy.Options{})
+`, "HAZARD", hazard)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func (s *seen) Observe(observation countersign.Observation) { s.Observation = ob
 
 // TestObservedRule checks that an observer learns which rule refused a request.
 func TestObservedRule(t *testing.T) {
-	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/2\nrules: [{name: never, deny: transfer}]\n"), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/2\nrules: [{name: never, deny: transfer}]\n"), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -41,7 +43,7 @@ func (s *spec) ship(config *countersign.Config) error {
 	if !s.Rules {
 		return nil
 	}
-	file, err := policy.Parse("policy.yaml", []byte(fiftyRules()), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(fiftyRules()), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		return err
 	}

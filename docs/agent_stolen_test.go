@@ -21,10 +21,12 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -69,7 +71,7 @@ func newAgent(t *testing.T) *agent {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Names: names})
+		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
 		if err != nil {
 			t.Fatal(err)
 		}

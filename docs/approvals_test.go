@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/stamp/signer"
 )
@@ -45,7 +46,7 @@ func inProcess(ctx context.Context, keys *file.Store, policyFile string) (engine
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	rules, err := policy.Load(policyFile, policy.Options{Names: names})
+	rules, err := policy.Load(policyFile, policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -25,7 +27,7 @@ func reload(current *access.Current, rules *policy.Organizations, organization a
 
 func TestReload(t *testing.T) {
 	rulesOf := func(rule string) *policy.File {
-		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{})
+		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -19,7 +20,7 @@ func TestMessagesPage(t *testing.T) {
 	if block == nil {
 		t.Fatal("no policy")
 	}
-	if _, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{}); err != nil {
+	if _, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}); err != nil {
 		t.Error(err)
 	}
 }
@@ -70,7 +71,7 @@ func cowOrder(t *testing.T, replaced, by, chain, contract string) activity.Inten
 // differs in any member from one that it is for is refused.
 func TestOrderSample(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "messages.md"))
-	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{})
+	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

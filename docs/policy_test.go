@@ -25,7 +25,7 @@ import (
 
 // newUnder returns an engine with the policy in a file.
 func newUnder(path string, keys keystore.Keystore, records store.Store, directory access.Directory, now func() time.Time) (*countersign.Engine, error) {
-	payouts, err := policy.Load(path, policy.Options{})
+	payouts, err := policy.Load(path, policy.Options{Chains: all.Chains(all.Limits{})})
 	if err != nil {
 		return nil, err // all problems of the file, with their lines
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -37,7 +39,7 @@ rules:
 func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.APIKey) {
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -33,7 +34,7 @@ func thiefEngine(t *testing.T) *countersign.Engine {
 	if !sampleStake.MatchString(sample) {
 		t.Fatal("the sample names no account of ours")
 	}
-	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{})
+	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,12 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -105,7 +107,7 @@ func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, acce
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
 	must(t, err)
-	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Names: names})
+	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
 	must(t, err)
 	return directory, file
 }

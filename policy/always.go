@@ -13,11 +13,16 @@ import (
 // supposed to have some outcome. A condition that holds for all combinations of outcomes
 // always holds, or is an error.
 type supposition struct {
+	of     *language
 	info   *ast.SourceInfo
 	kinds  []chains.Kind       // that effect.kind can be; nil: any
 	values map[string][]string // the outcomes of each test, in the order of tests
 	tests  []string
 	given  map[string]string
+}
+
+func newSupposition(of *language, info *ast.SourceInfo) *supposition {
+	return &supposition{of: of, info: info, values: map[string][]string{}, given: map[string]string{}}
 }
 
 // maxSuppositions bounds the combinations of outcomes; of larger conditions nothing is said.
@@ -32,11 +37,11 @@ const (
 // constant returns whether a condition of a rule has the same value for every request. ok is
 // false if it has not, or if that was not found out.
 func (r *rule) constant() (value, ok bool) {
-	s := &supposition{info: r.when.checked.NativeRep().SourceInfo(), values: map[string][]string{}, given: map[string]string{}}
+	s := newSupposition(r.when.in, r.when.checked.SourceInfo())
 	if !r.request {
 		s.kinds = r.kinds
 	}
-	return s.constant(r.when.expr())
+	return s.constant(r.when.checked.Expr())
 }
 
 func (s *supposition) constant(e ast.Expr) (value, ok bool) {
@@ -88,7 +93,7 @@ func (s *supposition) holds(e ast.Expr) bool {
 	case ast.LiteralKind:
 		return e.AsLiteral() == types.True
 	case ast.SelectKind:
-		return e.AsSelect().IsTestOnly() && alwaysPresent(e.AsSelect().Operand(), e.AsSelect().FieldName()) || s.supposed(e)
+		return s.alwaysPresent(e.AsSelect()) || s.supposed(e)
 	case ast.ComprehensionKind:
 		return s.macro(e)
 	case ast.CallKind:
@@ -149,20 +154,13 @@ func (s *supposition) equal(a, b ast.Expr) bool {
 	return left == right || s.outcome(left+" == "+right, yes, no) == yes
 }
 
-func kindTexts(kinds []chains.Kind) (texts []string) {
-	for _, kind := range kinds {
-		texts = append(texts, string(kind))
-	}
-	return texts
-}
-
 // less supposes whether a value is below another. Nothing is below zero.
 func (s *supposition) less(a, b ast.Expr) bool {
 	left, right := s.text(a), s.text(b)
 	x, isX := a.AsLiteral().(types.Int)
 	y, isY := b.AsLiteral().(types.Int)
 	switch {
-	case left == right, isZero(b), isY && y <= 0 && syntax.IsCall(a, "size"):
+	case left == right, s.isZero(b), isY && y <= 0 && syntax.IsCall(a, "size"):
 		return false
 	case isX && isY:
 		return x < y
@@ -171,8 +169,8 @@ func (s *supposition) less(a, b ast.Expr) bool {
 }
 
 // isZero reports whether an expression is an amount of zero.
-func isZero(e ast.Expr) bool {
-	if _, isUnit := words().units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
+func (s *supposition) isZero(e ast.Expr) bool {
+	if _, isUnit := s.of.words.units[e.AsCall().FunctionName()]; !isUnit || len(e.AsCall().Args()) != 1 {
 		return false
 	}
 	text, ok := syntax.Text(e.AsCall().Args()[0])
@@ -204,8 +202,7 @@ func (s *supposition) macro(e ast.Expr) bool {
 	if isList && len(elements.AsList().Elements()) == 0 {
 		return every
 	}
-	inner := &supposition{info: s.info, values: map[string][]string{}, given: map[string]string{}}
-	value, constant := inner.constant(loop.LoopStep().AsCall().Args()[1])
+	value, constant := newSupposition(s.of, s.info).constant(loop.LoopStep().AsCall().Args()[1])
 	switch {
 	case constant && value == every:
 		return every
@@ -215,8 +212,9 @@ func (s *supposition) macro(e ast.Expr) bool {
 	return s.supposed(e)
 }
 
-// alwaysPresent reports whether has() of a member of a variable is true for every request.
-func alwaysPresent(of ast.Expr, name string) bool {
-	kind, known := map[string]*types.Type{"effect": effectType, "request": requestType, "time": timeType, "user": userType}[of.AsIdent()]
-	return known && objectFields()[kind][name].always
+// alwaysPresent reports whether a test is has() of a member of a variable, and true for every request.
+func (s *supposition) alwaysPresent(e ast.SelectExpr) bool {
+	of := map[string]*types.Type{"effect": effectType, "request": requestType, "time": timeType, "user": userType}
+	kind, known := of[e.Operand().AsIdent()]
+	return e.IsTestOnly() && known && s.of.members[kind][e.FieldName()].always
 }

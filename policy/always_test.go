@@ -131,7 +131,7 @@ func TestConsequences(t *testing.T) {
 		"an asset on no chain":                "schema: countersign.policy/2\nassets:\n  coin: {chain: \"eip155\", token: native}\nrules:\n  - {name: a, allow: transfer, when: effect.asset == coin}\n",
 		"a limit of an unknown asset":         head + "limits:\n  - {name: day, asset: usd, max: \"5\", window: 24h, per: key}\nrules:\n" + good + "  - {name: a, allow: transfer, limit: day, when: effect.to in treasury}\n",
 	} {
-		_, err := policy.Parse("p.yaml", []byte(text), policy.Options{})
+		_, err := policy.Parse("p.yaml", []byte(text), options())
 		failure, ok := errors.AsType[*source.Error](err)
 		if !ok || len(failure.Problems) != 1 {
 			t.Errorf("%s: %v", name, err)

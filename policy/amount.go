@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // amountType is the type of amounts. It has comparison and addition only: no
@@ -31,12 +32,6 @@ type unit struct {
 	native string       // CAIP-2 namespace whose native asset it is, on any network: "eip155"
 	symbol string       // with native: the only such asset, such as ETH; empty: all
 	any    bool         // smallest units of whatever it is compared with: units('…')
-}
-
-// namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
-func namespaceOf(chain string) string {
-	namespace, _, _ := strings.Cut(chain, ":")
-	return namespace
 }
 
 // matches reports whether amounts of both units can be compared.
@@ -148,7 +143,8 @@ func parseUnits(text string, decimals int) (*big.Int, error) {
 	case len(whole) > 1 && whole[0] == '0':
 		return nil, fmt.Errorf("%q has a leading zero", shorten(text))
 	case len(fraction) > decimals:
-		return nil, fmt.Errorf("%q has %d digits after the point; the unit has %d", shorten(text), len(fraction), decimals)
+		return nil, fmt.Errorf("%q has %d digits after the point; the unit has %d",
+			shorten(text), len(fraction), decimals)
 	case len(whole)+decimals > 2*maxDecimals:
 		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
 	}
@@ -163,12 +159,55 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// newAmount returns the amount of a constructor, such as ether and "0.5".
-func (v *vocabulary) newAmount(name, text string) (*amount, error) {
-	of := v.units[name]
-	value, err := parseUnits(text, of.Decimals)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// asset is an asset as seen by expressions: one of the file, or that of an effect.
+type asset struct {
+	opaque
+	chains.Asset
+
+	// Of an asset of the file.
+	name     string
+	decimals int // -1 if the file does not give them
+	place    source.Place
+	used     bool
+}
+
+// decimal formats a number of smallest units as a decimal number.
+func (a *asset) decimal(units *big.Int) string { return chains.Decimal(units.String(), a.decimals) }
+
+// amount formats a number of smallest units with the asset's symbol, or its name in the file.
+func (a *asset) amount(units *big.Int) string {
+	symbol, decimals, ok := chains.TokenOf(a.Asset, nil)
+	switch {
+	case ok && a.decimals < 0:
+		return chains.Decimal(units.String(), decimals) + " " + symbol
+	case a.decimals < 0:
+		return units.String() + " units of " + a.name
+	case ok:
+		return a.decimal(units) + " " + symbol
 	}
-	return &amount{value: value, unit: unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}}, nil
+	return a.decimal(units) + " " + a.name
+}
+
+// Equal implements ref.Val.
+func (a *asset) Equal(other ref.Val) ref.Val {
+	b, ok := other.(*asset)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	return types.Bool(a.Asset.Equal(b.Asset))
+}
+
+// Type implements ref.Val.
+func (*asset) Type() ref.Type { return assetType }
+
+// Value implements ref.Val.
+func (a *asset) Value() any { return a }
+
+// String names the asset.
+func (a *asset) String() string { return assetText(a.Asset) }
+
+// namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
+func namespaceOf(chain string) string {
+	namespace, _, _ := strings.Cut(chain, ":")
+	return namespace
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -35,12 +37,12 @@ func TestAttackedPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []attacked
-	if err := json.Unmarshal(content, &all); err != nil {
+	var cases []attacked
+	if err := json.Unmarshal(content, &cases); err != nil {
 		t.Fatal(err)
 	}
 	samples := testenv.SamplePolicies(t)
-	for _, one := range all {
+	for _, one := range cases {
 		t.Run(one.Class, func(t *testing.T) {
 			secret, err := hex.DecodeString(one.Secret)
 			if err != nil {
@@ -57,7 +59,7 @@ func TestAttackedPolicies(t *testing.T) {
 			if one.Ours != "" {
 				text = strings.ReplaceAll(text, one.Ours, "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew")
 			}
-			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func paid(t *testing.T, text, asset, to, more string) string {
 		on, _, _ = strings.Cut(token, " ")
 	}
 	file := text + "tests:\n  - {effects: [{kind: transfer, asset: " + quoted(asset) + ", amount: \"1\", to: " + quoted(to) + more + "}], on: " + on + ", expect: allow}\n"
-	_, err := policy.Parse("p.yaml", []byte(file), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte(file), options())
 	if err == nil {
 		return "allow"
 	}
@@ -133,13 +133,13 @@ func TestSharedLists(t *testing.T) {
 		"[" + evm + ", TKL32CWcrDBEZVwewGZJMj5CpFCXbVBxS6]": true, "{shared: false, addresses: [" + evm + "]}": false,
 		"{any_chain: true, addresses: [" + p2pkh + "]}": false,
 	} {
-		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nlists: {blocked: "+list+"}\n"+rules), policy.Options{})
+		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nlists: {blocked: "+list+"}\n"+rules), options())
 		if (err == nil) != loads || err != nil && !strings.Contains(err.Error(), "is of a chain that a rule allows (tron)") {
 			t.Errorf("%s: %v", list, err)
 		}
 	}
 	undecided := strings.Replace(rules, "effect.asset == usdt", "effect.asset == usdt || effect.asset.native", 1)
-	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nlists: {blocked: ["+evm+"]}\n"+undecided), policy.Options{}); err != nil {
+	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nlists: {blocked: ["+evm+"]}\n"+undecided), options()); err != nil {
 		t.Errorf("it is not known what is allowed: %v", err)
 	}
 	file := load(t, "schema: countersign.policy/2\nlists: {payees: ["+evm+"]}\nrules:\n  - {name: a, allow: transfer, on: [tron], when: effect.to in payees}\n  - {name: b, allow: transfer, on: ethereum, when: effect.to in payees}\n")

@@ -61,7 +61,7 @@ func TestBoundsOfFiles(t *testing.T) {
 		"alias in a list":   {"a:\n  - b\n  - *x\n", "anchors and aliases"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := policy.Parse("p.yaml", []byte(test.file), policy.Options{})
+			_, err := policy.Parse("p.yaml", []byte(test.file), options())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("%.300v, want %s", err, test.want)
 			}
@@ -81,13 +81,13 @@ func TestLoad(t *testing.T) {
 	if err := os.Truncate(large, 1<<40); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := policy.Load(large, policy.Options{}); err == nil || !strings.Contains(err.Error(), "longer than 524288 bytes") {
+	if _, err := policy.Load(large, options()); err == nil || !strings.Contains(err.Error(), "longer than 524288 bytes") {
 		t.Errorf("a file of 1 TiB: %v", err)
 	}
-	if _, err := policy.Load(filepath.Join(folder, "absent.yaml"), policy.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := policy.Load(filepath.Join(folder, "absent.yaml"), options()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := policy.Load(folder, policy.Options{}); err == nil {
+	if _, err := policy.Load(folder, options()); err == nil {
 		t.Error("a folder was read")
 	}
 	text := head + pays + "tests:\n  - {file: drain.json, expect: deny}\n"
@@ -105,7 +105,7 @@ func TestLoad(t *testing.T) {
 		if err := os.WriteFile(small, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := policy.Load(small, policy.Options{})
+		_, err := policy.Load(small, options())
 		if content != "" {
 			_ = os.Remove(filepath.Join(folder, "drain.json"))
 		}
@@ -123,7 +123,7 @@ func TestAmountsOfAssetsWithoutDecimals(t *testing.T) {
 		"rules:\n  - {name: a, allow: transfer, when: \"effect.amount < amount(ten, '1')\"}\n":                                                                                                "does not say how many decimals tron 1002000 has",
 		"limits:\n  - {name: d, asset: ten, max: \"1\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\ntests:\n  - {effects: [], expect: deny, spent: {d: much}}\n": `spent: "much" is not a decimal number`,
 	} {
-		_, err := policy.Parse("p.yaml", []byte(trc10+rest), policy.Options{})
+		_, err := policy.Parse("p.yaml", []byte(trc10+rest), options())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

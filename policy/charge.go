@@ -1,12 +1,14 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -14,35 +16,55 @@ import (
 // counter identifies the counter of a limit.
 type counter struct{ limit, subject string }
 
-// charge adds a charge to the decision. Charges of one counter are summed.
-func (c *cover) charge(charge store.Charge) {
+// ledger is what a request charges, and what was spent before.
+type ledger struct {
+	ctx      context.Context
+	known    *vocabulary
+	request  *access.Authorization
+	pending  []store.Charge
+	counters map[counter]int // the index of a counter's charge in pending
+}
+
+func newLedger(ctx context.Context, e *evaluation) ledger {
+	return ledger{ctx: ctx, known: e.known, request: e.request}
+}
+
+// add adds a charge. Charges of one counter are summed.
+func (l *ledger) add(charge store.Charge) {
 	key := counter{charge.Limit, charge.Subject}
-	if i, ok := c.counters[key]; ok {
-		pending := &c.decision.Charges[i]
+	if i, ok := l.counters[key]; ok {
+		pending := &l.pending[i]
 		pending.Amount = new(big.Int).Add(pending.Amount, charge.Amount)
 		return
 	}
-	c.counters[key] = len(c.decision.Charges)
-	c.decision.Charges = append(c.decision.Charges, charge)
+	if l.counters == nil {
+		l.counters = map[counter]int{}
+	}
+	l.counters[key] = len(l.pending)
+	l.pending = append(l.pending, charge)
 }
 
 // charges returns what the limits of a rule count for an effect, or the refusal of a limit
 // that the effect would exceed.
-func (c *cover) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, error) {
+func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, error) {
 	if effect.Change && !effect.paid {
 		return nil, nil, nil // nothing is spent
 	}
 	var charges []store.Charge
 	for _, limit := range r.limits {
-		subject, over, why := c.countable(limit, effect)
-		switch text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why); {
+		subject, over, why := l.countable(limit, effect)
+		text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why)
+		switch {
 		case over:
 			return nil, exceeds(r, effect, text, &store.LimitError{Charge: store.Charge{Limit: limit.name}}), nil
 		case why != "":
 			return nil, nil, &uncountableError{text}
 		}
-		charge := store.Charge{Limit: limit.name, Subject: subject, Amount: effect.Counted().Value, Max: limit.max, Window: limit.window, Slot: c.slot(limit)}
-		exceeded, err := c.limited(r, limit, effect, charge)
+		charge := store.Charge{
+			Limit: limit.name, Subject: subject, Amount: effect.Counted().Value,
+			Max: limit.max, Window: limit.window, Slot: l.slot(limit),
+		}
+		exceeded, err := l.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err
 		}
@@ -60,7 +82,7 @@ func (e *uncountableError) Error() string { return e.text }
 
 // countable returns the subject that a limit counts an effect for, or why it cannot. over
 // is true if the effect is of the limit's asset and its amount has no bound.
-func (c *cover) countable(limit *limit, effect *effectView) (subject string, over bool, why string) {
+func (l *ledger) countable(limit *limit, effect *effectView) (subject string, over bool, why string) {
 	switch {
 	case !effect.counted():
 		return "", false, "it has no amount that is spent"
@@ -71,18 +93,18 @@ func (c *cover) countable(limit *limit, effect *effectView) (subject string, ove
 	case effect.Amount.IsUnknown():
 		return "", true, "its amount is not bounded"
 	}
-	if subject = c.subject(limit.per, effect); subject != "" {
+	if subject = l.subject(limit.per, effect); subject != "" {
 		return subject, false, ""
 	}
-	if len(c.evaluation.request.Keys) == 0 && (limit.per == "key" || limit.per == "wallet") {
+	if len(l.request.Keys) == 0 && (limit.per == "key" || limit.per == "wallet") {
 		return "", false, "the request names no key"
 	}
 	return "", false, "it has no single " + limit.per
 }
 
 // subject returns the value that a limit is counted per; empty if there is no single one.
-func (c *cover) subject(per string, effect *effectView) string {
-	request := c.evaluation.request
+func (l *ledger) subject(per string, effect *effectView) string {
+	request := l.request
 	switch per {
 	case "user":
 		return request.User.ID
@@ -138,14 +160,14 @@ func exceeds(r *rule, effect *effectView, text string, limit *store.LimitError) 
 
 // limited returns a refusal if the charge exceeds the limit, given what was spent and what
 // the request already charges.
-func (c *cover) limited(r *rule, limit *limit, effect *effectView, charge store.Charge) (*Denial, error) {
+func (l *ledger) limited(r *rule, limit *limit, effect *effectView, charge store.Charge) (*Denial, error) {
 	pending := new(big.Int)
-	if i, ok := c.counters[counter{charge.Limit, charge.Subject}]; ok {
-		pending = c.decision.Charges[i].Amount
+	if i, ok := l.counters[counter{charge.Limit, charge.Subject}]; ok {
+		pending = l.pending[i].Amount
 	}
 	whole := charge // of the request so far
 	whole.Amount = new(big.Int).Add(pending, charge.Amount)
-	spent, frees, err := c.spent(whole)
+	spent, frees, err := l.spent(whole)
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +179,12 @@ func (c *cover) limited(r *rule, limit *limit, effect *effectView, charge store.
 	if left.Sign() < 0 {
 		left.SetInt64(0)
 	}
+	of := limit.asset
 	text := fmt.Sprintf("limit %s of rule %s: %s is requested, %s of %s is left within %s", limit.name, r.name,
-		limit.asset.amount(charge.Amount), limit.asset.decimal(left), limit.asset.amount(limit.max), shortDuration(limit.window))
+		of.amount(charge.Amount), of.decimal(left), of.amount(limit.max), shortDuration(limit.window))
 	refusal := &store.LimitError{Charge: charge, Left: left}
 	if !frees.IsZero() {
-		refusal.RetryAfter = max(0, frees.Sub(c.evaluation.request.Now))
+		refusal.RetryAfter = max(0, frees.Sub(l.request.Now))
 	}
 	return exceeds(r, effect, text, refusal), nil
 }
@@ -178,11 +201,11 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-func (c *cover) spent(charge store.Charge) (*big.Int, time.Time, error) {
-	if c.evaluation.request.Spent == nil {
+func (l *ledger) spent(charge store.Charge) (*big.Int, time.Time, error) {
+	if l.request.Spent == nil {
 		return new(big.Int), time.Time{}, nil
 	}
-	sum, frees, err := c.evaluation.request.Spent.Spent(c.ctx, organizationID(c.evaluation.request), charge)
+	sum, frees, err := l.request.Spent.Spent(l.ctx, organizationID(l.request), charge)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("policy: limit %s cannot be read: %w", charge.Limit, err)
 	}
@@ -195,4 +218,27 @@ func organizationID(request *access.Authorization) string {
 		return ""
 	}
 	return request.Organization.ID
+}
+
+// slot returns what the charges of a limit exclude each other by: the key, the network and
+// the nonce of a transaction, of which the network includes one. It is empty unless the limit
+// says so, and for everything but such a transaction: a message, a delegation and a user
+// operation are valid beside others of their nonce.
+func (l *ledger) slot(limit *limit) string {
+	request := l.request
+	if _, signs := request.Intent.(activity.SignTransactionIntent); !limit.nonce || !signs || request.Summary == nil {
+		return ""
+	}
+	words := l.known.chain(request.Summary.Chain)
+	chain, hasChain := chains.Keyed(request.Summary.Fields, "chain_id")
+	nonce, hasNonce := chains.Keyed(request.Summary.Fields, "nonce")
+	key := single(request.Keys, func(key *access.SigningKey) string { return key.ID })
+	if key == "" || !hasChain || !hasNonce || chain.Type != chains.TypeInteger || nonce.Type != chains.TypeInteger {
+		return ""
+	}
+	network := words.Namespace + ":" + chain.Value
+	if network != limit.asset.Chain || words.OneNonce == nil || !words.OneNonce(network) {
+		return ""
+	}
+	return strings.Join([]string{key, network, nonce.Value}, " ")
 }

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,26 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// checkRuleName refuses a rule without a name of its own.
-func (c *compiler) checkRuleName(r *rule, n source.Node) {
-	for _, other := range c.file.rules {
-		if other.name == r.name {
-			n.Fail("another rule has this name")
-			break
-		}
-	}
-	if !ruleName.MatchString(r.name) {
-		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
-	}
-}
+// checks are those of what the members of a file mean together.
+type checks struct{ *draft }
 
-// checkRule refuses a rule that makes no sense, and warns of one that likely allows
+// rule refuses a rule that makes no sense, and warns of one that likely allows
 // more than intended.
-func (c *compiler) checkRule(r *rule, n source.Node) {
+func (c checks) rule(r *rule, n source.Node) {
 	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
 	}
-	r.checkHazards(n)
+	r.checkHazards(c.words, n)
 	c.checkDetails(r, n)
 	c.checkScope(r, n)
 	c.checkLimitSubjects(r, n)
@@ -43,12 +33,12 @@ func (c *compiler) checkRule(r *rule, n source.Node) {
 
 // checkDetails requires an on in a rule that uses the details of a chain. Without one, a
 // deny would be an error on every other chain, or silently skipped.
-func (c *compiler) checkDetails(r *rule, n source.Node) {
+func (c checks) checkDetails(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
 	var used []string
-	for _, root := range sortedKeys(words().roots) {
+	for _, root := range sortedKeys(c.words.roots) {
 		if r.when.names[root] {
 			used = append(used, root)
 		}
@@ -57,20 +47,21 @@ func (c *compiler) checkDetails(r *rule, n source.Node) {
 	case len(used) == 0:
 	case len(used) > 1:
 		n.Fail("a rule can use the details of one chain, this one uses %s: split it", strings.Join(used, " and "))
-	case len(r.on) != 1 || r.on[0] != words().roots[used[0]]:
-		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains", used[0], words().roots[used[0]])
+	case len(r.on) != 1 || r.on[0] != c.words.roots[used[0]].chain:
+		n.Fail("a rule that uses %s needs 'on: %s', to make clear that it does not apply to other chains",
+			used[0], c.words.roots[used[0]].chain)
 	}
 }
 
 // checkScope refuses a condition that contradicts the rule's scope.
-func (c *compiler) checkScope(r *rule, n source.Node) {
+func (c checks) checkScope(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
 	if r.request && r.when.names["effect"] {
 		n.Fail("a rule on request has no effect: use effects, or name a kind instead of request")
 	}
-	for _, kind := range comparedKinds(r.when.expr()) {
+	for _, kind := range comparedKinds(r.when.checked.Expr()) {
 		if !r.request && !slices.Contains(r.kinds, kind) {
 			n.Fail("effect.kind is never '%s' in a rule on %s", kind, kindsText(r.kinds))
 			return
@@ -81,9 +72,9 @@ func (c *compiler) checkScope(r *rule, n source.Node) {
 	}
 }
 
-func (c *compiler) checkConstant(r *rule, n source.Node, value bool) {
+func (c checks) checkConstant(r *rule, n source.Node, value bool) {
 	switch {
-	case !value && r.when.expr().Kind() == ast.LiteralKind:
+	case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
 		n.Fail("when is never true: this rule can never match")
 	case !value:
 		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
@@ -94,66 +85,28 @@ func (c *compiler) checkConstant(r *rule, n source.Node, value bool) {
 	}
 }
 
-// comparedKinds returns the kinds that effect.kind is required to equal by clauses
-// joined with &&.
-func comparedKinds(e ast.Expr) []chains.Kind {
-	args := e.AsCall().Args()
-	switch e.AsCall().FunctionName() {
-	case "_&&_":
-		return append(comparedKinds(args[0]), comparedKinds(args[1])...)
-	case "_==_":
-		for i, arg := range args {
-			if text, ok := syntax.Text(args[1-i]); ok && syntax.Path(arg) == "effect.kind" {
-				return []chains.Kind{chains.Kind(text)}
-			}
-		}
-	}
-	return nil
-}
-
-func kindsText(kinds []chains.Kind) string {
-	if len(kinds) == 0 {
-		return "request"
-	}
-	var names []string
-	for _, kind := range kinds {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
-}
-
 // checkLimitSubjects refuses limits that cannot count the rule's effects.
-func (c *compiler) checkLimitSubjects(r *rule, n source.Node) {
+func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 	for _, limit := range r.limits {
-		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.expr())) {
-			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: require 'effect.to in' a list in when", limit.name)
+		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.checked.Expr())) {
+			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: "+
+				"require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
-			if limit.asset != nil && words().chains[on].Namespace != namespaceOf(limit.asset.Chain) {
+			if limit.asset != nil && c.words.chain(on).Namespace != namespaceOf(limit.asset.Chain) {
 				n.Fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
 			}
 		}
 	}
 	if len(r.limits) > 0 && !r.request && !slices.ContainsFunc(r.kinds, chains.Kind.Spends) {
-		n.Fail("a limit counts %s: this rule has none of them and would cover nothing", kindsText(slices.DeleteFunc(chains.Kinds(), func(kind chains.Kind) bool { return !kind.Spends() })))
+		unspent := func(kind chains.Kind) bool { return !kind.Spends() }
+		n.Fail("a limit counts %s: this rule has none of them and would cover nothing",
+			kindsText(slices.DeleteFunc(chains.Kinds(), unspent)))
 	}
-}
-
-// restrictsRecipient reports whether the condition requires effect.to to be in a list or
-// to equal an address.
-func restrictsRecipient(e ast.Expr) bool {
-	args := e.AsCall().Args()
-	switch e.AsCall().FunctionName() {
-	case "_&&_":
-		return restrictsRecipient(args[0]) || restrictsRecipient(args[1])
-	case "@in", "_==_":
-		return syntax.Path(args[0]) == "effect.to"
-	}
-	return false
 }
 
 // lintAllow warns of allows that allow more than it seems.
-func (c *compiler) lintAllow(r *rule, n source.Node) {
+func (c checks) lintAllow(r *rule, n source.Node) {
 	warn := func(message string) { c.problems.Warn(n.Place(), r.name, "%s", message) }
 	if r.request {
 		warn("this allows whole activities, with all their effects: name the kinds of effects instead if you can")
@@ -166,74 +119,38 @@ func (c *compiler) lintAllow(r *rule, n source.Node) {
 	}
 	ofDomain := func(text string) bool { return strings.HasPrefix(text, "domain.") } // an argument of typed data
 	if slices.Contains(r.kinds, chains.KindMessage) && !r.when.selects("domain") && !r.when.mentions(ofDomain) {
-		warn("this allows sign-ins and texts of any site: bound whom they are for, such as effect.domain == 'app.example.com'")
+		warn("this allows sign-ins and texts of any site: bound whom they are for, " +
+			"such as effect.domain == 'app.example.com'")
 	}
 	if r.when.existsOverEffects() {
-		warn("exists over effects holds if a single effect matches, whatever the others are: an allow covers one effect at a time, so use effect instead")
+		warn("exists over effects holds if a single effect matches, whatever the others are: " +
+			"an allow covers one effect at a time, so use effect instead")
 	}
 }
 
-// selects reports whether the condition selects a member with the name.
-func (x *expression) selects(name string) bool {
-	selected := false
-	if x != nil {
-		ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			selected = selected || e.AsSelect().FieldName() == name
-		}))
-	}
-	return selected
-}
-
-// isReceive reports whether a text is the kind of effect that no rule covers. The conditions of
-// allows that do not mention it do not see what is received.
-func isReceive(text string) bool { return text == string(chains.KindReceive) }
-
-// mentions reports whether the condition has a text like that.
-func (x *expression) mentions(is func(string) bool) bool { return x != nil && mentions(x.expr(), is) }
-
-func mentions(e ast.Expr, is func(string) bool) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		text, ok := syntax.Text(e)
-		found = found || ok && is(text)
-	}))
-	return found
-}
-
-// existsOverEffects reports whether the condition uses effects.exists, other than for what is
-// received.
-func (x *expression) existsOverEffects() bool {
-	if x == nil {
-		return false
-	}
-	for _, macro := range x.checked.NativeRep().SourceInfo().MacroCalls() {
-		if syntax.IsCall(macro, "exists") && macro.AsCall().Target().AsIdent() == "effects" && !mentions(macro, isReceive) {
-			return true
-		}
-	}
-	return false
-}
-
-// finish checks what needs the whole file, and groups the rules.
-func (c *compiler) finish() {
-	for _, r := range c.file.rules {
+// whole checks what needs the whole file, of which it returns the cost.
+func (c checks) whole() (cost uint64) {
+	for _, r := range c.rules {
 		if r.when != nil {
-			c.file.cost += r.when.cost
+			cost += r.when.cost
 			c.markUsed(r)
 		}
 	}
-	if worst := c.file.cost * chains.MaxEffects; worst > maxFileCost {
-		c.problems.Add(source.FileStart, "", "the conditions of this file cost up to %d steps for one request, at most %d are allowed", worst, maxFileCost)
+	if worst := cost * chains.MaxEffects; worst > maxFileCost {
+		c.problems.Add(source.FileStart, "",
+			"the conditions of this file cost up to %d steps for one request, at most %d are allowed",
+			worst, maxFileCost)
 	}
 	c.checkUnused()
 	c.checkLists()
-	if !slices.ContainsFunc(c.file.rules, func(r *rule) bool { return !r.deny }) && len(c.file.rules) > 0 {
+	if !slices.ContainsFunc(c.rules, func(r *rule) bool { return !r.deny }) && len(c.rules) > 0 {
 		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}
-	c.file.groups = newGroups(c.file.rules)
+	return cost
 }
 
 // markUsed marks the lists and assets that a condition names.
-func (c *compiler) markUsed(r *rule) {
+func (c checks) markUsed(r *rule) {
 	for name := range r.when.names {
 		if list, ok := c.lists[name]; ok {
 			list.used = true
@@ -246,7 +163,7 @@ func (c *compiler) markUsed(r *rule) {
 
 // checkUnused refuses lists, assets and limits that nothing uses: an unused list likely
 // means a forgotten rule.
-func (c *compiler) checkUnused() {
+func (c checks) checkUnused() {
 	if c.problems.Failed() {
 		return
 	}
@@ -260,60 +177,128 @@ func (c *compiler) checkUnused() {
 			c.problems.Add(asset.place, "", "nothing uses the asset %s", name)
 		}
 	}
-	for _, name := range sortedKeys(c.file.limits) {
-		if limit := c.file.limits[name]; !limit.used {
+	for _, name := range sortedKeys(c.limits) {
+		if limit := c.limits[name]; !limit.used {
 			c.problems.Add(limit.place, "", "no rule uses the limit %s", name)
 		}
 	}
 }
 
-// rephrase rewrites messages of CEL's type checker in the terms of this language.
-func (c *compiler) rephrase(message string) string {
-	if name, ok := between(message, "undeclared reference to '", "'"); ok {
-		if function, ok := words().literals[name]; ok {
-			return name + " is a function: write " + function.example
+// checkLists refuses a list of which no address is of a chain that an allow covers, and warns
+// of one in a rule that its effects cannot be in.
+func (c checks) checkLists() {
+	if c.problems.Failed() {
+		return
+	}
+	allowed, known := map[string]bool{}, true
+	for _, r := range c.rules {
+		if !r.deny && !slices.Equal(r.kinds, []chains.Kind{chains.KindOTP}) {
+			namespaces := c.namespaces(r, true)
+			known = known && namespaces != nil
+			maps.Copy(allowed, namespaces)
 		}
-		known := slices.Concat(sortedKeys(variables()), sortedKeys(c.lists), sortedKeys(c.assets), sortedKeys(words().literals))
-		if slices.Contains(known, name) {
-			return name + " is not a function"
+		c.warnLists(r)
+	}
+	for _, name := range sortedKeys(c.lists) {
+		list := c.lists[name]
+		if !known || len(allowed) == 0 || list.shared || meet(list.namespaces(c.words), allowed) {
+			continue
 		}
-		return source.Meant(fmt.Sprintf("there is no %s here", shorten(name)), name, known)
+		c.problems.Add(list.place, "", "no address of the list %s is of a chain that a rule allows (%s), so that it "+
+			"matches nothing: add addresses of that chain, or say any_chain: true or shared: true, "+
+			"as in %s: {shared: true, addresses: […]}", name, strings.Join(sortedKeys(allowed), ", "), name)
 	}
-	if name, ok := between(message, "undefined field '", "'"); ok {
-		return noField(name)
-	}
-	if strings.Contains(message, "applied to '(amount, int)'") || strings.Contains(message, "applied to '(int, amount)'") {
-		return "an amount is compared with a bare number, which has no unit: write ether('0.5'), units('500') or amount(usdc, '1.50')"
-	}
-	if strings.Contains(message, "applied to '(address, string)'") || strings.Contains(message, "applied to '(string, address)'") {
-		return "an address is compared with text: write address('0x…')"
-	}
-	return message
 }
 
-// noField says that there is no such member, and which object has one, if any.
-func noField(name string) string {
-	var names, owners []string
-	for kind, fields := range objectFields() {
-		if _, ok := fields[name]; ok {
-			owners = append(owners, kind.TypeName())
+// warnLists warns of lists in a rule whose addresses are all of other chains.
+func (c checks) warnLists(r *rule) {
+	namespaces := c.namespaces(r, false)
+	if r.when == nil || namespaces == nil {
+		return
+	}
+	for _, name := range sortedKeys(r.when.names) {
+		if list := c.lists[name]; list != nil && !list.shared && !meet(list.namespaces(c.words), namespaces) {
+			c.problems.Warn(r.place, r.name, "no address of the list %s is of a chain that this rule is about (%s): "+
+				"it matches nothing here", name, strings.Join(sortedKeys(namespaces), ", "))
 		}
-		names = append(names, sortedKeys(fields)...)
 	}
-	message := fmt.Sprintf("there is no member %s here", shorten(name))
-	if len(owners) > 0 {
-		return message + ": " + slices.Min(owners) + " has one"
-	}
-	slices.Sort(names)
-	return source.Meant(message, name, names)
 }
 
-// between returns the text between two marks.
-func between(text, before, after string) (string, bool) {
-	_, rest, ok := strings.Cut(text, before)
-	if !ok {
-		return "", false
+// namespaces returns the namespaces that what a rule is about can be of, nil if that is not known.
+func (c checks) namespaces(r *rule, lists bool) map[string]bool {
+	found := map[string]bool{}
+	for _, on := range r.on {
+		found[c.words.chain(on).Namespace] = true
 	}
-	inner, _, ok := strings.Cut(rest, after)
-	return inner, ok
+	for _, limit := range r.limits {
+		if len(found) == 0 && limit.asset != nil {
+			found[namespaceOf(limit.asset.Chain)] = true
+		}
+	}
+	if len(found) == 0 && r.when != nil {
+		found = c.tested(&comparisons{language: c.language, rule: r}, r.when.checked.Expr(), lists)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found
+}
+
+// tested returns the namespaces of the effects that a condition holds for, as far as clauses
+// that && joins say so, those that ask for an address of a list too if lists is set.
+func (c checks) tested(k *comparisons, e ast.Expr, lists bool) map[string]bool {
+	args := e.AsCall().Args()
+	switch name := e.AsCall().FunctionName(); name {
+	case "_&&_":
+		if left := c.tested(k, args[0], lists); len(left) > 0 {
+			return left
+		}
+		return c.tested(k, args[1], lists)
+	case "@in":
+		if list := c.lists[args[1].AsIdent()]; list != nil && lists {
+			return list.namespaces(c.words)
+		}
+		found := map[string]bool{}
+		for _, element := range args[1].AsList().Elements() {
+			if text, ok := syntax.Text(element); ok && syntax.Path(args[0]) == "effect.asset.chain" {
+				found[namespaceOf(text)] = true
+			}
+		}
+		return found
+	case "_==_", "_<_", "_<=_":
+		text, ok := syntax.Text(args[1])
+		asset := c.assets[args[1].AsIdent()]
+		switch unit, isAmount := k.unitOf(args[1]); {
+		case ok && syntax.Path(args[0]) == "effect.asset.chain":
+			return map[string]bool{namespaceOf(text): true}
+		case asset != nil && syntax.Path(args[0]) == "effect.asset":
+			return map[string]bool{namespaceOf(asset.Chain): true}
+		case isAmount && unit.namespace() != "" && syntax.Path(args[0]) == "effect.amount":
+			return map[string]bool{unit.namespace(): true}
+		}
+	}
+	return nil
+}
+
+// namespaces returns the namespaces that addresses of the list are of.
+func (l *list) namespaces(words *vocabulary) map[string]bool {
+	found := map[string]bool{}
+	for _, address := range l.addresses {
+		found[address.words.Namespace] = true
+		for namespace, said := range words.namespaces {
+			if l.value.anyChain && said.Account != nil && address.words.Account != nil {
+				found[namespace] = true
+			}
+		}
+	}
+	return found
+}
+
+func meet(a, b map[string]bool) bool {
+	for name := range a {
+		if b[name] {
+			return true
+		}
+	}
+	return false
 }

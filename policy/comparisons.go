@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -13,7 +11,7 @@ import (
 
 // comparisons are the amounts that a condition compares.
 type comparisons struct {
-	*compiler
+	*language
 	rule  *rule
 	warn  func(message string, args ...any)
 	units map[string]map[string]bool // namespaces that an amount of the request is compared with, by its path
@@ -21,15 +19,17 @@ type comparisons struct {
 
 // checkAmounts warns of comparisons that are an error for every request, or for all requests
 // of some chain: an amount has one unit.
-func (c *compiler) checkAmounts(r *rule, n source.Node) {
+func (d *draft) checkAmounts(r *rule, n source.Node) {
 	if r.when == nil {
 		return
 	}
-	k := &comparisons{c, r, func(message string, args ...any) { c.problems.Warn(n.Place(), r.name, message, args...) }, map[string]map[string]bool{}}
-	k.walk(r.when.expr())
+	warn := func(message string, args ...any) { d.problems.Warn(n.Place(), r.name, message, args...) }
+	k := &comparisons{d.language, r, warn, map[string]map[string]bool{}}
+	k.walk(r.when.checked.Expr())
 	for _, path := range sortedKeys(k.units) {
-		if namespaces := slices.Sorted(maps.Keys(k.units[path])); len(namespaces) > 1 {
-			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is an error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
+		if namespaces := sortedKeys(k.units[path]); len(namespaces) > 1 {
+			k.warn("this compares amounts of several chains (%s): on each of them the comparison with the others is "+
+				"an error; write a rule for each chain, with on", strings.Join(namespaces, ", "))
 		}
 	}
 	k.checkCoin()
@@ -76,7 +76,8 @@ func (k *comparisons) branch(e ast.Expr, tested bool) {
 func testsAsset(e ast.Expr) (tests bool) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		path := syntax.Path(e)
-		tests = tests || path == "request.chain" || strings.HasSuffix(path, ".asset") || strings.HasSuffix(path, ".chain_id")
+		member := path[strings.LastIndexByte(path, '.')+1:]
+		tests = tests || path == "request.chain" || path != member && (member == "asset" || member == "chain_id")
 	}))
 	return tests
 }
@@ -106,8 +107,9 @@ func (k *comparisons) record(e ast.Expr, with unit) {
 		k.units[path] = map[string]bool{}
 	}
 	k.units[path][namespace] = true
-	if len(k.rule.on) > 0 && !slices.ContainsFunc(k.rule.on, func(on string) bool { return words().chains[on].Namespace == namespace }) {
-		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error", path, with, strings.Join(k.rule.on, ", "))
+	if len(k.rule.on) > 0 && !k.words.hasNamespace(k.rule.on, namespace) {
+		k.warn("%s is compared with an amount of %s, and this rule is on %s: that is always an error",
+			path, with, strings.Join(k.rule.on, ", "))
 	}
 }
 
@@ -122,9 +124,9 @@ func (u unit) namespace() string {
 // unitOf returns the unit of an amount, if the request does not decide it.
 func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	call := e.AsCall()
-	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.NativeRep().GetType(e.ID()) == amountType {
-		if chain, isDetail := words().roots[root]; isDetail {
-			return unit{native: words().chains[chain].Namespace}, true
+	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.GetType(e.ID()) == amountType {
+		if root, isDetail := k.language.words.roots[root]; isDetail {
+			return unit{native: root.words.Namespace}, true
 		}
 	}
 	switch name := call.FunctionName(); name {
@@ -137,25 +139,20 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	case "_+_":
 		return k.unitOf(call.Args()[0])
 	default:
-		of, isUnit := words().units[name]
+		of, isUnit := k.words.units[name]
 		return unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}, isUnit
 	}
 }
 
 // checkCoin warns of a unit that counts one coin in a rule that names no chain.
 func (k *comparisons) checkCoin() {
-	if testsAsset(k.rule.when.expr()) || len(k.rule.limits) > 0 { // which are of one asset
+	if testsAsset(k.rule.when.checked.Expr()) || len(k.rule.limits) > 0 { // which are of one asset
 		return
 	}
-	for _, name := range sortedKeys(words().units) {
-		if unit := words().units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
-			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
+	for _, name := range sortedKeys(k.words.units) {
+		if unit := k.words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
+			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows "+
+				"nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}
 	}
-}
-
-// calls reports whether the condition calls a function.
-func (x *expression) calls(name string) (called bool) {
-	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(func(e ast.Expr) { called = called || syntax.IsCall(e, name) }))
-	return called
 }

@@ -21,7 +21,7 @@ rules:
   - {name: refunds, allow: transfer, who: {user: shop}, when: "effect.to == address('0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7')", approvals: [{count: 1, users: [ben]}]}
   - {name: not-bot, deny: mint, who: {not: {user: bot}}}
   - {name: codes, allow: otp}
-`), policy.Options{})
+`), options())
 	if err != nil {
 		t.Fatal(err)
 	}

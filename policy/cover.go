@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,11 +14,11 @@ import (
 
 // cover finds the rules that allow the effects of one request.
 type cover struct {
-	file       *File
+	judge      *judge
 	evaluation *evaluation
-	ctx        context.Context
 	decision   access.Decision
-	counters   map[counter]int // the index of a counter's charge in decision.Charges
+	ledger     ledger
+	whoAndKey  []verdict       // by index of the rule
 	decided    []string        // the rule that decided each effect; empty if none did
 	stopped    map[stop]string // why a rule whose condition holds did not decide an effect
 	whole      []chains.Hazard // of the request: every rule that decides an effect must list them
@@ -36,8 +37,12 @@ type stop struct {
 	effect int
 }
 
-func newCover(ctx context.Context, f *File, request *access.Authorization) *cover {
-	c := &cover{file: f, evaluation: newEvaluation(request, len(f.rules)), ctx: ctx, counters: map[counter]int{}, stopped: map[stop]string{}, decided: make([]string, len(request.Effects))}
+func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover {
+	e := newEvaluation(j.words, request)
+	c := &cover{
+		judge: j, evaluation: e, ledger: newLedger(ctx, e), whoAndKey: make([]verdict, len(j.rules)),
+		decided: make([]string, len(request.Effects)),
+	}
 	for _, hazard := range request.Hazards {
 		if !c.ofOneEffect(hazard) {
 			c.whole = append(c.whole, hazard)
@@ -50,7 +55,132 @@ func newCover(ctx context.Context, f *File, request *access.Authorization) *cove
 // Any other hazard belongs to the request.
 func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 	index, ok := hazard.Effect()
-	return ok && index < len(c.evaluation.effects) && c.file.needsCover(c.evaluation, &c.evaluation.effects[index])
+	return ok && index < len(c.evaluation.effects) && c.needsCover(&c.evaluation.effects[index])
+}
+
+// decide decides about the request, without the file's digest. A request is allowed if no deny
+// matches, at least one effect is by our authorization, and each of those is covered by an allow
+// whose condition holds for it, and that lists the hazards of the effect and of the
+// request. Change needs no allow, unless there is nothing else; a fee with nothing else needs
+// one that says so.
+func (c *cover) decide() (access.Decision, error) {
+	if err := c.knowsChain(); err != nil {
+		return access.Decision{}, err
+	}
+	if err := c.deny(); err != nil {
+		return access.Decision{}, err
+	}
+	covered, err := c.all()
+	if err != nil {
+		return access.Decision{}, err
+	}
+	if covered == 0 {
+		return access.Decision{}, &Denial{
+			Effect: -1, Text: "no effect of this request is by its signature: there is nothing that a rule could allow",
+		}
+	}
+	c.decision.Hazards, c.decision.Charges = append(c.decision.Hazards, c.whole...), c.ledger.pending
+	return c.decision, nil
+}
+
+// knowsChain refuses a transaction of a chain that the file was read without.
+func (c *cover) knowsChain() error {
+	chain := c.evaluation.chain
+	if _, known := c.judge.words.chains[chain]; known || chain == "" || len(c.judge.rules) == 0 {
+		return nil
+	}
+	return &Denial{Effect: -1, Text: fmt.Sprintf("a policy file cannot judge the chain %s: it was read for %s",
+		chain, strings.Join(c.judge.words.names(), ", "))}
+}
+
+// all finds a rule for each effect that needs one, and returns how many there are.
+func (c *cover) all() (covered int, err error) {
+	for i := range c.evaluation.effects {
+		if effect := &c.evaluation.effects[i]; c.needsCover(effect) {
+			covered++
+			if err := c.effect(effect); err != nil {
+				return covered, err
+			}
+		}
+	}
+	return covered, nil
+}
+
+// deny evaluates every deny that can apply. It returns the refusal of the first that
+// matches, or whose condition fails.
+func (c *cover) deny() error {
+	e := c.evaluation
+	for _, r := range c.judge.denies[scope{e.chain, ""}] {
+		// For the request, and for each payload if there are several.
+		for _, payload := range append([]string{""}, e.payloads()...) {
+			if err := c.denies(r, nil, payload); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range e.effects {
+		effect := &e.effects[i]
+		for _, r := range c.judge.denies[scope{e.chain, effect.Kind}] {
+			if !r.judges(effect) {
+				continue
+			}
+			if err := c.denies(r, effect, effect.Payload()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// denies evaluates a deny for an effect, or for the request, or a payload of it, if effect is nil.
+func (c *cover) denies(r *rule, effect *effectView, payload string) error {
+	if !c.applies(r) || !r.isOn(c.evaluation, payload) {
+		return nil
+	}
+	c.evaluation.bind(effect, payload, r.hidesReceived())
+	match, err := r.when.holds(c.evaluation)
+	denial := &Denial{Rule: r.name, Effect: indexOf(effect), Cause: err}
+	switch {
+	case err != nil:
+		denial.Text = fmt.Sprintf("rule %s could not be decided for %s, which denies: %v",
+			r.name, describe(effect), err)
+	case match:
+		denial.Text = fmt.Sprintf("rule %s denies %s", r.name, describe(effect))
+	default:
+		return nil
+	}
+	return denial
+}
+
+// needsCover reports whether an allow must cover the effect: if it is by our
+// authorization and not change, or if it is by another signature and an allow of its
+// kind has others.
+func (c *cover) needsCover(effect *effectView) bool {
+	judges := func(r *rule) bool { return r.judges(effect) }
+	return effect.judged() || effect.Kind.NeedsCover() &&
+		slices.ContainsFunc(c.judge.allows[scope{c.evaluation.chain, effect.Kind}], judges)
+}
+
+// verdict is whether who and key of a rule match.
+type verdict uint8
+
+const (
+	undecided verdict = iota
+	matches
+	differs
+)
+
+// applies reports whether the request is of the rule's kind, and the user, the credential and
+// the keys match its who and key.
+func (c *cover) applies(r *rule) bool {
+	cached, request := &c.whoAndKey[r.index], c.evaluation.request
+	if *cached == undecided {
+		*cached = differs
+		if r.isOf(request.Intent) && r.who.holds(request) && r.coversKeys(request.Keys) {
+			*cached = matches
+		}
+	}
+	return *cached == matches
 }
 
 // effect finds the rule that decides an effect: the first in file order whose
@@ -58,12 +188,12 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 // deciding, only rules that need at least as many approvals are considered.
 func (c *cover) effect(effect *effectView) error {
 	var missed uncovered
-	for _, r := range c.file.groups.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if !r.covers(effect) || !c.evaluation.applies(r) || !c.evaluation.isOn(r, effect.Payload()) {
+	for _, r := range c.judge.allows[scope{c.evaluation.chain, effect.Kind}] {
+		if !r.covers(effect) || !c.applies(r) || !r.isOn(c.evaluation, effect.Payload()) {
 			continue
 		}
 		if votes(r.approvals) < missed.votes {
-			c.stopped[stop{r, effect.index}] = "a rule before it was stopped by its limit, and needs more approvals"
+			c.stop(r, effect, "a rule before it was stopped by its limit, and needs more approvals")
 			continue
 		}
 		if done, err := c.try(r, effect, &missed); done || err != nil {
@@ -73,15 +203,14 @@ func (c *cover) effect(effect *effectView) error {
 	return missed.denial(effect)
 }
 
-// covers reports whether a rule can allow an effect of its kinds.
-func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOther || r.others }
-
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.
 func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error) {
-	if c.evaluation.about(r, effect); r.request {
-		c.evaluation.current = nil
+	about := effect
+	if r.request {
+		about = nil
 	}
+	c.evaluation.bind(about, effect.Payload(), r.hidesReceived())
 	match, err := r.when.holds(c.evaluation)
 	switch {
 	case err != nil:
@@ -97,25 +226,33 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	}
 	if why := c.forNothing(r, effect); why != "" {
 		missed.but(r, why)
-		c.stopped[stop{r, effect.index}] = why
+		c.stop(r, effect, why)
 		return false, nil
 	}
-	charges, exceeded, err := c.charges(r, effect)
+	charges, exceeded, err := c.ledger.charges(r, effect)
 	var uncountable *uncountableError
 	switch {
 	case errors.As(err, &uncountable):
 		missed.failed(r, err)
-		c.stopped[stop{r, effect.index}] = err.Error()
+		c.stop(r, effect, err.Error())
 		return false, nil
 	case err != nil:
 		return false, err
 	case exceeded != nil:
 		missed.exceeded(r, exceeded)
-		c.stopped[stop{r, effect.index}] = exceeded.Text
+		c.stop(r, effect, exceeded.Text)
 		return false, nil
 	}
 	c.take(r, effect, charges)
 	return true, nil
+}
+
+// stop records why a rule whose condition holds did not decide an effect.
+func (c *cover) stop(r *rule, effect *effectView, why string) {
+	if c.stopped == nil {
+		c.stopped = map[stop]string{}
+	}
+	c.stopped[stop{r, effect.index}] = why
 }
 
 // forNothing returns why a rule cannot decide an effect although its condition holds: it pays
@@ -148,7 +285,7 @@ func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	}
 	c.decision.Hazards = append(c.decision.Hazards, c.hazardsOf(effect)...)
 	for _, charge := range charges {
-		c.charge(charge)
+		c.ledger.add(charge)
 	}
 }
 
@@ -162,25 +299,42 @@ func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	return hazards
 }
 
-// unlisted returns the first of some hazards that a rule does not list.
-func (r *rule) unlisted(hazards []chains.Hazard) (hazard chains.Hazard, found bool) {
-	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool { return !r.allowsHazard(hazard.Name) })
-	if index < 0 {
-		return hazard, false
-	}
-	return hazards[index], true
+// judge decides requests by rules, which it has by scope, in file order, so that only those that
+// can apply are evaluated. It is immutable.
+type judge struct {
+	words          *vocabulary
+	rules          []*rule
+	denies, allows map[scope][]*rule
 }
 
-func (r *rule) allowsHazard(name string) bool {
-	_, what, _ := strings.Cut(name, "/")
-	return slices.Contains(r.hazards, name) || what == blindCall && slices.Contains(r.hazards, blindCall)
+// scope is a chain (empty for requests without a transaction) and a kind of effect
+// (empty for the request as a whole).
+type scope struct {
+	chain string
+	kind  chains.Kind
 }
 
-// votes returns how many votes groups need in total.
-func votes(groups []access.Group) int {
-	sum := 0
-	for i := range groups {
-		sum += groups[i].Count
+func newJudge(words *vocabulary, rules []*rule) *judge {
+	j := &judge{words: words, rules: rules, denies: map[scope][]*rule{}, allows: map[scope][]*rule{}}
+	for _, chain := range append(words.names(), "") {
+		for _, r := range rules {
+			if len(r.on) > 0 && !slices.Contains(r.on, chain) {
+				continue
+			}
+			group := j.allows
+			if r.deny {
+				group = j.denies
+			}
+			for _, kind := range r.scopeKinds() {
+				group[scope{chain, kind}] = append(group[scope{chain, kind}], r)
+			}
+		}
 	}
-	return sum
+	return j
+}
+
+// missingAny reports whether votes are missing.
+func missingAny(decision *access.Decision, request *access.Authorization) bool {
+	missing := access.Missing(decision.Approvals, request.Votes, request.User.ID, request.Now)
+	return slices.ContainsFunc(missing, func(votes int) bool { return votes > 0 })
 }

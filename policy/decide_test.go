@@ -11,6 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -30,9 +32,20 @@ assets:
   usdc: {chain: "eip155:1", token: "` + usdc + `", decimals: 6}
 `
 
+// options are those of a file about the five chains and messages.
+func options() policy.Options {
+	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}
+}
+
+func withNames(names *policy.Names) policy.Options {
+	options := options()
+	options.Names = names
+	return options
+}
+
 func load(t testing.TB, text string) *policy.File {
 	t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(text), options())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -333,7 +346,7 @@ func TestNamesResolveToIDs(t *testing.T) {
 		Users: []access.User{{ID: "u-eve", Name: "u-ann"}, {ID: "u-ann", Name: "ann"}},
 		Keys:  []access.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
 	}
-	file, err := policy.Parse("p", []byte(text), policy.Options{Names: names})
+	file, err := policy.Parse("p", []byte(text), withNames(names))
 	if err != nil {
 		t.Fatal(err)
 	}

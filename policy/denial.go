@@ -45,24 +45,21 @@ func describe(effect *effectView) string {
 	return text + ")"
 }
 
-func indexOf(effect *effectView) int {
-	if effect == nil {
-		return -1
-	}
-	return effect.index
-}
-
 // uncovered collects why rules do not cover an effect.
 type uncovered struct {
-	names  []string // rules whose condition does not hold
-	hazard string   // why a rule whose condition holds does not cover it: the first hazard that it does not list, or what it pays for
+	names  []string // rules whose condition does not hold, as many as are named and one more
+	hazard string   // why a rule whose condition holds does not cover it: a hazard, or what it pays for
 	cause  error    // the first error of a condition
 	rule   string   // the rule of hazard or cause
 	limit  *Denial  // by the first limit that would be exceeded
 	votes  int      // how many votes later rules must need, once a limit was exceeded
 }
 
-func (m *uncovered) considered(r *rule) { m.names = append(m.names, r.name) }
+func (m *uncovered) considered(r *rule) {
+	if len(m.names) <= maxNamed {
+		m.names = append(m.names, r.name)
+	}
+}
 
 func (m *uncovered) failed(r *rule, err error) {
 	m.considered(r)

@@ -12,52 +12,41 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// details are the fields of a transaction's summary, or of a part of it. Rules that use
-// them apply to one chain, which their on names.
-type details struct {
-	request *evaluation
-	fields  []chains.Field
-	words   chains.Words
+// detailTypes are the types of a chain's details: of the variable, its member tx, and the parts
+// in it, by name.
+type detailTypes struct {
+	variable string
+	named    map[string]*types.Type
+	members  map[*types.Type]map[string]field // of all objects
 }
 
-// addDetails adds the types of a chain's details: the variable, its member tx, and the
-// parts in it.
-func (v *vocabulary) addDetails(said chains.Words) {
-	tx := v.detailType(said.Variable, "tx", said.Details)
-	root := v.named(said.Variable)
-	v.details[root] = map[string]field{"tx": plain(tx, func(d *details) ref.Val { return newObject(tx, d) })}
+// addDetails adds the members of the details of a chain.
+func addDetails(members map[*types.Type]map[string]field, of root) {
+	t := detailTypes{of.words.Variable, map[string]*types.Type{}, members}
+	tx := t.add("tx", of.words.Details)
+	members[of.kind] = map[string]field{"tx": plain(tx, func(d *details) ref.Val { return newObject(tx, d) })}
 }
 
-// named returns the type of details with a name.
-func (v *vocabulary) named(name string) *types.Type {
-	kind, ok := v.types[name]
-	if !ok {
-		kind = types.NewObjectType(name + " details")
-		v.types[name] = kind
+// add returns the type with a name, with members unless it has some.
+func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
+	if kind, known := t.named[name]; known {
+		return kind
+	}
+	kind, table := types.NewObjectType(t.variable+"."+name+" details"), map[string]field{}
+	t.named[name], t.members[kind] = kind, table
+	for i := range members {
+		table[members[i].Name] = t.field(&members[i])
 	}
 	return kind
 }
 
-// detailType returns the type with members, which it adds.
-func (v *vocabulary) detailType(variable, name string, members []chains.Detail) *types.Type {
-	kind := v.named(variable + "." + name)
-	if v.details[kind] == nil {
-		table := map[string]field{}
-		v.details[kind] = table
-		for i := range members {
-			table[members[i].Name] = v.detailField(variable, &members[i])
-		}
-	}
-	return kind
-}
-
-// detailField returns the member that a chain describes.
-func (v *vocabulary) detailField(variable string, of *chains.Detail) field {
+// field returns the member that a chain describes.
+func (t detailTypes) field(of *chains.Detail) field {
 	switch {
 	case of.Picks != nil:
 		return plain(types.NewListType(effectType), func(d *details) ref.Val { return d.picked(of.Picks) })
 	case of.Members != nil:
-		kind := v.detailType(variable, of.Part, of.Members)
+		kind := t.add(of.Part, of.Members)
 		return plain(types.NewListType(kind), func(d *details) ref.Val { return d.parts(of, kind) })
 	}
 	reading := readings[of.Type]
@@ -132,13 +121,13 @@ func readAddress(d *details, name string, f *chains.Field) (ref.Val, error) {
 	}
 	if d.words.FieldAddress != nil {
 		bytes, err := d.words.FieldAddress(f.Value)
-		return &address{namespace: d.words.Namespace, bytes: string(bytes), text: f.Shown}, err
+		return &address{words: d.words, bytes: string(bytes), text: f.Shown}, err
 	}
 	bytes, ok, err := d.words.ReadAddress(f.Value)
 	if err == nil && !ok {
 		err = unknown(name)
 	}
-	return &address{namespace: d.words.Namespace, bytes: string(bytes), text: f.Value}, err
+	return &address{words: d.words, bytes: string(bytes), text: f.Value}, err
 }
 
 // readAddresses returns the addresses in the fields of a list.
@@ -180,21 +169,6 @@ func (d *details) network() string {
 		}
 	}
 	return d.words.Namespace
-}
-
-// detail resolves the variable of a chain's details.
-func (e *evaluation) detail(name string) (any, bool) {
-	chain, known := words().roots[name]
-	if !known {
-		return nil, false
-	}
-	if e.chain != chain {
-		return types.WrapErr(absent(name)), true
-	}
-	if e.details == nil {
-		e.details = &details{e, e.request.Summary.Fields, words().chains[chain]}
-	}
-	return newObject(words().types[name], e.details), true
 }
 
 // parts returns the parts of a list, each as details of its own.

@@ -218,7 +218,7 @@ func someValue(one detail) string {
 }
 
 func loads(text string) bool {
-	_, err := policy.Parse("p.yaml", []byte(text), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte(text), options())
 	return err == nil
 }
 

@@ -27,7 +27,7 @@ func TestDocumentedPolicies(t *testing.T) {
 	}
 	for name, text := range found {
 		t.Run(name, func(t *testing.T) {
-			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+			file, err := policy.Parse("policy.yaml", []byte(text), options())
 			if err != nil {
 				t.Fatal(err)
 			}

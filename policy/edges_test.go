@@ -70,7 +70,7 @@ func TestSharpEdges(t *testing.T) {
 // TestNamesAreResolvedAtLoad: adding or renaming a user takes effect with a reload.
 func TestNamesAreResolvedAtLoad(t *testing.T) {
 	names := &policy.Names{Users: []access.User{{ID: "u-1", Name: "bot"}}}
-	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), policy.Options{Names: names})
+	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), withNames(names))
 	if err != nil {
 		t.Fatal(err)
 	}

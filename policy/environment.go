@@ -51,22 +51,42 @@ func standardLibrary() cel.EnvOption {
 	return cel.StdLib(cel.StdLibSubset(subset))
 }
 
+// language is what the conditions of a file are written in: with the words of its chains, and its
+// lists and assets.
+type language struct {
+	words    *vocabulary
+	lists    map[string]*list
+	assets   map[string]*asset
+	literals map[string]literalFunction
+	members  map[*types.Type]map[string]field // of all objects
+	clauses  map[clauseKey]*clause
+	compared []string // members of effects that clauses compare
+	env      *cel.Env // once all lists and assets are read: see complete
+}
+
+func newLanguage(words *vocabulary) *language {
+	return &language{
+		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
+		literals: literalFunctions(words), members: objectMembers(words), clauses: map[clauseKey]*clause{},
+	}
+}
+
 // variables are the names that every expression has, besides the lists and assets of its
 // file.
-func variables() map[string]*types.Type {
+func (l *language) variables() map[string]*types.Type {
 	all := map[string]*types.Type{
 		"effect": effectType, "effects": types.NewListType(effectType), "key": keyType, "user": userType,
 		"credential": credentialType, "time": timeType, "request": requestType, "wallet": types.StringType,
 	}
-	for name := range words().roots {
-		all[name] = words().types[name]
+	for name, root := range l.words.roots {
+		all[name] = root.kind
 	}
 	return all
 }
 
-// newEnvironment returns the environment of a file's expressions.
-func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env, error) {
-	provider := newProvider()
+// complete makes the environment of the expressions, with the lists and assets.
+func (l *language) complete() (err error) {
+	provider := newProvider(l.members)
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(provider), cel.CustomTypeProvider(provider),
 		cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(maxRecursion),
@@ -75,56 +95,60 @@ func newEnvironment(lists map[string]*list, assets map[string]*asset) (*cel.Env,
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(maxNesting)),
 		cel.HomogeneousAggregateLiterals(),
 	}
-	for name, kind := range variables() {
+	for name, kind := range l.variables() {
 		options = append(options, cel.Variable(name, kind))
 	}
-	for name, list := range lists {
-		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value),
-			cel.Constant(barred+name, types.NewListType(addressType), barList{list.value}))
+	for name, list := range l.lists {
+		options = append(options, cel.Constant(name, types.NewListType(addressType), list.value))
 	}
-	for name, asset := range assets {
+	for name, asset := range l.assets {
 		options = append(options, cel.Constant(name, assetType, asset))
 	}
-	env, err := cel.NewCustomEnv(append(options, functions()...)...)
-	if err != nil {
-		return nil, fmt.Errorf("policy: environment of expressions: %w", err)
+	if l.env, err = cel.NewCustomEnv(append(options, l.functions()...)...); err != nil {
+		return fmt.Errorf("policy: environment of expressions: %w", err)
 	}
-	return env, nil
+	return nil
 }
 
 // functions are the functions that the standard library does not have.
-func functions() []cel.EnvOption {
+func (l *language) functions() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Function("_<_", cel.Overload("less_amount", pair(amountType), types.BoolType)),
 		cel.Function("_<=_", cel.Overload("less_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>_", cel.Overload("greater_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>=_", cel.Overload("greater_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_+_", cel.Overload("add_amount", pair(amountType), amountType)),
-		literal("address", addressType, func(text string) (ref.Val, error) { return words().readAddress(text) }),
+		literal("address", addressType, func(text string) (ref.Val, error) { return l.words.readAddress(text) }),
 		literal("timestamp", types.TimestampType, parseTimestamp),
-		cel.Function("amount", cel.Overload("amount_asset_string", []*types.Type{assetType, types.StringType}, amountType,
-			cel.BinaryBinding(func(of, text ref.Val) ref.Val { return orError(amountOf(of, text)) }))),
-		cel.Function("within", cel.MemberOverload("time_within_string", []*types.Type{timeType, types.StringType}, types.BoolType,
-			cel.BinaryBinding(within))),
-		cel.Function("total", cel.MemberOverload("request_total_asset", []*types.Type{requestType, assetType}, amountType,
-			cel.BinaryBinding(func(request, of ref.Val) ref.Val { return request.Value().(*evaluation).total(of.(*asset)) }))),
-		cel.Function("arg", cel.MemberOverload("effect_arg_string", []*types.Type{effectType, types.StringType}, types.StringType,
-			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return effect.Value().(*effectView).argument(string(name.(types.String)))
-			})),
-			cel.MemberOverload("reading_arg_string", []*types.Type{readingType, types.StringType}, types.StringType,
-				cel.BinaryBinding(func(reading, name ref.Val) ref.Val {
-					return argument(reading.Value().(*chains.Reading).Args, "effect.reading", string(name.(types.String)))
-				}))),
-		cel.Function("number", cel.MemberOverload("effect_number_string", []*types.Type{effectType, types.StringType}, types.IntType,
-			cel.BinaryBinding(func(effect, name ref.Val) ref.Val {
-				return effect.Value().(*effectView).number(string(name.(types.String)))
+		cel.Function("amount", cel.Overload("amount_asset_string",
+			[]*types.Type{assetType, types.StringType}, amountType, cel.BinaryBinding(func(of, text ref.Val) ref.Val {
+				return orError(amountOf(of, text))
 			}))),
+		cel.Function("total", cel.MemberOverload("request_total_asset",
+			[]*types.Type{requestType, assetType}, amountType, cel.BinaryBinding(func(of, a ref.Val) ref.Val {
+				return of.Value().(*evaluation).total(a.(*asset))
+			}))),
+		cel.Function("within", ofText("time_within_string", timeType, types.BoolType, within)),
+		cel.Function("arg", ofText("effect_arg_string", effectType, types.StringType, (*effectView).argument),
+			ofText("reading_arg_string", readingType, types.StringType, argumentOf)),
+		cel.Function("number", ofText("effect_number_string", effectType, types.IntType, (*effectView).number)),
 	}
-	for name := range words().units {
-		options = append(options, literal(name, amountType, func(text string) (ref.Val, error) { return words().newAmount(name, text) }))
+	for name := range l.words.units {
+		amount := func(text string) (ref.Val, error) { return l.words.newAmount(name, text) }
+		options = append(options, literal(name, amountType, amount))
 	}
 	return options
+}
+
+// argumentOf returns an argument of what a descriptor reads.
+func argumentOf(reading *chains.Reading, name string) ref.Val {
+	return argument(reading.Args, "effect.reading", name)
+}
+
+// ofText declares a function of an object and a text.
+func ofText[T any](id string, of, result *types.Type, get func(of T, text string) ref.Val) cel.FunctionOpt {
+	binding := func(object, text ref.Val) ref.Val { return get(object.Value().(T), string(text.(types.String))) }
+	return cel.MemberOverload(id, []*types.Type{of, types.StringType}, result, cel.BinaryBinding(binding))
 }
 
 func pair(kind *types.Type) []*types.Type { return []*types.Type{kind, kind} }
@@ -164,10 +188,98 @@ func amountOf(of, text ref.Val) (ref.Val, error) {
 }
 
 // within reports whether the request's time is within the hours of text.
-func within(now, text ref.Val) ref.Val {
-	hours, err := parseHours(string(text.(types.String)))
+func within(e *evaluation, text string) ref.Val {
+	hours, err := parseHours(text)
 	if err != nil {
 		return types.WrapErr(err)
 	}
-	return types.Bool(hours.contain(now.Value().(*evaluation).request.Now))
+	return types.Bool(hours.contain(e.request.Now))
+}
+
+// literalFunction is a function whose last argument must be a literal, which is checked
+// when the file is loaded.
+type literalFunction struct {
+	example string
+	check   func(text string) error // nil: any text
+}
+
+// literalFunctions returns the literal functions with a vocabulary.
+func literalFunctions(v *vocabulary) map[string]literalFunction {
+	functions := map[string]literalFunction{
+		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
+		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
+		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
+		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
+		"arg":       {"effect.arg('value')", nil},
+		"number":    {"effect.number('commission')", nil},
+	}
+	for name := range v.units {
+		amount := func(text string) (*amount, error) { return v.newAmount(name, text) }
+		functions[name] = literalFunction{name + "('1')", failure(amount)}
+	}
+	return functions
+}
+
+// failure returns a function that parses a text and returns only the error.
+func failure[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// provider has the types and fields that expressions can name. It implements
+// types.Provider and types.Adapter.
+type provider struct {
+	types.Adapter
+	kinds   map[string]*types.Type
+	members map[*types.Type]map[string]field
+}
+
+func newProvider(members map[*types.Type]map[string]field) *provider {
+	kinds := map[string]*types.Type{amountType.TypeName(): amountType, addressType.TypeName(): addressType}
+	for kind := range members {
+		kinds[kind.TypeName()] = kind
+	}
+	return &provider{types.DefaultTypeAdapter, kinds, members}
+}
+
+// NativeToValue implements types.Adapter.
+func (p *provider) NativeToValue(value any) ref.Val {
+	if converted, ok := value.(ref.Val); ok {
+		return converted
+	}
+	return p.Adapter.NativeToValue(value)
+}
+
+// EnumValue implements types.Provider. There are no enums.
+func (*provider) EnumValue(name string) ref.Val { return types.NewErr("unknown enum %q", name) }
+
+// FindIdent implements types.Provider. Types are not values.
+func (*provider) FindIdent(string) (ref.Val, bool) { return nil, false }
+
+// FindStructType implements types.Provider.
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	kind, ok := p.kinds[name]
+	if !ok {
+		return nil, false
+	}
+	return types.NewTypeTypeWithParam(kind), true
+}
+
+// FindStructFieldNames implements types.Provider.
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	kind, ok := p.kinds[name]
+	return sortedKeys(p.members[kind]), ok
+}
+
+// FindStructFieldType implements types.Provider.
+func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
+	field, ok := p.members[p.kinds[kind]][name]
+	return field.fieldType(), ok
+}
+
+// NewValue implements types.Provider. Expressions cannot create objects.
+func (*provider) NewValue(kind string, _ map[string]ref.Val) ref.Val {
+	return types.NewErr("an expression cannot create a value of type %q", kind)
 }

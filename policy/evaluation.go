@@ -18,6 +18,7 @@ import (
 // It must be used by one goroutine.
 type evaluation struct {
 	request *access.Authorization
+	known   *vocabulary
 	chain   string // of the transaction: "ethereum", …; empty without one
 	effects []effectView
 	current *effectView // what effect is bound to; nil in a rule on the request
@@ -28,7 +29,7 @@ type evaluation struct {
 	receives   bool // something is received
 	hidden     bool // a condition does not see what is received: it does not ask for it
 	details    *details
-	whoAndKey  []verdict // by index of the rule
+	answers    map[question]answer // of clauses, as far as they are kept
 }
 
 // listed is what the effects that a condition sees depend on.
@@ -38,22 +39,16 @@ type listed struct {
 	hidden  bool
 }
 
-// verdict is whether who and key of a rule match.
-type verdict uint8
-
-const (
-	undecided verdict = iota
-	matches
-	differs
-)
-
-func newEvaluation(request *access.Authorization, rules int) *evaluation {
-	e := &evaluation{request: request, whoAndKey: make([]verdict, rules)}
+func newEvaluation(known *vocabulary, request *access.Authorization) *evaluation {
+	e := &evaluation{request: request, known: known}
 	if request.Summary != nil {
 		e.chain = request.Summary.Chain
 	}
-	e.effects = newEffectViews(request.Effects, e.chain, request.Readings)
-	if e.receives = slices.ContainsFunc(request.Effects, func(effect chains.Effect) bool { return effect.Kind == chains.KindReceive }); e.receives {
+	e.effects = newEffectViews(known, request.Effects, e.chain, request.Readings)
+	for i := range e.effects {
+		e.receives = e.receives || e.effects[i].Kind == chains.KindReceive
+	}
+	if e.receives {
 		setOff(e.effects)
 	}
 	e.setPurposes("")
@@ -84,20 +79,10 @@ func (e *evaluation) setPurposes(payload string) {
 	}
 }
 
-// about binds the condition of a rule to an effect, or to the request if that is nil. Of several
-// payloads it then sees the effects of one: the others can be left unused, so that nothing which
-// they give back is there for certain.
-func (e *evaluation) about(r *rule, effect *effectView) {
-	payload := ""
-	if effect != nil {
-		payload = effect.Payload()
-	}
-	e.bind(r, effect, payload)
-}
-
-// bind is about, for the effects of a payload.
-func (e *evaluation) bind(r *rule, effect *effectView, payload string) {
-	e.current, e.payload, e.hidden = effect, payload, !r.deny && !r.priced
+// bind binds a condition to an effect, or to the request if that is nil, and to the payload whose
+// effects it sees. hidden says that it does not see what is received.
+func (e *evaluation) bind(effect *effectView, payload string, hidden bool) {
+	e.current, e.payload, e.hidden = effect, payload, hidden
 }
 
 // payloads returns the payloads of a request for several.
@@ -108,19 +93,6 @@ func (e *evaluation) payloads() (names []string) {
 		}
 	}
 	return names
-}
-
-// applies reports whether the request is of the rule's kind, and the user, the credential and
-// the keys match its who and key.
-func (e *evaluation) applies(r *rule) bool {
-	cached := &e.whoAndKey[r.index]
-	if *cached == undecided {
-		*cached = differs
-		if r.isOf(e.request.Intent) && r.who.holds(e.request) && r.coversKeys(e.request.Keys) {
-			*cached = matches
-		}
-	}
-	return *cached == matches
 }
 
 // Parent implements interpreter.Activation.
@@ -187,24 +159,6 @@ func (e *evaluation) allEffects() ref.Val {
 	return e.effectList
 }
 
-func (e *evaluation) activityType() string {
-	if e.request.Intent == nil {
-		return ""
-	}
-	return string(e.request.Intent.ActivityType())
-}
-
-// counted reports whether the effect spends something that a limit counts.
-func (e *effectView) counted() bool {
-	return e.Kind.Spends() && e.judged() && !e.Amount.IsNone()
-}
-
-// judged reports whether the effect is by our authorization, and neither change beside something
-// else nor of a kind that needs no allow.
-func (e *effectView) judged() bool {
-	return e.By != chains.ByOther && (!e.Change || e.paid) && e.Kind.NeedsCover()
-}
-
 // total returns the sum that the request spends of an asset.
 func (e *evaluation) total(of *asset) ref.Val {
 	sum := new(big.Int)
@@ -224,28 +178,13 @@ func (e *evaluation) total(of *asset) ref.Val {
 	return &amount{value: sum, unit: unit{asset: of.Asset}}
 }
 
-// isOf reports whether the rule is about what an intent asks for.
-func (r *rule) isOf(intent activity.Intent) bool {
-	if r.of == "" {
-		return true
-	}
-	_, transaction := intent.(activity.SignTransactionIntent)
-	return transaction == (r.of == ofTransactions) && intent != nil && intent.ActivityType().Signs()
-}
-
-// isOn reports whether a payload, or the whole of a request for one thing, is for a network of
-// the rule.
-func (e *evaluation) isOn(r *rule, payload string) bool {
-	return len(r.networks) == 0 || slices.Contains(r.networks, e.network(payload))
-}
-
 // network returns the CAIP-2 id of the network that a payload is for, which a transaction or
 // the domain of typed data names; empty if the bytes name none.
 func (e *evaluation) network(payload string) string {
 	if e.request.Summary == nil {
 		return ""
 	}
-	said, fields := words().chains[e.chain], e.request.Summary.Fields
+	said, fields := e.known.chain(e.chain), e.request.Summary.Fields
 	_, transaction := e.request.Intent.(activity.SignTransactionIntent)
 	if transaction && !said.Numbered {
 		return said.Namespace
@@ -265,4 +204,73 @@ func (e *evaluation) network(payload string) string {
 		return said.Namespace
 	}
 	return said.Namespace + ":" + id.Value
+}
+
+// sees reports whether a condition sees an effect: one of its payload and, of what is received,
+// what the account gets whose assets leave. A rule on the request sees what is received if
+// nothing leaves another account.
+func (e *evaluation) sees(effect *effectView) bool {
+	switch {
+	case e.payload != "" && effect.Payload() != e.payload:
+		return false
+	case e.hidden && effect.Kind == chains.KindReceive:
+		return false
+	case effect.Kind != chains.KindReceive:
+		return true
+	case e.current != nil:
+		return effect.prices(e.current)
+	}
+	for i := range e.effects {
+		taken := &e.effects[i]
+		purpose := taken.judged() && taken.Kind != chains.KindFee
+		if purpose && taken.Payload() == effect.Payload() && !effect.prices(taken) {
+			return false
+		}
+	}
+	return true
+}
+
+// question is what a clause asks about an effect, both by index; -1 is the request.
+type question struct{ clause, effect int }
+
+// maxAnswers bounds the answers that are kept for one request.
+const maxAnswers = 1 << 16
+
+// answer is whether a clause holds.
+type answer struct {
+	holds bool
+	err   error
+}
+
+// keep keeps an answer, unless there are too many.
+func (e *evaluation) keep(asked question, found answer) {
+	if e.answers == nil {
+		e.answers = map[question]answer{}
+	}
+	if len(e.answers) < maxAnswers {
+		e.answers[asked] = found
+	}
+}
+
+// details are the fields of a transaction's summary, or of a part of it. Rules that use
+// them apply to one chain, which their on names.
+type details struct {
+	request *evaluation
+	fields  []chains.Field
+	words   *chains.Words
+}
+
+// detail resolves the variable of a chain's details.
+func (e *evaluation) detail(name string) (any, bool) {
+	root, known := e.known.roots[name]
+	if !known {
+		return nil, false
+	}
+	if e.chain != root.chain {
+		return types.WrapErr(absent(name)), true
+	}
+	if e.details == nil {
+		e.details = &details{e, e.request.Summary.Fields, root.words}
+	}
+	return newObject(root.kind, e.details), true
 }

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
-	"cel.dev/cel-go/parser"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
@@ -63,7 +61,7 @@ type Answer struct {
 	Match   bool    `json:"matched"`
 	Decides bool    `json:"decides,omitempty"` // of an allow that matched: it decided the effect
 	Stopped string  `json:"stopped,omitempty"` // why an allow that matched did not: its limit
-	Because string  `json:"because,omitempty"` // the first clause that did not hold, or a hazard that the rule does not list
+	Because string  `json:"because,omitempty"` // the first clause that did not hold, or an unlisted hazard
 	Error   string  `json:"error,omitempty"`   // why the clause could not be decided
 	Values  []Value `json:"values,omitempty"`  // of the members in the clause
 }
@@ -82,19 +80,21 @@ func (f *File) Explain(ctx context.Context, request access.Authorization) (*Expl
 
 // ExplainNamed is [File.Explain] with names of tokens and parties. An asset that they do not
 // know has its name in the file.
-func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, names chains.Names) (*Explanation, error) {
-	c := newCover(ctx, f, &request)
+func (f *File) ExplainNamed(
+	ctx context.Context, request access.Authorization, names chains.Names,
+) (*Explanation, error) {
+	c := f.cover(ctx, &request)
 	decision, err := c.decide()
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Approvals: missingVotes(&request, decision.Approvals), Digest: f.DigestText()}
+	x := &Explanation{Decision: expectAllow, Digest: f.DigestText()}
+	x.Approvals = missingVotes(&request, decision.Approvals)
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
-	e := newEvaluation(&request, len(f.rules))
 	for _, r := range f.rules {
-		x.Rules = append(x.Rules, c.answers(r, e)...)
+		x.Rules = append(x.Rules, c.answers(r)...)
 	}
 	x.addEffects(c, fileNames{f, names})
 	switch {
@@ -110,7 +110,10 @@ func (f *File) ExplainNamed(ctx context.Context, request access.Authorization, n
 // chargeText returns a charge with its amounts as decimal numbers.
 func (f *File) chargeText(charge store.Charge) Charge {
 	asset := f.limits[charge.Limit].asset
-	return Charge{Limit: charge.Limit, Subject: charge.Subject, Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max), Nonce: charge.Slot}
+	return Charge{
+		Limit: charge.Limit, Subject: charge.Subject, Nonce: charge.Slot,
+		Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max),
+	}
 }
 
 // missingVotes returns the groups with the number of votes that they still need.
@@ -140,7 +143,7 @@ func (x *Explanation) addEffects(c *cover, names chains.Names) {
 		effect := &e.effects[i]
 		x.Effects[i] = ExplainedEffect{Effect: i, Text: chains.Sentence(*effect.Effect, names), Rule: c.decided[i]}
 		switch {
-		case c.file.needsCover(e, effect), c.decided[i] != "":
+		case c.needsCover(effect), c.decided[i] != "":
 		case effect.Change:
 			x.Effects[i].NoRule = "change, back to the wallet that pays"
 		default:
@@ -156,7 +159,8 @@ func (x *Explanation) addEffects(c *cover, names chains.Names) {
 }
 
 // answers evaluates a rule for the request or for each effect that it is about.
-func (c *cover) answers(r *rule, e *evaluation) []Answer {
+func (c *cover) answers(r *rule) []Answer {
+	e := c.evaluation
 	answer := Answer{Rule: r.name, Deny: r.deny, Effect: -1}
 	switch {
 	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
@@ -173,15 +177,15 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 		answer.Because = "key: " + strings.Join(r.keys, ", ")
 		return []Answer{answer}
 	case r.request:
-		return c.answersOfRequest(r, e, answer)
+		return c.answersOfRequest(r, answer)
 	}
 	var answers []Answer
 	for i := range e.effects {
 		effect := &e.effects[i]
 		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
-			e.about(r, effect)
+			e.bind(effect, effect.Payload(), r.hidesReceived())
 			answer.Effect = i
-			answers = append(answers, c.answer(r, e, answer))
+			answers = append(answers, c.answer(r, answer))
 		}
 	}
 	if answers == nil {
@@ -192,23 +196,24 @@ func (c *cover) answers(r *rule, e *evaluation) []Answer {
 }
 
 // answersOfRequest evaluates a rule for the request, and for each payload if there are several.
-func (c *cover) answersOfRequest(r *rule, e *evaluation, answer Answer) (answers []Answer) {
-	for _, name := range append([]string{""}, e.payloads()...) {
-		e.bind(r, nil, name)
-		answers = append(answers, c.answer(r, e, answer))
+func (c *cover) answersOfRequest(r *rule, answer Answer) (answers []Answer) {
+	for _, name := range append([]string{""}, c.evaluation.payloads()...) {
+		c.evaluation.bind(nil, name, r.hidesReceived())
+		answers = append(answers, c.answer(r, answer))
 	}
 	return answers
 }
 
 // answer evaluates the clauses of the condition one by one, then the hazards that an
 // allow must list, and completes the answer.
-func (c *cover) answer(r *rule, e *evaluation, answer Answer) Answer {
-	if !e.isOn(r, e.payload) {
+func (c *cover) answer(r *rule, answer Answer) Answer {
+	e := c.evaluation
+	if !r.isOn(e, e.payload) {
 		answer.Because = "chains: " + cmp.Or(strings.Join(r.networks, ", "), "none")
 		return answer
 	}
-	for _, clause := range r.when.clauses() {
-		holds, err := clause.evaluate(e)
+	for _, clause := range r.when.parts() {
+		holds, err := clause.holds(e)
 		if err != nil {
 			answer.Error = err.Error()
 		}
@@ -249,53 +254,12 @@ func (c *cover) judgedBy(effect *effectView) []int {
 	return all
 }
 
-// clause is a part of a condition.
-type clause struct {
-	source string
-	env    *cel.Env
-	bars   bool // see expression
-}
-
-// clauses returns the parts of the condition that && joins; none if there is no
-// condition.
-func (x *expression) clauses() []clause {
-	if x == nil {
-		return nil
-	}
-	var clauses []clause
-	var split func(ast.Expr)
-	split = func(e ast.Expr) {
-		if syntax.IsCall(e, "_&&_") {
-			for _, arg := range e.AsCall().Args() {
-				split(arg)
-			}
-			return
-		}
-		text, err := parser.Unparse(e, x.checked.NativeRep().SourceInfo())
-		if err != nil {
-			text = x.source
-		}
-		clauses = append(clauses, clause{text, x.env, x.bars})
-	}
-	split(x.expr())
-	return clauses
-}
-
-func (c clause) evaluate(e *evaluation) (bool, error) {
-	program, err := newProgram(c.env, c.source, c.bars, true)
-	if err != nil {
-		return false, err
-	}
-	value, _, err := program.Eval(e)
-	return err == nil && value == types.True, err
-}
-
 // maxShownValues bounds the values shown for one clause.
 const maxShownValues = 8
 
 // members returns the values of the members that a clause names.
-func (c clause) members(e *evaluation) []Value {
-	parsed, issues := c.env.Parse(c.source)
+func (c *clause) members(e *evaluation) []Value {
+	parsed, issues := c.in.env.Parse(c.source)
 	if issues.Err() != nil {
 		return nil
 	}
@@ -320,12 +284,12 @@ func (c clause) members(e *evaluation) []Value {
 }
 
 // valueOf evaluates a path on its own.
-func (c clause) valueOf(path string, e interpreter.Activation) (string, bool) {
-	checked, issues := c.env.Compile(path)
+func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
+	checked, issues := c.in.env.Compile(path)
 	if issues.Err() != nil {
 		return "", false // a variable of a macro
 	}
-	program, err := c.env.Program(checked)
+	program, err := c.in.env.Program(checked)
 	if err != nil {
 		return "", false
 	}
@@ -354,4 +318,33 @@ func showValue(value ref.Val) string {
 		return fmt.Sprintf("a list of %v", sized.Size().Value())
 	}
 	return shorten(fmt.Sprint(value.Value()))
+}
+
+// fileNames are names for display, with those that a file gives to assets.
+type fileNames struct {
+	file  *File
+	other chains.Names // may be nil
+}
+
+// Token implements chains.Names.
+func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool) {
+	if n.other != nil {
+		if symbol, decimals, ok = n.other.Token(of); ok {
+			return symbol, decimals, ok
+		}
+	}
+	for _, named := range n.file.assets {
+		if named.decimals >= 0 && named.Asset.Equal(of) {
+			return named.name, named.decimals, true
+		}
+	}
+	return "", 0, false
+}
+
+// Label implements chains.Names.
+func (n fileNames) Label(party chains.Party) string {
+	if n.other == nil {
+		return ""
+	}
+	return n.other.Label(party)
 }

@@ -23,11 +23,14 @@ func (x *Explanation) String() string {
 	for i := range x.Effects {
 		x.Effects[i].write(&out)
 	}
-	for _, charge := range x.Charges {
-		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n", charge.Amount, charge.Max, charge.Limit, charge.Subject, charge.replaced())
+	for _, c := range x.Charges {
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n",
+			c.Amount, c.Max, c.Limit, c.Subject, c.replaced())
 	}
 	for i := range x.Approvals {
-		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", counted(x.Approvals[i].Count, "approval"), x.Approvals[i].Rule, x.Approvals[i].Missing)
+		group := &x.Approvals[i]
+		count := counted(group.Count, "approval")
+		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", count, group.Rule, group.Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)
@@ -40,7 +43,8 @@ func (c *Charge) replaced() string {
 	if c.Nonce == "" {
 		return ""
 	}
-	return "; of the transactions with nonce " + c.Nonce[strings.LastIndexByte(c.Nonce, ' ')+1:] + " of this key, only the largest counts"
+	nonce := c.Nonce[strings.LastIndexByte(c.Nonce, ' ')+1:]
+	return "; of the transactions with nonce " + nonce + " of this key, only the largest counts"
 }
 
 // deciding returns the rules that decided, each once.
@@ -75,7 +79,8 @@ func readingText(reading *chains.Reading) string {
 	if reading.Function == "" {
 		return fmt.Sprintf("not read: %s", shorten(reading.Problem))
 	}
-	parts := []string{fmt.Sprintf("read with %s: %q of %q, %s", shorten(reading.Source), shorten(reading.Intent), shorten(reading.Owner), shorten(reading.Function))}
+	parts := []string{fmt.Sprintf("read with %s: %q of %q, %s",
+		shorten(reading.Source), shorten(reading.Intent), shorten(reading.Owner), shorten(reading.Function))}
 	for _, arg := range reading.Args {
 		parts = append(parts, fmt.Sprintf("%s %q", shorten(arg.Name), shorten(arg.Value)))
 	}
@@ -113,33 +118,4 @@ func counted(count int, word string) string {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", count, word)
-}
-
-// fileNames are names for display, with those that a file gives to assets.
-type fileNames struct {
-	file  *File
-	other chains.Names // may be nil
-}
-
-// Token implements chains.Names.
-func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool) {
-	if n.other != nil {
-		if symbol, decimals, ok = n.other.Token(of); ok {
-			return symbol, decimals, ok
-		}
-	}
-	for _, named := range n.file.assets {
-		if named.decimals >= 0 && named.Asset.Equal(of) {
-			return named.name, named.decimals, true
-		}
-	}
-	return "", 0, false
-}
-
-// Label implements chains.Names.
-func (n fileNames) Label(party chains.Party) string {
-	if n.other == nil {
-		return ""
-	}
-	return n.other.Label(party)
 }

@@ -1,18 +1,35 @@
 package policy
 
-import (
-	"testing"
+// Plain returns the file with conditions that programs alone decide: without comparisons of
+// members, and without answers that are kept.
+func (f *File) Plain() *File {
+	plain := *f
+	rules := make([]*rule, len(f.rules))
+	for i, r := range f.rules {
+		copied := *r
+		if rules[i] = &copied; r.when != nil {
+			when := *r.when
+			when.clauses = make([]*clause, len(r.when.clauses))
+			for j, of := range r.when.clauses {
+				clause := *of
+				clause.quick, clause.only = nil, false
+				when.clauses[j] = &clause
+			}
+			copied.when = &when
+		}
+	}
+	plain.judge = newJudge(f.words, rules)
+	return &plain
+}
 
-	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/all"
-)
-
-// WithChain has policies know one chain more while a test runs. It panics if the chain's
-// words contradict those of another.
-func WithChain(t testing.TB, chain chains.Chain) {
-	t.Helper()
-	known := words
-	extended := newVocabulary(append(all.Chains(all.Limits{}), chain))
-	words = func() *vocabulary { return extended }
-	t.Cleanup(func() { words = known })
+// Quick returns how many clauses of the file need no program, and how many there are.
+func (f *File) Quick() (quick, all int) {
+	for _, r := range f.rules {
+		for _, clause := range r.when.parts() {
+			if all++; clause.quick != nil {
+				quick++
+			}
+		}
+	}
+	return quick, all
 }

@@ -1,21 +1,20 @@
 package policy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math/big"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
-	"cel.dev/cel-go/cel"
+	"cmp"
+	"errors"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/trust"
 )
@@ -31,60 +30,106 @@ type Error = source.Error
 
 // File is a policy read from a file. It is immutable and safe for concurrent use.
 type File struct {
+	*judge
 	name     string
 	digest   [32]byte
-	rules    []*rule
 	limits   map[string]*limit
 	assets   []*asset
 	warnings []Problem
 	lines    []string
-	groups   groups
 	tests    int
-	names    *Names
 	options  Options
 	inputs   []input
 	cost     uint64 // upper bound of all conditions, for one effect
 }
 
-// rule is one rule of a file.
-type rule struct {
-	index     int
-	place     source.Place
-	name      string
-	deny      bool
-	request   bool // judges the whole activity
-	kinds     []chains.Kind
-	on        []string // chains; empty: all
-	of        string   // ofTransactions or ofMessages; empty: both, and one-time passwords
-	networks  []string // CAIP-2 ids of networks; empty: all, and what names none
-	who       *who
-	keys      []string // ids of keys and wallets or, with byName, names
-	byName    bool     // the keys were not known when the file was read
-	when      *expression
-	limits    []*limit
-	hazards   []string
-	approvals []access.Group
-	others    bool
-	alone     bool // pays a fee that is all that the request is for
-	priced    bool // its condition asks for what is received
-	bundle    bool // what is received is the price of all effects that it decides, not of one
+// Name returns the name that the file was loaded under.
+func (f *File) Name() string { return f.name }
+
+// Digest returns the SHA-256 of the file's bytes.
+func (f *File) Digest() [32]byte { return f.digest }
+
+// DigestText returns the digest in hex.
+func (f *File) DigestText() string { return hex.EncodeToString(f.digest[:]) }
+
+// Warnings returns likely mistakes that do not keep the file from loading.
+func (f *File) Warnings() []Problem { return slices.Clone(f.warnings) }
+
+// RenderProblem formats a problem of the file with its place, its line and a caret.
+func (f *File) RenderProblem(problem Problem) string { return source.Render(f.name, f.lines, &problem) }
+
+// Rules returns the names of the rules, in file order.
+func (f *File) Rules() []string { return namesOf(f.rules) }
+
+// Cost returns an upper bound for evaluating all conditions for one effect, in steps
+// of 20 to 50 ns.
+func (f *File) Cost() uint64 { return f.cost }
+
+// Tests returns the number of the file's own tests.
+func (f *File) Tests() int { return f.tests }
+
+// User returns a user of [Options.Names], by id or name. An id has precedence.
+func (f *File) User(name string) (access.User, bool) { return f.options.Names.user(name) }
+
+// LimitsSince describes, one sentence each, the limits that count differently than in
+// an earlier file. Limits are identified by name: a renamed limit starts at zero.
+func (f *File) LimitsSince(old *File) []string {
+	var changes []string
+	changed := func(format string, args ...any) { changes = append(changes, fmt.Sprintf(format, args...)) }
+	for _, name := range sortedKeys(f.limits) {
+		before, ok := old.limits[name]
+		switch now := f.limits[name]; {
+		case !ok:
+			changed("%s is new, and starts at zero", name)
+		case before.per != now.per:
+			changed("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per)
+		case !before.asset.Asset.Equal(now.asset.Asset):
+			changed("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset)
+		}
+	}
+	for _, name := range sortedKeys(old.limits) {
+		if f.limits[name] == nil {
+			changed("%s is gone: what it counted no longer counts", name)
+		}
+	}
+	return changes
 }
 
-// limit bounds how much of an asset may be spent within a window.
-type limit struct {
-	name   string
-	place  source.Place
-	asset  *asset
-	max    *big.Int
-	window time.Duration
-	per    string
-	nonce  bool // replaces: nonce
-	used   bool
+// Decide implements [access.Decider]. See the package's documentation for what is allowed.
+func (f *File) Decide(ctx context.Context, request access.Authorization) (access.Decision, error) {
+	decision, err := f.cover(ctx, &request).decide()
+	if err == nil {
+		decision.Digest = f.digest
+	}
+	return decision, err
 }
 
-// Options configures [Load] and [Parse]. With the zero value the file is read on its
-// own.
+// Authorize implements [access.Policy]. Its callers can neither charge limits nor
+// wait for approvals, so it denies requests that need either.
+func (f *File) Authorize(ctx context.Context, request access.Authorization) error {
+	decision, err := f.Decide(ctx, request)
+	switch {
+	case err != nil:
+		return err
+	case len(decision.Charges) > 0:
+		text := "this charges a limit, which needs the engine's store"
+		return &Denial{Rule: decision.Rules[0], Effect: -1, Text: text}
+	case len(decision.Approvals) > 0 && missingAny(&decision, &request):
+		return &Denial{Rule: decision.Approvals[0].Rule, Effect: -1, Text: "this needs approvals"}
+	}
+	return nil
+}
+
+// Options configures [Load] and [Parse].
 type Options struct {
+	// Chains are the chains that the file judges, usually those of the engine. A transaction of any
+	// other is denied. Each has another name. The hazards of tests' transactions depend on their limits.
+	Chains []chains.Chain
+
+	// Hazards are the names of hazards that rules can list besides those of the chains, such as
+	// those of messages: see package messages. A name may be of a chain too.
+	Hazards []string
+
 	// Names are the users and keys of the organization; names in the file must be
 	// among them. If nil, names are not checked: a misspelled one matches no one, so that
 	// a deny denies nothing, and a user is found by id or name.
@@ -94,9 +139,6 @@ type Options struct {
 	// the file.
 	Folder string
 
-	// Limits are the bounds that hazards of tests' transactions depend on.
-	Limits all.Limits
-
 	// SkipTests skips the file's own tests.
 	SkipTests bool
 
@@ -105,8 +147,8 @@ type Options struct {
 	Previous *File
 }
 
-// Load reads and checks a file and runs its tests. Its error is an [*Error], or one of
-// the file system.
+// Load reads and checks a file and runs its tests. Its error is an [*Error], one of
+// the file system, or one of Options.Chains.
 func Load(path string, options Options) (*File, error) {
 	content, err := trust.ReadFile(path, source.MaxFileBytes)
 	if err != nil {
@@ -119,15 +161,6 @@ func Load(path string, options Options) (*File, error) {
 		return options.Previous, nil
 	}
 	return Parse(path, content, options)
-}
-
-// maxTestFile bounds a file with the transaction of a test, in bytes.
-const maxTestFile = 4 << 20
-
-// input is a file with a transaction of a test.
-type input struct {
-	path   string
-	digest [32]byte
 }
 
 // loadedFrom reports whether the file would be the same if it were loaded again.
@@ -148,97 +181,82 @@ func (f *File) loadedFrom(path string, content []byte, options Options) bool {
 // Parse is [Load] for bytes. Errors refer to them by name.
 func Parse(name string, content []byte, options Options) (*File, error) {
 	options.Names, options.Previous = options.Names.once(), nil
-	c := &compiler{
-		file:    &File{options: options, name: name, digest: sha256.Sum256(content), limits: map[string]*limit{}, lines: strings.Split(string(content), "\n")},
-		options: options, problems: new(source.Report), lists: map[string]*list{}, assets: map[string]*asset{}, assetNames: map[string]string{},
+	words, err := newVocabulary(options.Chains)
+	if err != nil {
+		return nil, fmt.Errorf("policy: Options.Chains: %w", err)
 	}
-	c.read(content)
-	c.finish()
-	if c.problems.Failed() {
-		return nil, c.failure()
+	draft := &draft{
+		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
+		hazards: append(words.table.HazardNames(), options.Hazards...),
 	}
-	if !options.SkipTests {
-		c.runTests()
+	reader := reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}
+	reader.read(content)
+	lines := strings.Split(string(content), "\n")
+	file := &File{name: name, digest: sha256.Sum256(content), lines: lines, options: options}
+	file.cost = checks{draft}.whole()
+	file.judge = newJudge(words, draft.rules)
+	if !options.SkipTests && !draft.problems.Failed() {
+		reader.tests.run(file.judge)
 	}
-	if c.problems.Failed() {
-		return nil, c.failure()
+	if draft.problems.Failed() {
+		return nil, draft.problems.Failure(name, file.lines)
 	}
-	for _, name := range sortedKeys(c.assets) {
-		c.file.assets = append(c.file.assets, c.assets[name])
+	for _, name := range sortedKeys(draft.assets) {
+		file.assets = append(file.assets, draft.assets[name])
 	}
-	c.file.warnings, c.file.tests, c.file.names = c.problems.Sorted(), len(c.tests), options.Names
-	return c.file, nil
+	file.limits, file.tests, file.inputs = draft.limits, len(reader.tests.list), reader.tests.inputs
+	file.warnings = draft.problems.Sorted()
+	return file, nil
 }
 
-// compiler reads one file.
-type compiler struct {
-	file       *File
-	options    Options
-	problems   *source.Report
-	env        *cel.Env
-	lists      map[string]*list
-	assets     map[string]*asset
-	assetNames map[string]string // by chain and token
-	skeletons  map[string]string // names by what they look like
-	misnamed   bool              // a list or an asset has an invalid name
-	tests      []*fileTest
-}
-
-func (c *compiler) failure() error { return c.problems.Failure(c.file.name, c.file.lines) }
-
-// Name returns the name that the file was loaded under.
-func (f *File) Name() string { return f.name }
-
-// Digest returns the SHA-256 of the file's bytes.
-func (f *File) Digest() [32]byte { return f.digest }
-
-// DigestText returns the digest in hex.
-func (f *File) DigestText() string { return hex.EncodeToString(f.digest[:]) }
-
-// Warnings returns likely mistakes that do not keep the file from loading.
-func (f *File) Warnings() []Problem { return slices.Clone(f.warnings) }
-
-// RenderProblem formats a problem of the file with its place, its line and a caret.
-func (f *File) RenderProblem(problem Problem) string { return source.Render(f.name, f.lines, &problem) }
-
-// Rules returns the names of the rules, in file order.
-func (f *File) Rules() []string {
-	names := make([]string, len(f.rules))
-	for i, rule := range f.rules {
-		names[i] = rule.name
+// Upgrade returns a file of the schema before this one with the schema replaced and, above each
+// line that has to change or may mean something else now, a comment that begins with "change:".
+// The comments do not change what the file says.
+func Upgrade(name string, content []byte, options Options) string {
+	const before, mark = "countersign.policy/1", "# change: "
+	text := strings.Replace(string(content), before, Schema, 1)
+	report := new(source.Report)
+	if root, ok := source.ParseYAML([]byte(text), report); ok {
+		markApprovals(root.Quiet(), report)
 	}
-	return names
-}
-
-// Cost returns an upper bound for evaluating all conditions for one effect, in steps
-// of 20 to 50 ns.
-func (f *File) Cost() uint64 { return f.cost }
-
-// Tests returns the number of the file's own tests.
-func (f *File) Tests() int { return f.tests }
-
-// User returns a user of [Options.Names], by id or name. An id has precedence.
-func (f *File) User(name string) (access.User, bool) { return f.names.user(name) }
-
-// LimitsSince describes, one sentence each, the limits that count differently than in
-// an earlier file. Limits are identified by name: a renamed limit starts at zero.
-func (f *File) LimitsSince(old *File) []string {
-	var changes []string
-	for _, name := range sortedKeys(f.limits) {
-		before, ok := old.limits[name]
-		switch now := f.limits[name]; {
-		case !ok:
-			changes = append(changes, name+" is new, and starts at zero")
-		case before.per != now.per:
-			changes = append(changes, fmt.Sprintf("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per))
-		case !before.asset.Asset.Equal(now.asset.Asset):
-			changes = append(changes, fmt.Sprintf("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset))
+	_, err := Parse(name, []byte(text), options)
+	if failed, ok := errors.AsType[*Error](err); ok {
+		report.List = append(report.List, failed.Problems...)
+	}
+	lines := strings.SplitAfter(text, "\n")
+	// From the end, so that lines stay where they are.
+	slices.SortStableFunc(report.List, func(a, b Problem) int { return cmp.Compare(b.Line, a.Line) })
+	for _, problem := range report.List {
+		at := min(max(problem.Line, 1), len(lines)) - 1
+		indent := lines[at][:len(lines[at])-len(strings.TrimLeft(lines[at], " "))]
+		line := indent + mark + strings.ReplaceAll(problem.Message, "\n", " ") + "\n"
+		if !slices.Contains(lines, line) || problem.Rule != "" {
+			lines = slices.Insert(lines, at, line)
 		}
 	}
-	for _, name := range sortedKeys(old.limits) {
-		if f.limits[name] == nil {
-			changes = append(changes, name+" is gone: what it counted no longer counts")
+	return "# Read as " + Schema + ". In it, a request of nothing but change needs an allow like a payment, " +
+		"and one of nothing but a fee a\n# rule with alone: true and a limit: sponsoring, cancelling, claiming. " +
+		"Remove these lines when all below is done.\n" + strings.Join(lines, "")
+}
+
+// markApprovals marks groups for which the submission no longer is a vote.
+func markApprovals(root source.Node, report *source.Report) {
+	has := func(n source.Node, name string) bool {
+		return slices.ContainsFunc(n.Pairs(""), func(entry source.Entry) bool { return entry.Name == name })
+	}
+	items := func(of source.Node, name string) (items []source.Node) {
+		for _, entry := range of.Pairs("") {
+			if entry.Name == name && !entry.Node.IsNull() {
+				items = append(items, entry.Node.Items("")...)
+			}
+		}
+		return items
+	}
+	for _, rule := range items(root, "rules") {
+		for _, group := range items(rule, "approvals") {
+			if !has(group, "not") && !has(group, "submitter") {
+				report.Add(group.Place(), "", "the submission is no vote here unless the group says submitter: counts")
+			}
 		}
 	}
-	return changes
 }

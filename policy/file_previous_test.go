@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -23,7 +25,7 @@ func TestPrevious(t *testing.T) {
 	const tx = `{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"}`
 	write(transaction, tx)
 	write(path, "schema: countersign.policy/2\nrules: [{name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}]\ntests: [{file: tx.json, expect: deny}]\n")
-	options := policy.Options{Names: &policy.Names{Users: []access.User{{ID: "1", Name: "ann"}}}}
+	options := withNames(&policy.Names{Users: []access.User{{ID: "1", Name: "ann"}}})
 	var err error
 	load := func() *policy.File {
 		t.Helper()
@@ -51,7 +53,7 @@ func TestPrevious(t *testing.T) {
 			options.Names = &policy.Names{Users: []access.User{{ID: "1", Name: "ben"}}, Keys: []access.SigningKey{{ID: "k"}}}
 		}, true},
 		{"a transaction of a test", func() { write(transaction, tx+"\n") }, false},
-		{"the limits", func() { options.Limits.Ethereum.MaxFee = 1 }, false},
+		{"the limits", func() { options.Chains = all.Chains(all.Limits{Ethereum: ethereum.Limits{MaxFee: 1}}) }, false},
 		{"the tests", func() { options.SkipTests = true }, false},
 		{"nothing", func() {}, true},
 	} {

@@ -9,36 +9,37 @@ import (
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-// readTestEffects reads the effects of a test that has no transaction.
-func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
+// readEffects reads the effects of a test that has no transaction, and their readings.
+func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings chains.Readings) {
 	for i, item := range n.Items("effects") {
 		effect := chains.Effect{By: chains.BySigner, Controlled: chains.ControlledNo, Path: fmt.Sprintf("effect %d", i)}
 		var decimals int
 		var amount source.Node
 		item.Fields("an effect", map[string]func(source.Node){
 			"kind": func(n source.Node) {
-				if effect.Kind = chains.Kind(n.Text("kind")); !slices.Contains(chains.Kinds(), effect.Kind) {
-					n.Fail("%s", source.Meant(shorten(string(effect.Kind))+" is not a kind of effect", string(effect.Kind), kindNames()))
+				text := n.Text("kind")
+				if effect.Kind = chains.Kind(text); !slices.Contains(chains.Kinds(), effect.Kind) {
+					n.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, kindNames()))
 				}
 			},
-			"from":      func(n source.Node) { effect.From = readParty(n) },
-			"to":        func(n source.Node) { effect.To = readParty(n) },
-			"account":   func(n source.Node) { effect.Account = readParty(n) },
-			"asset":     func(n source.Node) { effect.Asset, decimals = c.testAsset(n) },
+			"from":      func(n source.Node) { effect.From = d.words.readParty(n) },
+			"to":        func(n source.Node) { effect.To = d.words.readParty(n) },
+			"account":   func(n source.Node) { effect.Account = d.words.readParty(n) },
+			"asset":     func(n source.Node) { effect.Asset, decimals = d.testAsset(n) },
 			"amount":    func(n source.Node) { amount = n },
-			"by":        func(n source.Node) { effect.By = readBy(n) },
+			"by":        func(n source.Node) { effect.By = d.readBy(n) },
 			"function":  func(n source.Node) { effect.Function = n.Text("function") },
 			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
 			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
 			"domain":    func(n source.Node) { effect.Domain = n.Text("domain") },
 			"owners": func(n source.Node) {
 				for _, owner := range n.Texts("owners") {
-					effect.Owners = append(effect.Owners, readParty(owner))
+					effect.Owners = append(effect.Owners, d.words.readParty(owner))
 				}
 			},
 			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
 			"mine":    func(n source.Node) { effect.Controlled = readMine(n) },
-			"reading": func(n source.Node) { test.readings = append(test.readings, readTestReading(n, effect.Path)) },
+			"reading": func(n source.Node) { readings = append(readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
 			effect.Controlled = chains.ControlledUnknown
@@ -49,12 +50,13 @@ func (c *compiler) readTestEffects(test *fileTest, n source.Node) {
 		if effect.Kind == "" {
 			item.Fail("an effect needs a kind")
 		}
-		test.effects = append(test.effects, effect)
+		effects = append(effects, effect)
 	}
+	return effects, readings
 }
 
-func readBy(n source.Node) chains.By {
-	text, values := n.Text("by"), closedValues(effectType, "by")
+func (d *draft) readBy(n source.Node) chains.By {
+	text, values := n.Text("by"), d.closedValues(effectType, "by")
 	if !slices.Contains(values, text) {
 		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
@@ -69,12 +71,12 @@ func readMine(n source.Node) chains.Controlled {
 }
 
 // readParty reads an address, or unknown.
-func readParty(n source.Node) chains.Party {
+func (v *vocabulary) readParty(n source.Node) chains.Party {
 	text := n.Text("address")
 	if text == "unknown" {
 		return chains.UnknownParty()
 	}
-	address, err := words().readAddress(text)
+	address, err := v.readAddress(text)
 	if err != nil {
 		n.Fail("%v", err)
 		return chains.Party{}
@@ -84,21 +86,21 @@ func readParty(n source.Node) chains.Party {
 
 // testAsset reads an asset: one of the file by name, the native asset of a chain, or
 // "token", a chain and an address. It returns the asset with its decimals.
-func (c *compiler) testAsset(n source.Node) (chains.Asset, int) {
+func (d *draft) testAsset(n source.Node) (chains.Asset, int) {
 	name := n.Text("asset")
-	if asset, ok := c.assets[name]; ok {
+	if asset, ok := d.assets[name]; ok {
 		return asset.Asset, max(asset.decimals, 0)
 	}
-	if words().networks.MatchString(name) {
-		return chains.Native(name), words().namespaces[namespaceOf(name)].Decimals
+	if d.words.networks.MatchString(name) {
+		return chains.Native(name), d.words.ofNetwork(name).Decimals
 	}
 	if token, ok := strings.CutPrefix(name, "token "); ok {
 		chain, text, _ := strings.Cut(token, " ")
-		if address, err := words().readAddress(text); err == nil {
+		if address, err := d.words.readAddress(text); err == nil {
 			return chains.Token(chain, address.party(), ""), 0
 		}
 	}
-	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+	n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(d.assets)))
 	return chains.Asset{}, 0
 }
 

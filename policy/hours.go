@@ -3,13 +3,14 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"github.com/countersign-dev/countersign/internal/source"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 	_ "time/tzdata" // for machines without a zone database
+
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // hours is a window of the week in local time, such as

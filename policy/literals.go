@@ -16,7 +16,7 @@ import (
 
 // literalCheck checks the literals of one expression.
 type literalCheck struct {
-	*compiler
+	*language
 	native *ast.AST
 	names  map[string]bool
 	report func(line, column int, message string)
@@ -26,9 +26,9 @@ type literalCheck struct {
 // checkLiterals checks the literals of an expression: arguments of constructors must be
 // well-formed, and members with a closed set of values must be compared with one of
 // them. It records the names that the expression mentions.
-func (c *compiler) checkLiterals(x *expression, report func(line, column int, message string)) bool {
-	check := &literalCheck{c, x.checked.NativeRep(), x.names, report, true}
-	ast.PreOrderVisit(x.expr(), ast.NewExprVisitor(check.visit))
+func (l *language) checkLiterals(x *expression, report func(line, column int, message string)) bool {
+	check := &literalCheck{l, x.checked, x.names, report, true}
+	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(check.visit))
 	return check.fine
 }
 
@@ -49,7 +49,7 @@ func (c *literalCheck) visit(e ast.Expr) {
 
 func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	name := call.FunctionName()
-	_, isLiteral := words().literals[name]
+	_, isLiteral := c.literals[name]
 	switch {
 	case isLiteral:
 		c.constructor(name, call)
@@ -67,40 +67,9 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	}
 }
 
-// literalFunction is a function whose last argument must be a literal, which is checked
-// when the file is loaded.
-type literalFunction struct {
-	example string
-	check   func(text string) error // nil: any text
-}
-
-// literalFunctions returns the literal functions with a vocabulary.
-func literalFunctions(v *vocabulary) map[string]literalFunction {
-	functions := map[string]literalFunction{
-		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
-		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
-		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
-		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
-		"arg":       {"effect.arg('value')", nil},
-		"number":    {"effect.number('commission')", nil},
-	}
-	for name := range v.units {
-		functions[name] = literalFunction{name + "('1')", failure(func(text string) (*amount, error) { return v.newAmount(name, text) })}
-	}
-	return functions
-}
-
-// failure returns a function that parses a text and returns only the error.
-func failure[T any](parse func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		_, err := parse(text)
-		return err
-	}
-}
-
 // constructor checks the last argument of a literal function.
 func (c *literalCheck) constructor(name string, call ast.CallExpr) {
-	function, last := words().literals[name], call.Args()[len(call.Args())-1]
+	function, last := c.literals[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)
 	if !ok {
 		c.Fail(last, name+" takes a text in quotes, such as "+function.example)
@@ -131,7 +100,7 @@ func (c *literalCheck) comparison(member, with ast.Expr) {
 		return
 	}
 	name := member.AsSelect().FieldName()
-	closed := closedValues(c.native.GetType(member.AsSelect().Operand().ID()), name)
+	closed := c.closedValues(c.native.GetType(member.AsSelect().Operand().ID()), name)
 	if closed != nil && !slices.Contains(closed, text) {
 		c.Fail(with, source.Meant(fmt.Sprintf("%s is never %q", name, shorten(text)), text, closed)+
 			": it is one of "+strings.Join(closed, ", "))
@@ -139,7 +108,7 @@ func (c *literalCheck) comparison(member, with ast.Expr) {
 }
 
 // closedValues returns the values that a text member can have; nil if it can have any.
-func closedValues(of *types.Type, name string) []string {
+func (l *language) closedValues(of *types.Type, name string) []string {
 	switch {
 	case of == effectType && name == "kind":
 		return kindNames()
@@ -149,15 +118,7 @@ func closedValues(of *types.Type, name string) []string {
 		return []string{"", string(chains.BoundExact), string(chains.BoundMost), string(chains.BoundLeast),
 			string(chains.BoundAll), string(chains.BoundAdded), string(chains.BoundUnlimited)}
 	case of == requestType && name == "chain":
-		return words().names()
+		return l.words.names()
 	}
 	return nil
-}
-
-func kindNames() []string {
-	var names []string
-	for _, kind := range chains.Kinds() {
-		names = append(names, string(kind))
-	}
-	return names
 }

@@ -58,7 +58,7 @@ func TestHours(t *testing.T) {
 		"Mo 08:00 UTC": false, "Mo 08:00- UTC": false, "Mo- 08:00-09:00 UTC": false, "-Mo 08:00-09:00 UTC": false, ",Mo 08:00-09:00 UTC": false, "Mo,,Tu 08:00-09:00 UTC": false,
 		"mo 08:00-09:00 UTC": false, "Mo 08:00-09:00 UTC x": false, "Mo 08:00-09:00": false, "Mo-Xx 08:00-09:00 UTC": false, "Xx-Mo 08:00-09:00 UTC": false,
 	} {
-		_, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), policy.Options{})
+		_, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: request, when: \"time.within('"+hours+"')\"}\n"), options())
 		if (err == nil) != valid {
 			t.Errorf("%q: %v", hours, err)
 		}
@@ -78,7 +78,7 @@ func TestRuleKeys(t *testing.T) {
 	} {
 		text := head + "rules:\n  - {name: a, allow: transfer, key: " + named + ", when: 'effect.to in treasury || effect.asset == usdc'}\n"
 		for _, names := range []*policy.Names{nil, {Keys: all}} {
-			file, err := policy.Parse("p", []byte(text), policy.Options{Names: names})
+			file, err := policy.Parse("p", []byte(text), withNames(names))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestRuleKeys(t *testing.T) {
 		}
 	}
 	for named, want := range map[string]string{"hott": "there is no key or wallet hott: did you mean hot?", "mian": "there is no key or wallet mian: did you mean main?"} {
-		_, err := policy.Parse("p", []byte(head+"rules:\n  - {name: a, allow: transfer, key: "+named+", when: 'effect.to in treasury || effect.asset == usdc'}\n"), policy.Options{Names: &policy.Names{Keys: all}})
+		_, err := policy.Parse("p", []byte(head+"rules:\n  - {name: a, allow: transfer, key: "+named+", when: 'effect.to in treasury || effect.asset == usdc'}\n"), withNames(&policy.Names{Keys: all}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -309,7 +309,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("? {a: [b, c]}\n: - - - d"))
 	f.Add([]byte(head + "rules:\n  - name: a\n    allow: [transfer, fee]\n    when: |\n      effects.filter(e, e.kind == 'fee')[0].amount <= ether('1') + gwei('2')\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		file, err := policy.Parse("fuzz", content, policy.Options{})
+		file, err := policy.Parse("fuzz", content, options())
 		if err != nil {
 			if _, ok := errors.AsType[*policy.Error](err); !ok {
 				t.Fatalf("%T: %v", err, err)
@@ -337,7 +337,7 @@ func FuzzExpression(f *testing.F) {
 		}
 		text := head + "rules:\n  - {name: uses, deny: mint, when: 'effect.asset == usdc && effect.to in treasury'}\n" +
 			"  - {name: a, allow: [transfer, fee], on: ethereum, when: " + quoted(condition) + "}\n"
-		file, err := policy.Parse("fuzz", []byte(text), policy.Options{})
+		file, err := policy.Parse("fuzz", []byte(text), options())
 		if err != nil {
 			return
 		}

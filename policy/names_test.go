@@ -55,7 +55,7 @@ func TestNamesOfAssets(t *testing.T) {
 		"usdс": form, "uѕdc": form, "ꓴsdc": form, "usdc\u200b": form, "\ufeffusdc": form, "ｕsdc": form, "usdc\u0301": form, // Cyrillic, Lisu, invisible, full width, combining
 		strings.Repeat("a", 64): "", strings.Repeat("a", 65): form,
 	} {
-		file, err := policy.Parse("p.yaml", []byte(named(name)), policy.Options{})
+		file, err := policy.Parse("p.yaml", []byte(named(name)), options())
 		if want == "" {
 			if err != nil {
 				t.Errorf("%q: %v", name, err)
@@ -69,7 +69,7 @@ func TestNamesOfAssets(t *testing.T) {
 			t.Errorf("%q: %v, want %s at line 3", name, err, want)
 		}
 		list := "schema: countersign.policy/2\nlists:\n  " + strconv.Quote(name) + ": [\"" + treasury + "\"]\nrules: []\n"
-		if _, err := policy.Parse("p.yaml", []byte(list), policy.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := policy.Parse("p.yaml", []byte(list), options()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a list %q: %v, want %s", name, err, want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestConfusableAssets(t *testing.T) {
 		"another unit":            {token("gvvei", "eip155:1", usdc, ", decimals: 6"), "3:3: asset gvvei: it looks like gwei"},
 		"what differs to the eye": {token("usdc", "eip155:1", usdc, ", decimals: 6") + token("usdt", "eip155:1", treasury, ", decimals: 6"), ""},
 	} {
-		_, err := policy.Parse("p.yaml", []byte(schema+"assets:\n"+test.assets+"rules:\n  - {name: a, deny: burn}\n"), policy.Options{})
+		_, err := policy.Parse("p.yaml", []byte(schema+"assets:\n"+test.assets+"rules:\n  - {name: a, deny: burn}\n"), options())
 		if test.want == "" {
 			if err == nil || !strings.Contains(err.Error(), "nothing uses the asset") || strings.Contains(err.Error(), "looks like") {
 				t.Errorf("%s: %v", name, err)
@@ -106,7 +106,7 @@ func TestConfusableAssets(t *testing.T) {
 		}
 	}
 	lists := schema + "lists:\n  ops: [\"" + treasury + "\"]\n  more: [\"" + thief + "\"]\n  o_l: [\"" + treasury + "\"]\n  o_1: [\"" + thief + "\"]\nrules: []\n"
-	if _, err := policy.Parse("p.yaml", []byte(lists), policy.Options{}); err == nil || !strings.Contains(err.Error(), "6:3: list o_1: it looks like o_l") {
+	if _, err := policy.Parse("p.yaml", []byte(lists), options()); err == nil || !strings.Contains(err.Error(), "6:3: list o_1: it looks like o_l") {
 		t.Errorf("lists: %v", err)
 	}
 }
@@ -118,7 +118,7 @@ func FuzzAssetName(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		file, err := policy.Parse("fuzz", []byte(named(name)), policy.Options{})
+		file, err := policy.Parse("fuzz", []byte(named(name)), options())
 		if err != nil {
 			if _, ok := errors.AsType[*policy.Error](err); !ok {
 				t.Fatalf("%T: %v", err, err)

@@ -50,7 +50,7 @@ func TestNamesOf(t *testing.T) {
 		"who: {user: ann}, key: [hto]":             "there is no key or wallet hto",
 		"approvals: [{count: 1, tag: agent}]":      "1 approvals are needed, but only 0 of the users can give one",
 	} {
-		if _, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+text+"}\n"), policy.Options{Names: names}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := policy.Parse("p", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+text+"}\n"), withNames(names)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

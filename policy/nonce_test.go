@@ -212,11 +212,11 @@ func TestReplacesNonceRefused(t *testing.T) {
 	} {
 		text := "schema: countersign.policy/2\nassets: {coin: " + asset + "}\nlimits:\n" +
 			"  - {name: day, asset: coin, max: \"1\", window: 24h, per: key, replaces: nonce}\nrules:\n  - {name: a, allow: transfer, limit: day}\n"
-		_, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+		_, err := policy.Parse("policy.yaml", []byte(text), options())
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", asset, err)
 		}
-		if _, err := policy.Parse("policy.yaml", []byte(strings.Replace(text, "nonce", "all", 1)), policy.Options{}); err == nil || !strings.Contains(err.Error(), "only nonce") {
+		if _, err := policy.Parse("policy.yaml", []byte(strings.Replace(text, "nonce", "all", 1)), options()); err == nil || !strings.Contains(err.Error(), "only nonce") {
 			t.Errorf("replaces: all: %v", err)
 		}
 	}

@@ -1,13 +1,19 @@
 package policy
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 
+	"maps"
+	"slices"
+
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // opaque is embedded in values of expressions that convert to no other type.
@@ -20,6 +26,18 @@ func (opaque) ConvertToNative(reflect.Type) (any, error) { return nil, errOpaque
 
 // ConvertToType implements ref.Val.
 func (opaque) ConvertToType(ref.Type) ref.Val { return types.WrapErr(errOpaque) }
+
+// Types of the objects in expressions.
+var (
+	effectType     = types.NewObjectType("effect")
+	assetType      = types.NewObjectType("asset")
+	keyType        = types.NewObjectType("key")
+	userType       = types.NewObjectType("user")
+	credentialType = types.NewObjectType("credential")
+	readingType    = types.NewObjectType("reading")
+	timeType       = types.NewObjectType("time")
+	requestType    = types.NewObjectType("request")
+)
 
 // object is a value with members: an effect, a key, a user, the transaction of a chain.
 // Its members are read through tables of fields, not by reflection.
@@ -80,74 +98,19 @@ func newList(values []ref.Val) traits.Lister {
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }
 
-// provider has the types and fields that expressions can name. It implements
-// types.Provider and types.Adapter.
-type provider struct {
-	types.Adapter
-	kinds  map[string]*types.Type
-	fields map[string]map[string]*types.FieldType
-}
+func hexText(value []byte) string { return "0x" + hex.EncodeToString(value) }
 
-func newProvider() *provider {
-	p := &provider{
-		Adapter: types.DefaultTypeAdapter,
-		kinds:   map[string]*types.Type{},
-		fields:  map[string]map[string]*types.FieldType{},
-	}
-	for kind, fields := range objectFields() {
-		p.kinds[kind.TypeName()] = kind
-		table := map[string]*types.FieldType{}
-		for name, field := range fields {
-			table[name] = field.fieldType()
+// presentText returns a text member that is absent if it is empty.
+func presentText[T any](name string, get func(T) string) field {
+	return member(types.StringType, func(of T) (ref.Val, error) {
+		if get(of) == "" {
+			return nil, absent(name)
 		}
-		p.fields[kind.TypeName()] = table
-	}
-	for _, kind := range []*types.Type{amountType, addressType} {
-		p.kinds[kind.TypeName()] = kind
-		p.fields[kind.TypeName()] = nil
-	}
-	return p
+		return types.String(get(of)), nil
+	})
 }
 
-// NativeToValue implements types.Adapter.
-func (p *provider) NativeToValue(value any) ref.Val {
-	if converted, ok := value.(ref.Val); ok {
-		return converted
-	}
-	return p.Adapter.NativeToValue(value)
-}
+// shorten quotes as many bytes of a request's text as errors quote of a file's.
+func shorten(text string) string { return plaintext.Shorten(text, source.MaxQuoted) }
 
-// EnumValue implements types.Provider. There are no enums.
-func (*provider) EnumValue(name string) ref.Val { return types.NewErr("unknown enum %q", name) }
-
-// FindIdent implements types.Provider. Types are not values.
-func (*provider) FindIdent(string) (ref.Val, bool) { return nil, false }
-
-// FindStructType implements types.Provider.
-func (p *provider) FindStructType(name string) (*types.Type, bool) {
-	kind, ok := p.kinds[name]
-	if !ok {
-		return nil, false
-	}
-	return types.NewTypeTypeWithParam(kind), true
-}
-
-// FindStructFieldNames implements types.Provider.
-func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
-	fields, ok := p.fields[name]
-	if !ok {
-		return nil, false
-	}
-	return sortedKeys(fields), true
-}
-
-// FindStructFieldType implements types.Provider.
-func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
-	field, ok := p.fields[kind][name]
-	return field, ok
-}
-
-// NewValue implements types.Provider. Expressions cannot create objects.
-func (*provider) NewValue(kind string, _ map[string]ref.Val) ref.Val {
-	return types.NewErr("an expression cannot create a value of type %q", kind)
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -90,7 +90,7 @@ func TestWrongFiles(t *testing.T) {
 		{"test by another rule", head + pays + "tests:\n  - {effects: [{kind: transfer, asset: usdc, to: \"" + treasury + "\"}], expect: allow, rule: usd}\n", "allow by pays, not by usd"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := policy.Parse("p.yaml", []byte(test.file), policy.Options{})
+			_, err := policy.Parse("p.yaml", []byte(test.file), options())
 			var problems *policy.Error
 			if !errors.As(err, &problems) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("%v\nwant %s", err, test.want)
@@ -101,7 +101,7 @@ func TestWrongFiles(t *testing.T) {
 
 // TestCaret: a problem is rendered with its line and a caret below the place.
 func TestCaret(t *testing.T) {
-	_, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset == usdc &&\n      effect.to in tresury\n"), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset == usdc &&\n      effect.to in tresury\n"), options())
 	want := "p.yaml:11:20: rule a: there is no tresury here: did you mean treasury?\n        effect.to in tresury\n                     ^"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)

@@ -39,6 +39,7 @@ func TestWrongValues(t *testing.T) {
 		"limit that counts none":  {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: key}\nrules:\n  - {name: a, allow: call, limit: d}\n", "this rule has none of them"},
 		"limit of another chain":  {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: key}\nrules:\n  - {name: a, allow: transfer, on: solana, limit: d}\n", "which does not exist on solana"},
 		"recipient unlisted":      {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: to}\nrules:\n  - {name: a, allow: transfer, when: \"effect.decoded\", limit: d}\n", "a thief can use any number of recipients"},
+		"recipient only tested":   {head + "limits:\n  - {name: d, asset: usdc, max: \"1\", window: 24h, per: to}\nrules:\n  - {name: a, allow: transfer, when: \"has(effect.to) == true\", limit: d}\n", "a thief can use any number of recipients"},
 		"list twice":              {list(`"` + treasury + `", "` + strings.ToLower(treasury) + `"`), "is in this list twice"},
 		"list empty":              {list(""), "list t is empty"},
 		"address empty":           {list(`""`), "not an address"},
@@ -104,7 +105,7 @@ func TestWrongValues(t *testing.T) {
 			"tests:\n  - {effects: [], expect: deny}\n", "a rule depends on the time"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := policy.Parse("p.yaml", []byte(one.file), policy.Options{})
+			_, err := policy.Parse("p.yaml", []byte(one.file), options())
 			var problems *policy.Error
 			if !errors.As(err, &problems) || !strings.Contains(err.Error(), one.want) {
 				t.Fatalf("%v\nwant %s", err, one.want)
@@ -125,12 +126,12 @@ func TestWrongNames(t *testing.T) {
 		"who: {credential: c2}":                 "there is no credential c2",
 		"approvals: [{count: 2, tag: finance}]": "2 approvals are needed, but only 1 of the users can give one",
 	} {
-		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+rest+"}\n"), policy.Options{Names: names})
+		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, "+rest+"}\n"), withNames(names))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", rest, err, want)
 		}
 	}
-	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, who: {user: ann}}\n"), policy.Options{Names: names}); err != nil {
+	if _, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, who: {user: ann}}\n"), withNames(names)); err != nil {
 		t.Errorf("a user who is listed twice: %v", err)
 	}
 }

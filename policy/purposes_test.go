@@ -104,7 +104,7 @@ func TestAccount(t *testing.T) {
 	if got, _ := decide(t, purposeRules, ask(pay)); !strings.Contains(got, "it has no single account") {
 		t.Error(got)
 	}
-	_, err := policy.Parse("p.yaml", []byte(strings.ReplaceAll(strings.ReplaceAll(purposeRules, "eip155:1", "solana"), "0.000000000000000010", "0.1")), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte(strings.ReplaceAll(strings.ReplaceAll(purposeRules, "eip155:1", "solana"), "0.000000000000000010", "0.1")), options())
 	if err == nil || !strings.Contains(err.Error(), "use per: key") {
 		t.Errorf("accounts of Solana: %v", err)
 	}
@@ -181,12 +181,12 @@ func TestNewMembers(t *testing.T) {
 		"allow: transfer, when: \"has(effect.owners) && effect.owners.all(o, o == address('" + thief + "'))\"": "",
 	} {
 		text := "schema: countersign.policy/2\nassets: {main: {chain: \"eip155:1\", token: native}}\n" + limit + "rules:\n  - {name: uses, allow: stake, when: effect.asset == main, limit: day}\n  - {name: a, " + rule + "}\n"
-		_, err := policy.Parse("p.yaml", []byte(text), policy.Options{})
+		_, err := policy.Parse("p.yaml", []byte(text), options())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", rule, err, want)
 		}
 	}
-	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules: [{name: a, deny: request}]\n"), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/1\nrules: [{name: a, deny: request}]\n"), options())
 	if err == nil || !strings.Contains(err.Error(), "policy check --upgrade") {
 		t.Errorf("an earlier schema: %v", err)
 	}
@@ -251,7 +251,7 @@ func TestUpgrade(t *testing.T) {
 		"  - name: trades\n    allow: call\n    when: effect.to in venue\n    hazards: [blind-call]\n" +
 		"  - {name: pays, allow: transfer, approvals: [{count: 2, tag: finance}, {count: 1, tag: risk, not: submitter}]}\n" +
 		"  - {name: sells, allow: transfer, when: \"effects.exists(e, e.kind == 'receive')\"}\n"
-	got := policy.Upgrade("p.yaml", []byte(before), policy.Options{})
+	got := policy.Upgrade("p.yaml", []byte(before), options())
 	for _, want := range []string{
 		"schema: countersign.policy/2\n", "alone: true and a limit",
 		"  # change: a rule with hazards says what it is of: add 'of: transactions' or 'of: messages'\n", "  # change: blind-call is another danger",
@@ -264,7 +264,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	done := strings.NewReplacer("    hazards: [blind-call]\n", "    of: transactions\n    chains: [eip155:1]\n    hazards: [blind-call]\n", "when: \"effects.exists", "each: 1, when: \"effects.exists").Replace(got)
 	load(t, done)
-	if again := policy.Upgrade("p.yaml", []byte("schema: countersign.policy/1\nrules: [{name: a, deny: request}]\n"), policy.Options{}); strings.Contains(again, "# change:") {
+	if again := policy.Upgrade("p.yaml", []byte("schema: countersign.policy/1\nrules: [{name: a, deny: request}]\n"), options()); strings.Contains(again, "# change:") {
 		t.Errorf("nothing has to change:\n%s", again)
 	}
 }

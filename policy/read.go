@@ -1,33 +1,32 @@
 package policy
 
 import (
-	"github.com/countersign-dev/countersign/internal/plaintext"
-	"github.com/countersign-dev/countersign/internal/source"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/source"
 )
 
 // Bounds of a file.
 const (
-	maxRules      = 1000
-	maxLimits     = 100
-	maxNames      = 1000 // lists and assets
-	maxTests      = 1000
-	minWindow     = time.Minute
-	maxWindow     = 31 * 24 * time.Hour
-	defaultWithin = 24 * time.Hour // how long an approval counts
-	maxApprovers  = 20             // of one group
+	maxRules  = 1000
+	maxLimits = 100
+	maxNames  = 1000 // lists and assets
+	maxTests  = 1000
+	minWindow = time.Minute
+	maxWindow = 31 * 24 * time.Hour
 )
 
-var (
-	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
-)
+// reader reads the members of a file.
+type reader struct {
+	definitions
+	tests fileTests
+}
 
 // read reads the file's members, definitions before their uses.
-func (c *compiler) read(content []byte) {
-	root, ok := source.ParseYAML(content, c.problems)
+func (f *reader) read(content []byte) {
+	root, ok := source.ParseYAML(content, f.problems)
 	if !ok {
 		return
 	}
@@ -37,24 +36,23 @@ func (c *compiler) read(content []byte) {
 		readers[name] = func(n source.Node) { parts[name] = n }
 	}
 	root.Fields("the file", readers)
-	c.readSchema(root, parts["schema"])
-	each(parts["lists"], "lists", c.readList)
-	each(parts["assets"], "assets", c.readAsset)
-	if c.misnamed {
+	f.readSchema(root, parts["schema"])
+	each(parts["lists"], "lists", f.readList)
+	each(parts["assets"], "assets", f.readAsset)
+	if f.misnamed {
 		return // everything else would complain about missing names
 	}
-	if len(c.lists)+len(c.assets) > maxNames {
+	if len(f.lists)+len(f.assets) > maxNames {
 		root.Fail("more than %d lists and assets", maxNames)
 		return
 	}
-	var err error
-	if c.env, err = newEnvironment(c.lists, c.assets); err != nil {
+	if err := f.complete(); err != nil {
 		root.Fail("%v", err)
 		return
 	}
-	items(parts["limits"], "limits", maxLimits, c.readLimit)
-	items(parts["rules"], "rules", maxRules, c.readRule)
-	items(parts["tests"], "tests", maxTests, c.readTest)
+	items(parts["limits"], "limits", maxLimits, f.readLimit)
+	items(parts["rules"], "rules", maxRules, f.readRule)
+	items(parts["tests"], "tests", maxTests, f.tests.read)
 	if parts["rules"].Node == nil {
 		root.Fail("rules is missing: without a rule nothing is allowed")
 	}
@@ -89,25 +87,25 @@ func items(n source.Node, what string, most int, read func(source.Node)) {
 	}
 }
 
-func (c *compiler) readSchema(root, schema source.Node) {
+func (f *reader) readSchema(root, schema source.Node) {
 	switch {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
 	case schema.Text("schema") != Schema:
-		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' shows what to change in an earlier one",
-			shorten(schema.Text("schema")), Schema)
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
+			"shows what to change in an earlier one", shorten(schema.Text("schema")), Schema)
 	}
 }
 
 // subjects are the values of per: what a limit is counted for.
 var subjects = []string{"key", "account", "wallet", "user", "credential", "to", "organization"}
 
-func (c *compiler) readLimit(n source.Node) {
-	l, before := &limit{place: n.Place()}, c.problems.Errors()
+func (f *reader) readLimit(n source.Node) {
+	l, before := &limit{place: n.Place()}, f.problems.Errors()
 	var most, replaces source.Node
 	n.Fields("a limit", map[string]func(source.Node){
 		"name":   func(n source.Node) { l.name = n.Text("name") },
-		"asset":  func(n source.Node) { l.asset = c.asset(n) },
+		"asset":  func(n source.Node) { l.asset = f.asset(n) },
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"replaces": func(n source.Node) {
@@ -117,30 +115,32 @@ func (c *compiler) readLimit(n source.Node) {
 		},
 		"per": func(n source.Node) {
 			if l.per = n.Text("per"); !slices.Contains(subjects, l.per) {
-				n.Fail("%s", source.Meant("per: "+shorten(l.per)+" is none of "+strings.Join(subjects, ", "), l.per, subjects))
+				message := "per: " + shorten(l.per) + " is none of " + strings.Join(subjects, ", ")
+				n.Fail("%s", source.Meant(message, l.per, subjects))
 			}
 		},
 	})
-	_, twice := c.file.limits[l.name]
+	_, twice := f.limits[l.name]
 	switch {
 	case !ruleName.MatchString(l.name):
 		n.Fail("a limit needs a name of lower-case letters, digits and -, not %q", shorten(l.name))
 		return
 	case twice:
 		n.Fail("limit %s is defined twice", l.name)
-	case c.problems.Errors() > before:
+	case f.problems.Errors() > before:
 	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
 		l.readMax(most)
-		if said := words().namespaces[namespaceOf(l.asset.Chain)]; l.per == "account" && said.Account == nil {
-			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, such as eip155:1: use per: key", l.name)
+		if l.per == "account" && f.words.ofNetwork(l.asset.Chain).Account == nil {
+			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, "+
+				"such as eip155:1: use per: key", l.name)
 		}
 		if l.nonce {
-			l.checkNonce(replaces)
+			l.checkNonce(f.words, replaces)
 		}
 	}
-	c.file.limits[l.name] = l
+	f.limits[l.name] = l
 }
 
 func (l *limit) readMax(n source.Node) {
@@ -153,4 +153,15 @@ func (l *limit) readMax(n source.Node) {
 	default:
 		l.max = value
 	}
+}
+
+// checkNonce refuses replaces: nonce for an asset of a network where it would be a hole.
+func (l *limit) checkNonce(words *vocabulary, n source.Node) {
+	for _, said := range words.chains {
+		if of := said.OneNonce; of != nil && of(l.asset.Chain) {
+			return
+		}
+	}
+	n.Fail("replaces: nonce needs an asset of a network of which a nonce is one transaction, such as eip155:1: "+
+		"%s is none", l.asset.Chain)
 }

@@ -50,7 +50,7 @@ func TestReadingInTests(t *testing.T) {
 		load(t, swaps+"  - {effects: ["+effect+"], expect: "+want+"}\n")
 		load(t, swaps+"  - {effects: [{kind: call, undecoded: true}, "+effect+"], expect: deny}\n")
 	}
-	_, err := policy.Parse("p.yaml", []byte(swaps+"  - {effects: [{kind: call, reading: {intent: swap}}], expect: deny}\n"), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte(swaps+"  - {effects: [{kind: call, reading: {intent: swap}}], expect: deny}\n"), options())
 	if err == nil || !strings.Contains(err.Error(), "a reading needs a function") {
 		t.Error(err)
 	}

@@ -66,7 +66,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.denied)
 		}
 	}
-	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: [transfer, receive]}\n"), policy.Options{})
+	_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules:\n  - {name: a, allow: [transfer, receive]}\n"), options())
 	if err == nil || !strings.Contains(err.Error(), "what is received needs no allow") {
 		t.Errorf("an allow of what is received: %v", err)
 	}

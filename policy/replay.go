@@ -70,7 +70,9 @@ func (r *Replay) Close() error { return r.ledger.Close() }
 // Next decides about an activity. request and problem are the results of
 // [countersign.Engine.AskedAbout]. Next returns an error if the policy or the ledger
 // fails, or if the activity is earlier than the one before.
-func (r *Replay) Next(ctx context.Context, record *activity.Record, request access.Authorization, problem error) (*Replayed, error) {
+func (r *Replay) Next(
+	ctx context.Context, record *activity.Record, request access.Authorization, problem error,
+) (*Replayed, error) {
 	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
 		Before: outcomeOf(record), Votes: ReplayedVotes{Before: votesRequired(record)},
@@ -82,7 +84,8 @@ func (r *Replay) Next(ctx context.Context, record *activity.Record, request acce
 	}
 	r.resolveUsers(&request)
 	if request.Now.Before(r.last) {
-		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v", record.ID, request.Now, r.last)
+		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v",
+			record.ID, request.Now, r.last)
 	}
 	r.last = request.Now
 	if err := r.sweep(ctx); err != nil {
@@ -128,7 +131,9 @@ func (r *Replay) resolveUsers(request *access.Authorization) {
 }
 
 // decide decides by the file and charges what it allows.
-func (r *Replay) decide(ctx context.Context, record *activity.Record, request *access.Authorization) (access.Decision, error) {
+func (r *Replay) decide(
+	ctx context.Context, record *activity.Record, request *access.Authorization,
+) (access.Decision, error) {
 	request.Spent = replayedSpent{r.ledger, request.Now}
 	decision, err := r.file.Decide(ctx, *request)
 	if err != nil || missingAny(&decision, request) {
@@ -155,7 +160,8 @@ func (r *Replayed) decided(decision access.Decision, err error, request *access.
 		r.After = OutcomeApprovals
 	}
 	submitted := *request
-	submitted.Votes = slices.DeleteFunc(slices.Clone(request.Votes), func(vote access.Vote) bool { return vote.User.ID != request.User.ID })
+	others := func(vote access.Vote) bool { return vote.User.ID != request.User.ID }
+	submitted.Votes = slices.DeleteFunc(slices.Clone(request.Votes), others)
 	if missingAny(&decision, &submitted) {
 		r.Votes.After = votes(decision.Approvals)
 	}
@@ -175,7 +181,15 @@ func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	if r.Before != OutcomeAllowed || r.After != OutcomeAllowed {
 		return
 	}
-	before, after := recordedCharges(record.Decision.Charges), decidedCharges(decision.Charges)
+	var before, after []string
+	for _, charge := range record.Decision.Charges {
+		before = append(before, chargeText(charge.Limit, charge.Amount, charge.Max, charge.Window))
+	}
+	for _, charge := range decision.Charges {
+		after = append(after, chargeText(charge.Limit, charge.Amount, charge.Max, charge.Window))
+	}
+	slices.Sort(before)
+	slices.Sort(after)
 	if !slices.Equal(before, after) {
 		r.Changes = append(r.Changes, "limits: "+joinOrNone(before)+" → "+joinOrNone(after))
 	}
@@ -188,21 +202,9 @@ func joinOrNone(charges []string) string {
 	return strings.Join(charges, ", ")
 }
 
-func recordedCharges(charges []activity.Charge) []string {
-	texts := make([]string, len(charges))
-	for i := range charges {
-		texts[i] = fmt.Sprintf("%s %v of %v in %v", charges[i].Limit, charges[i].Amount, charges[i].Max, charges[i].Window)
-	}
-	slices.Sort(texts)
-	return texts
-}
-
-func decidedCharges(charges []store.Charge) []string {
-	recorded := make([]activity.Charge, len(charges))
-	for i, charge := range charges {
-		recorded[i] = activity.Charge{Limit: charge.Limit, Amount: charge.Amount, Max: charge.Max, Window: charge.Window}
-	}
-	return recordedCharges(recorded)
+// chargeText says what a charge counts, for a comparison of the recorded ones with those of a file.
+func chargeText(limit string, amount, most *big.Int, window time.Duration) string {
+	return fmt.Sprintf("%s %v of %v in %v", limit, amount, most, window)
 }
 
 // charged returns charges with what their limits have counted.
@@ -250,7 +252,9 @@ type replayedSpent struct {
 }
 
 // Spent implements [access.SpentReader].
-func (s replayedSpent) Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int, frees time.Time, err error) {
+func (s replayedSpent) Spent(
+	ctx context.Context, organizationID string, charge store.Charge,
+) (sum *big.Int, frees time.Time, err error) {
 	err = s.ledger.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		sum, frees, err = store.Spent(ledger, charge, s.now)
 		return nil, err

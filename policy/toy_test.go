@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/policy"
@@ -18,6 +19,8 @@ type toy struct {
 }
 
 func (toy) Name() string { return "toy" }
+
+func (toy) HazardNames() []string { return []string{"toy/odd"} }
 
 func (c toy) Words() chains.Words { return c.words }
 
@@ -55,11 +58,26 @@ rules:
       effect.to in friends && effect.amount <= toys('1.5') && game.tx.memo == 'gift' && game.tx.price == grains('7') &&
       game.tx.owner == address('@ownerown') && size(game.tx.moves) == 2 && game.tx.moves[1].number == 5 && size(game.tx.gifts) == 1
     limit: daily
+    of: transactions
+    hazards: [toy/odd]
+tests:
+  - {on: toy, effects: [{kind: transfer, to: "@franzi00", asset: coin, amount: "1"}], expect: deny}
 `
+
+// withToy are the options of a file about the toy chain and the five.
+func withToy(words chains.Words) policy.Options {
+	options := options()
+	options.Chains = append(options.Chains, toy{words: words})
+	return options
+}
 
 // TestToyChain checks that policies work for a chain of which nothing is known but its words,
 // and that a chain that they do not know is refused by name.
 func TestToyChain(t *testing.T) {
+	file, err := policy.Parse("toy.yaml", []byte(toyPolicy), withToy(toyWords()))
+	if err != nil {
+		t.Fatal(err)
+	}
 	give := func(to string, amount int64) chains.Effect {
 		return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(to), "@"+to),
 			Asset: chains.Native("toy"), Amount: chains.Exactly(big.NewInt(amount))}
@@ -67,38 +85,42 @@ func TestToyChain(t *testing.T) {
 	fields := []chains.Field{chains.Text("memo", "gift"), chains.AmountUint("what it costs", 7, 3, "TOY").As("price"),
 		chains.List("who", chains.AddressField("owner", "@ownerown")),
 		chains.List("move 1", chains.Integer("number", 4)), chains.List("move 2", chains.Integer("number", 5))}
-	judged := func(t *testing.T, effect chains.Effect, fields []chains.Field) string {
+	request := func(effect chains.Effect, fields []chains.Field, hazards ...string) access.Authorization {
 		asked := ask(effect)
 		asked.Summary = &chains.Summary{Chain: "toy", Fields: fields}
-		got, _ := decide(t, toyPolicy, asked)
-		return got
+		for _, name := range hazards {
+			asked.Hazards = append(asked.Hazards, chains.Hazard{Name: name})
+		}
+		return asked
 	}
-	other, _ := decide(t, head+pays, ask(ether(t, treasury, 1)))
-	if !strings.HasPrefix(other, "allowed") {
-		t.Fatal(other)
+	decision, err := file.Decide(t.Context(), request(give("franzi00", 1500), fields, "toy/odd"))
+	if err != nil || len(decision.Charges) != 1 || decision.Charges[0].Amount.Int64() != 1500 || len(decision.Hazards) != 1 {
+		t.Errorf("%+v, %v", decision, err)
 	}
-	t.Run("known", func(t *testing.T) {
-		policy.WithChain(t, toy{words: toyWords()})
-		if got := judged(t, give("franzi00", 1500), fields); !strings.HasPrefix(got, "allowed") {
-			t.Error(got)
+	other := append([]chains.Field{chains.Text("memo", "theft")}, fields[1:]...)
+	for name, asked := range map[string]access.Authorization{
+		"a stranger":     request(give("stranger", 1500), fields),
+		"too much":       request(give("franzi00", 1501), fields),
+		"another memo":   request(give("franzi00", 1500), other),
+		"no details":     request(give("franzi00", 1500), nil),
+		"another hazard": request(give("franzi00", 1500), fields, "toy/other"),
+	} {
+		if _, err := file.Decide(t.Context(), asked); !errors.Is(err, access.ErrDenied) {
+			t.Errorf("%s: %v", name, err)
 		}
-		for name, got := range map[string]string{
-			"a stranger":   judged(t, give("stranger", 1500), fields),
-			"too much":     judged(t, give("franzi00", 1501), fields),
-			"another memo": judged(t, give("franzi00", 1500), append([]chains.Field{chains.Text("memo", "theft")}, fields[1:]...)),
-			"no details":   judged(t, give("franzi00", 1500), nil),
-		} {
-			if strings.HasPrefix(got, "allowed") {
-				t.Errorf("%s: %s", name, got)
-			}
+	}
+	for memo, want := range map[string]string{"gift": "charges 1.5 of 2.5 to limit daily", "theft": `game.tx.memo is "theft"`} {
+		fields[0] = chains.Text("memo", memo)
+		if explained, err := file.Explain(t.Context(), request(give("franzi00", 1500), fields)); err != nil || !strings.Contains(explained.String(), want) {
+			t.Errorf("%s: %v, %v", memo, explained, err)
 		}
-		if loads(strings.Replace(toyPolicy, "@franzi00", "@franzi", 1)) {
-			t.Error("a short address is accepted")
+	}
+	for old, wrong := range map[string]string{"@franzi00": "@franzi", "toy/odd": "toy/other", "coin: {chain: toy": "coin: {chain: toi"} {
+		if _, err := policy.Parse("toy.yaml", []byte(strings.ReplaceAll(toyPolicy, old, wrong)), withToy(toyWords())); err == nil {
+			t.Errorf("%s is accepted", wrong)
 		}
-	})
-	asked := ask(give("franzi00", 1))
-	asked.Summary = &chains.Summary{Chain: "toy"}
-	if got, _ := decide(t, head+pays, asked); !strings.Contains(got, "a policy file cannot judge the chain toy") {
+	}
+	if got, _ := decide(t, head+pays, request(give("franzi00", 1), nil)); !strings.Contains(got, "a policy file cannot judge the chain toy") {
 		t.Error(got)
 	}
 	if loads(toyPolicy) {
@@ -106,9 +128,13 @@ func TestToyChain(t *testing.T) {
 	}
 }
 
-// TestContradictingWords checks that a program does not start with a chain whose words leave
-// policies without an answer, or contradict those of another chain.
+// TestContradictingWords: a file is not read with chains whose words leave it without an answer, or
+// contradict those of another, nor with two of one name.
 func TestContradictingWords(t *testing.T) {
+	parse := func(options policy.Options) error {
+		_, err := policy.Parse("p.yaml", []byte(head+pays), options)
+		return err
+	}
 	for name, change := range map[string]func(*chains.Words){
 		"no namespace":         func(w *chains.Words) { w.Namespace = "" },
 		"no variable":          func(w *chains.Words) { w.Variable = "" },
@@ -122,14 +148,24 @@ func TestContradictingWords(t *testing.T) {
 	} {
 		words := toyWords()
 		change(&words)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: accepted", name)
-				}
-			}()
-			policy.WithChain(t, toy{words: words})
-		}()
+		if err := parse(withToy(words)); err == nil || !strings.Contains(err.Error(), "policy: Options.Chains: chain toy: ") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	policy.WithChain(t, toy{words: toyWords()})
+	twice := withToy(toyWords())
+	twice.Chains = append(twice.Chains, twice.Chains[0])
+	for _, test := range []struct {
+		options policy.Options
+		want    string
+	}{
+		{withToy(toyWords()), ""},
+		{twice, "policy: Options.Chains: ethereum is listed twice"},
+		{policy.Options{Chains: []chains.Chain{nil}}, "policy: Options.Chains: chain 0 is nil"},
+		{policy.Options{}, "policy: Options.Chains: none is listed"},
+		{policy.Options{Chains: []chains.Chain{ethereum.New(ethereum.Limits{})}}, ""},
+	} {
+		if err := parse(test.options); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
 }

@@ -1,30 +1,35 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// vocabulary is what policies know of the chains, as the chains say it.
+// vocabulary is what a file knows of its chains, as the chains say it.
 type vocabulary struct {
-	chains     map[string]chains.Words // by name of the chain
-	order      []chains.Words          // as the chains are listed
-	namespaces map[string]chains.Words // the first with each namespace
-	roots      map[string]string       // variables of details, with the name of the chain
+	table      intents.Table
+	chains     map[string]*chains.Words // by name of the chain
+	order      []*chains.Words          // as the chains are listed
+	namespaces map[string]*chains.Words // the first with each namespace
+	roots      map[string]root          // variables of details
 	units      map[string]unitName
 	networks   *plaintext.Pattern // ids of networks
-	literals   map[string]literalFunction
-	details    map[*types.Type]map[string]field
-	types      map[string]*types.Type // of details, by name
+}
+
+// root is the variable of a chain's details.
+type root struct {
+	chain string // its name
+	words *chains.Words
+	kind  *types.Type
 }
 
 // unitName is a constructor of amounts.
@@ -37,38 +42,43 @@ type unitName struct {
 // compared with.
 const anyUnits = "units"
 
-// words is the vocabulary of all chains, once it is asked for.
-var words = sync.OnceValue(func() *vocabulary { return newVocabulary(all.Chains(all.Limits{})) })
-
-// newVocabulary asks the chains. It panics if two of them contradict each other, or if one
-// says too little for policies about it: a program is built with its chains.
-func newVocabulary(list []chains.Chain) *vocabulary {
-	v := &vocabulary{chains: map[string]chains.Words{}, namespaces: map[string]chains.Words{}, roots: map[string]string{},
-		units: map[string]unitName{anyUnits: {Unit: chains.Unit{Name: anyUnits}}}, details: map[*types.Type]map[string]field{}, types: map[string]*types.Type{}}
+// newVocabulary asks the chains. It returns an error if two of them have one name or contradict
+// each other, or if one says too little for policies about it.
+func newVocabulary(list []chains.Chain) (*vocabulary, error) {
+	table, err := intents.New(list)
+	if err != nil {
+		return nil, err
+	}
+	if len(table) == 0 {
+		return nil, errors.New("none is listed: list those that the engine signs for")
+	}
+	v := &vocabulary{
+		table: table, chains: map[string]*chains.Words{}, namespaces: map[string]*chains.Words{},
+		roots: map[string]root{}, units: map[string]unitName{anyUnits: {Unit: chains.Unit{Name: anyUnits}}},
+	}
 	var networks []string
-	for _, chain := range list {
+	for _, chain := range table {
 		name, said := chain.Name(), chain.Words()
-		if problem := v.problem(said); problem != "" {
-			panic(fmt.Sprintf("policy: chain %s: %s", name, problem))
+		if problem := v.problem(&said); problem != "" {
+			return nil, fmt.Errorf("chain %s: %s", name, problem)
 		}
-		v.chains[name], v.roots[said.Variable] = said, name
-		v.order = append(v.order, said)
+		v.chains[name] = &said
+		v.roots[said.Variable] = root{name, &said, types.NewObjectType(said.Variable + " details")}
+		v.order = append(v.order, &said)
 		for _, unit := range said.Units {
 			v.units[unit.Name] = unitName{unit, said.Namespace}
 		}
 		if _, twice := v.namespaces[said.Namespace]; !twice {
-			v.namespaces[said.Namespace] = said
-			networks = append(networks, networkPattern(said))
+			v.namespaces[said.Namespace] = &said
+			networks = append(networks, networkPattern(&said))
 		}
-		v.addDetails(said)
 	}
 	v.networks = plaintext.NewPattern("^(" + strings.Join(networks, "|") + ")$")
-	v.literals = literalFunctions(v)
-	return v
+	return v, nil
 }
 
 // networkPattern matches the ids of a chain's networks.
-func networkPattern(said chains.Words) string {
+func networkPattern(said *chains.Words) string {
 	if said.Numbered {
 		return regexp.QuoteMeta(said.Namespace) + ":[1-9][0-9]{0,19}"
 	}
@@ -76,19 +86,20 @@ func networkPattern(said chains.Words) string {
 }
 
 // problem returns what is missing in a chain's words, or contradicts those of another.
-func (v *vocabulary) problem(said chains.Words) string {
+func (v *vocabulary) problem(said *chains.Words) string {
 	if said.Namespace == "" || said.Variable == "" || said.ReadAddress == nil || len(said.Units) == 0 {
 		return "its words have no namespace, no variable, no units or no way to read addresses"
 	}
 	if of, taken := v.roots[said.Variable]; taken {
-		return "the variable " + said.Variable + " is that of " + of
+		return "the variable " + said.Variable + " is that of " + of.chain
 	}
 	for _, unit := range said.Units {
 		if other, taken := v.units[unit.Name]; taken && other != (unitName{unit, said.Namespace}) {
 			return "the unit " + unit.Name + " is another one of " + other.namespace
 		}
 	}
-	if same, taken := v.namespaces[said.Namespace]; taken && (same.Decimals != said.Decimals || same.Numbered != said.Numbered || same.AddressSize != said.AddressSize) {
+	form := func(w *chains.Words) [3]any { return [3]any{w.Decimals, w.Numbered, w.AddressSize} }
+	if same, taken := v.namespaces[said.Namespace]; taken && form(same) != form(said) {
 		return "another chain has the namespace " + said.Namespace + " with other decimals, networks or addresses"
 	}
 	return ""
@@ -97,19 +108,44 @@ func (v *vocabulary) problem(said chains.Words) string {
 // names returns the names of the chains, sorted.
 func (v *vocabulary) names() []string { return sortedKeys(v.chains) }
 
-// ofSize returns the namespace whose addresses have a size, empty if there is none or
-// several.
-func (v *vocabulary) ofSize(size int) (namespace string) {
-	for name, said := range v.namespaces {
+// chain returns the words of a chain by name: none if it is not known.
+func (v *vocabulary) chain(name string) *chains.Words {
+	if said, known := v.chains[name]; known {
+		return said
+	}
+	return new(chains.Words)
+}
+
+// of returns the words of a namespace: if no chain has it, its name alone.
+func (v *vocabulary) of(namespace string) *chains.Words {
+	if said, known := v.namespaces[namespace]; known {
+		return said
+	}
+	return &chains.Words{Namespace: namespace}
+}
+
+// ofNetwork returns the words of a network's namespace, by the network's id.
+func (v *vocabulary) ofNetwork(id string) *chains.Words { return v.of(namespaceOf(id)) }
+
+// ofSize returns the words of the namespace whose addresses have a size, which are empty if
+// there is none or several.
+func (v *vocabulary) ofSize(size int) *chains.Words {
+	found := new(chains.Words)
+	for _, said := range v.namespaces {
 		if said.AddressSize != size || size == 0 {
 			continue
 		}
-		if namespace != "" {
-			return ""
+		if found.Namespace != "" {
+			return new(chains.Words)
 		}
-		namespace = name
+		found = said
 	}
-	return namespace
+	return found
+}
+
+// hasNamespace reports whether one of the chains with these names has a namespace.
+func (v *vocabulary) hasNamespace(names []string, namespace string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return v.chain(name).Namespace == namespace })
 }
 
 // readAddress reads an address of any chain, which its form determines.
@@ -120,11 +156,10 @@ func (v *vocabulary) readAddress(text string) (*address, error) {
 			return nil, fmt.Errorf("address %q: %w", shorten(text), err)
 		}
 		if ok {
-			return &address{namespace: said.Namespace, bytes: string(bytes), text: text}, nil
+			return &address{words: said, bytes: string(bytes), text: text}, nil
 		}
 	}
-	names := v.names()
-	return nil, fmt.Errorf("address %q: not an address of %s or %s", shorten(text), strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+	return nil, fmt.Errorf("address %q: not an address of %s", shorten(text), either(v.names()))
 }
 
 // examples returns the ids that networks can have, for an error.
@@ -136,17 +171,23 @@ func (v *vocabulary) examples() string {
 		}
 		ids = append(ids, name)
 	}
-	return strings.Join(ids[:len(ids)-1], ", ") + " or " + ids[len(ids)-1]
+	return either(ids)
 }
 
-// holdsTokensApart reports whether the tokens of an address's chain are held in accounts of
-// their own.
-func (v *vocabulary) holdsTokensApart(namespace string) bool {
-	return v.namespaces[namespace].TokenAccounts != nil
+// either joins names for a sentence: a, b or c.
+func either(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// belong reports whether an account is one of those that hold a wallet's tokens of a mint.
-func (v *vocabulary) belong(namespace, account, wallet, mint string) bool {
-	said := v.namespaces[namespace]
-	return said.TokenAccounts != nil && len(wallet) == said.AddressSize && slices.Contains(said.TokenAccounts(wallet, mint), account)
+// newAmount returns the amount of a constructor, such as ether and "0.5".
+func (v *vocabulary) newAmount(name, text string) (*amount, error) {
+	of := v.units[name]
+	value, err := parseUnits(text, of.Decimals)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &amount{value: value, unit: unit{native: of.namespace, symbol: of.Symbol, any: name == anyUnits}}, nil
 }

@@ -11,10 +11,12 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -189,7 +191,7 @@ func serveRecipe(t *testing.T, text string, of *recipe) (s *server, from, others
 			users = append(users, user)
 			names.Users = append(names.Users, access.User{ID: user.ID, Name: name, Tags: user.Tags})
 		}
-		file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Names: names})
+		file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names})
 		if err != nil {
 			t.Fatal(err)
 		}

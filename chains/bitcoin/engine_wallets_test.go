@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -18,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 	storememory "github.com/countersign-dev/countersign/store/memory"
@@ -138,7 +140,7 @@ func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointe
 
 func (w *treasury) engine(kept store.Store, rules string) *countersign.Caller {
 	w.t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -33,16 +33,6 @@ func tag(chain string) byte {
 	return 0
 }
 
-// addressIn returns the 20 bytes of a value that is an address, or a word with an address
-// in its low bytes.
-func addressIn(value located) ([]byte, bool) {
-	raw := value.Bytes
-	if len(raw) == 32 && allZero(raw[:12]) {
-		raw = raw[12:]
-	}
-	return raw, len(raw) == 20 && value.Kind != evm.ArgumentText
-}
-
 func allZero(raw []byte) bool { return len(bytes.Trim(raw, "\x00")) == 0 }
 
 // plain returns a value as text: numbers in decimal, bytes in hex, addresses in the form
@@ -75,3 +65,6 @@ const (
 	maxText = 1 << 10 // bytes of an argument that are shown
 	maxArgs = 256     // arguments
 )
+
+// textChain stands for the chain of a text's domain: a text is the same on all.
+const textChain = "text"

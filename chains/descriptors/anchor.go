@@ -1,240 +1,183 @@
 package descriptors
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-)
+import "strconv"
 
-// idlForm is an IDL. Members that do not affect the encoding of instructions are ignored.
-type idlForm struct {
-	Address  string `json:"address"`
-	Metadata struct {
-		Name string `json:"name"`
-		Spec string `json:"spec"`
-	} `json:"metadata"`
-	Instructions []struct {
-		Name          string       `json:"name"`
-		Discriminator []uint8      `json:"discriminator"`
-		Accounts      []idlAccount `json:"accounts"`
-		Args          []idlField   `json:"args"`
-	} `json:"instructions"`
-	Types []struct {
-		Name          string          `json:"name"`
-		Serialization any             `json:"serialization"`
-		Generics      any             `json:"generics"`
-		Type          json.RawMessage `json:"type"`
-	} `json:"types"`
+// anchor reads an IDL of Anchor 0.30 or later, whose specification is 0.1.0. Members that do not
+// affect the encoding of instructions are ignored.
+type anchor struct {
+	idl
+	definitions []object
 }
 
-type idlAccount struct {
-	Name     string       `json:"name"`
-	Address  string       `json:"address"`
-	Accounts []idlAccount `json:"accounts"` // of a group
-}
-
-type idlField struct {
-	Name string          `json:"name"`
-	Type json.RawMessage `json:"type"`
-}
-
-// newAnchor reads an IDL of Anchor 0.30 or later, whose specification is 0.1.0.
 func newAnchor(root object) (source, []target, error) {
-	var form idlForm
-	if err := json.Unmarshal(canonical(root), &form); err != nil {
-		return nil, nil, err
+	a := &anchor{}
+	metadata, _ := root["metadata"].(object)
+	if spec, _ := metadata["spec"].(string); spec != "0.1.0" {
+		a.fail("metadata.spec %.16q: must be 0.1.0, the specification of Anchor 0.30 and later", spec)
 	}
-	address, err := solanaAddress(form.Address)
-	switch {
-	case form.Metadata.Spec != "0.1.0":
-		return nil, nil, fmt.Errorf("metadata.spec %.16q: must be 0.1.0, the specification of Anchor 0.30 and later", form.Metadata.Spec)
-	case err != nil:
-		return nil, nil, fmt.Errorf("address: %w", err)
-	case len(form.Instructions) > maxFormats:
-		return nil, nil, fmt.Errorf("instructions: %d, of at most %d", len(form.Instructions), maxFormats)
-	}
-	types := idlTypes{form: &form}
-	p := &program{name: form.Metadata.Name}
-	for _, instruction := range form.Instructions {
-		args, err := types.members(instruction.Args, 0)
-		if err == nil && (len(instruction.Discriminator) == 0 || len(instruction.Discriminator) > 64) {
-			err = errors.New("the discriminator must have 1 to 64 bytes")
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("instruction %.64q: %w", instruction.Name, err)
-		}
-		accounts, err := flatAccounts(instruction.Accounts, "", 0)
-		if err != nil {
-			return nil, nil, fmt.Errorf("instruction %.64q: %w", instruction.Name, err)
-		}
-		p.instructions = append(p.instructions, programInstruction{name: instruction.Name, skip: len(instruction.Discriminator),
-			discriminators: []discriminator{{0, string(instruction.Discriminator)}}, accounts: accounts, args: wireType{kind: wireStruct, members: args}})
-	}
-	return p, []target{{solanaChain, string(address)}}, nil
+	address := a.address(root, "address", "address")
+	var name string
+	a.in("", "metadata", func() { name = a.text(metadata, "name") })
+	a.definitions = a.objects(root, "types")
+	return a.program(name, address, a.objects(root, "instructions"), a.instruction)
 }
 
-// flatAccounts lists accounts with those of groups, whose names have the group's as a
-// prefix.
-func flatAccounts(list []idlAccount, group string, depth int) (flat []programAccount, err error) {
-	if depth > 4 || len(list) > maxArgs {
-		return nil, errors.New("too many accounts")
+func (a *anchor) instruction(n object) (i programInstruction) {
+	i.args = wireType{kind: wireStruct, members: a.members(a.objects(n, "args"), 0)}
+	constant := a.discriminator(n)
+	i.skip, i.discriminators = len(constant), []discriminator{{0, string(constant)}}
+	i.accounts = a.accounts(nil, a.objects(n, "accounts"), "", 0)
+	return i
+}
+
+func (a *anchor) discriminator(n object) (constant []byte) {
+	list, _ := n["discriminator"].([]any)
+	for _, element := range list {
+		if number, ok := element.(int64); ok && number >= 0 && number <= 0xff {
+			constant = append(constant, byte(number))
+		}
 	}
-	for _, account := range list {
-		name := joined(group, account.Name)
-		if len(account.Accounts) > 0 {
-			inner, err := flatAccounts(account.Accounts, name, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			flat = append(flat, inner...)
+	if len(constant) != len(list) || len(list) == 0 || len(list) > 64 {
+		a.fail("the discriminator must have 1 to 64 bytes")
+	}
+	return constant
+}
+
+// accounts appends accounts with those of groups, whose names have the group's as a prefix.
+func (a *anchor) accounts(flat []programAccount, list []object, group string, depth int) []programAccount {
+	if depth > 4 || len(list) > maxArgs {
+		a.fail("too many accounts")
+		return nil
+	}
+	for _, n := range list {
+		name := joined(group, a.text(n, "name"))
+		if inner := a.objects(n, "accounts"); len(inner) > 0 {
+			flat = a.accounts(flat, inner, name, depth+1)
 			continue
 		}
-		var fixed []byte
-		if account.Address != "" {
-			if fixed, err = solanaAddress(account.Address); err != nil {
-				return nil, fmt.Errorf("account %.64q: %w", name, err)
-			}
+		account := programAccount{name: name}
+		if n["address"] != nil {
+			a.in("account ", name, func() { account.address = string(a.address(n, "address", "address")) })
 		}
-		flat = append(flat, programAccount{name: name, address: string(fixed)})
+		flat = append(flat, account)
 	}
-	return flat, nil
-}
-
-// idlTypes resolves the types of an IDL.
-type idlTypes struct {
-	form  *idlForm
-	count int
+	return flat
 }
 
 // borshTypes are the types of Borsh that have no parameters, besides numbers.
 var borshTypes = map[string]*wireType{
 	"bool": {kind: wireBool, prefix: wireU8}, "pubkey": {kind: wireKey},
-	"bytes": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireBytes}}, "string": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireText}},
+	"bytes":  {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireBytes}},
+	"string": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireText}},
 }
 
 // members resolves the types of fields.
-func (t *idlTypes) members(fields []idlField, depth int) ([]wireMember, error) {
-	members := make([]wireMember, 0, len(fields))
+func (a *anchor) members(fields []object, depth int) (members []wireMember) {
 	for _, field := range fields {
-		resolved, err := t.resolve(field.Type, depth)
-		if err != nil {
-			return nil, fmt.Errorf("%.64q: %w", field.Name, err)
-		}
-		if members, err = named(members, field.Name, resolved); err != nil {
-			return nil, err
-		}
+		name := a.text(field, "name")
+		var t *wireType
+		a.in("", name, func() { t = a.resolve(field["type"], depth) })
+		members = a.named(members, name, t)
 	}
-	return members, nil
+	return members
 }
 
 // resolve resolves a type.
-func (t *idlTypes) resolve(text json.RawMessage, depth int) (*wireType, error) {
-	if t.count++; depth > 16 || t.count > 10_000 {
-		return nil, errors.New("the types are nested too deep, or there are too many")
+func (a *anchor) resolve(node any, depth int) *wireType {
+	if !a.bound(depth) {
+		return &wireType{}
 	}
-	var name string
-	if json.Unmarshal(text, &name) == nil {
+	form, _ := node.(object)
+	if name, ok := node.(string); ok {
 		if resolved := borshTypes[name]; resolved != nil {
-			return resolved, nil
+			return resolved
 		}
 		if number, ok := numberType(name); ok && number.kind == wireNumber {
-			return number, nil
+			return number
 		}
-		return nil, fmt.Errorf("type %.32q is not supported", name)
+		a.fail("type %.32q is not supported", name)
 	}
-	var form map[string]json.RawMessage
-	if err := json.Unmarshal(text, &form); err != nil || len(form) != 1 {
-		return nil, errors.New("not a type")
+	if len(form) != 1 {
+		a.fail("not a type")
 	}
 	for kind, inner := range form {
 		switch kind {
 		case "option":
-			element, err := t.resolve(inner, depth+1)
-			return &wireType{kind: wireOption, prefix: wireU8, element: element}, err
+			return &wireType{kind: wireOption, prefix: wireU8, element: a.resolve(inner, depth+1)}
 		case "vec":
-			element, err := t.resolve(inner, depth+1)
-			return &wireType{kind: wireList, prefix: wireU32, element: element}, err
+			return &wireType{kind: wireList, prefix: wireU32, element: a.resolve(inner, depth+1)}
 		case "array":
-			return t.array(inner, depth)
+			return a.array(inner, depth)
 		case "defined":
-			return t.defined(inner, depth)
+			return a.defined(inner, depth)
 		}
 	}
-	return nil, errors.New("a type that is not supported")
+	a.fail("a type that is not supported")
+	return &wireType{}
 }
 
-func (t *idlTypes) array(text json.RawMessage, depth int) (*wireType, error) {
-	var parts []json.RawMessage
-	var length int
-	if err := json.Unmarshal(text, &parts); err != nil || len(parts) != 2 || json.Unmarshal(parts[1], &length) != nil || length < 0 || length > 1<<16 {
-		return nil, errors.New("an array must have a type and a length")
+func (a *anchor) array(node any, depth int) *wireType {
+	parts, _ := node.([]any)
+	if len(parts) == 2 {
+		if length, ok := parts[1].(int64); ok && length >= 0 && length <= 1<<16 {
+			return &wireType{kind: wireArray, size: int(length), element: a.resolve(parts[0], depth+1)}
+		}
 	}
-	element, err := t.resolve(parts[0], depth+1)
-	return &wireType{kind: wireArray, size: length, element: element}, err
+	a.fail("an array must have a type and a length")
+	return &wireType{}
 }
 
 // defined resolves a type that the IDL defines. It must be encoded as Borsh.
-func (t *idlTypes) defined(text json.RawMessage, depth int) (*wireType, error) {
-	var reference struct {
-		Name     string `json:"name"`
-		Generics any    `json:"generics"`
+func (a *anchor) defined(node any, depth int) *wireType {
+	reference, _ := node.(object)
+	name, _ := reference["name"].(string)
+	if name == "" || reference["generics"] != nil {
+		a.fail("a defined type must have a name and no generics")
 	}
-	if err := json.Unmarshal(text, &reference); err != nil || reference.Generics != nil {
-		return nil, errors.New("a defined type must have no generics")
-	}
-	for _, definition := range t.form.Types {
-		if definition.Name != reference.Name {
+	for _, definition := range a.definitions {
+		if definition["name"] != name {
 			continue
 		}
-		if definition.Generics != nil || definition.Serialization != nil && definition.Serialization != "borsh" {
-			return nil, fmt.Errorf("type %.64q is generic, or not encoded as Borsh", definition.Name)
+		borsh := definition["serialization"] == nil || definition["serialization"] == "borsh"
+		if definition["generics"] != nil || !borsh {
+			a.fail("type %.64q is generic, or not encoded as Borsh", name)
 		}
-		return t.definition(definition.Type, depth+1)
+		form, _ := definition["type"].(object)
+		return a.definition(form, depth+1)
 	}
-	return nil, fmt.Errorf("type %.64q is not defined", reference.Name)
+	a.fail("type %.64q is not defined", name)
+	return &wireType{}
 }
 
-func (t *idlTypes) definition(text json.RawMessage, depth int) (*wireType, error) {
-	var form struct {
-		Kind     string            `json:"kind"`
-		Fields   []json.RawMessage `json:"fields"`
-		Alias    json.RawMessage   `json:"alias"`
-		Variants []struct {
-			Name   string            `json:"name"`
-			Fields []json.RawMessage `json:"fields"`
-		} `json:"variants"`
-	}
-	if err := json.Unmarshal(text, &form); err != nil {
-		return nil, err
-	}
-	switch form.Kind {
+func (a *anchor) definition(form object, depth int) *wireType {
+	kind, _ := form["kind"].(string)
+	switch kind {
 	case "struct":
-		members, err := t.fields(form.Fields, depth)
-		return &wireType{kind: wireStruct, members: members}, err
+		return &wireType{kind: wireStruct, members: a.fields(form, depth)}
 	case "enum":
 		enum := &wireType{kind: wireEnum, prefix: wireU8}
-		for _, variant := range form.Variants {
-			members, err := t.fields(variant.Fields, depth)
-			if err != nil {
-				return nil, err
-			}
-			enum.members = append(enum.members, wireMember{variant.Name, &wireType{kind: wireStruct, members: members}})
+		for _, variant := range a.objects(form, "variants") {
+			members := &wireType{kind: wireStruct, members: a.fields(variant, depth)}
+			enum.members = append(enum.members, wireMember{a.text(variant, "name"), members})
 		}
-		return enum, nil
+		return enum
 	case "type":
-		return t.resolve(form.Alias, depth)
+		return a.resolve(form["alias"], depth)
 	}
-	return nil, fmt.Errorf("kind %.32q is not supported", form.Kind)
+	a.fail("kind %.32q is not supported", kind)
+	return &wireType{}
 }
 
 // fields resolves the fields of a struct, which have names, or of a tuple, which are
 // numbered.
-func (t *idlTypes) fields(list []json.RawMessage, depth int) ([]wireMember, error) {
-	fields := make([]idlField, len(list))
-	for i, text := range list {
-		if json.Unmarshal(text, &fields[i]) != nil || fields[i].Name == "" {
-			fields[i] = idlField{fmt.Sprint(i), text}
+func (a *anchor) fields(form object, depth int) []wireMember {
+	var fields []object
+	for i, element := range a.list(form, "fields") {
+		field, _ := element.(object)
+		if name, _ := field["name"].(string); name == "" {
+			field = object{"name": strconv.Itoa(i), "type": element}
 		}
+		fields = append(fields, field)
 	}
-	return t.members(fields, depth)
+	return a.members(fields, depth)
 }

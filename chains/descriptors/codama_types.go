@@ -1,293 +1,248 @@
 package descriptors
 
 import (
-	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
-	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 )
 
 // codamaMembers are the members that a node of each kind can have. A node with other
 // members is not supported: it may be encoded differently.
 var codamaMembers = map[string]string{
-	"numberTypeNode": "format endian", "booleanTypeNode": "size", "publicKeyTypeNode": "", "bytesTypeNode": "", "stringTypeNode": "encoding",
+	"numberTypeNode": "format endian", "booleanTypeNode": "size", "publicKeyTypeNode": "", "bytesTypeNode": "",
+	"stringTypeNode": "encoding",
 	"amountTypeNode": "decimals unit number", "solAmountTypeNode": "number", "dateTimeTypeNode": "number",
-	"structTypeNode": "fields", "structFieldTypeNode": "type defaultValue defaultValueStrategy", "tupleTypeNode": "items",
+	"structTypeNode": "fields", "structFieldTypeNode": "type defaultValue defaultValueStrategy",
+	"tupleTypeNode": "items",
 	"arrayTypeNode": "item count", "setTypeNode": "item count", "mapTypeNode": "key value count",
-	"optionTypeNode": "item prefix fixed", "remainderOptionTypeNode": "item", "zeroableOptionTypeNode": "item zeroValue",
-	"enumTypeNode": "variants size", "enumEmptyVariantTypeNode": "discriminator", "enumStructVariantTypeNode": "discriminator struct", "enumTupleVariantTypeNode": "discriminator tuple",
+	"optionTypeNode": "item prefix fixed", "remainderOptionTypeNode": "item",
+	"zeroableOptionTypeNode": "item zeroValue",
+	"enumTypeNode":           "variants size", "enumEmptyVariantTypeNode": "discriminator",
+	"enumStructVariantTypeNode": "discriminator struct", "enumTupleVariantTypeNode": "discriminator tuple",
 	"fixedSizeTypeNode": "size type", "sizePrefixTypeNode": "type prefix", "sentinelTypeNode": "type sentinel",
 	"hiddenPrefixTypeNode": "type prefix", "hiddenSuffixTypeNode": "type suffix", "definedTypeLinkNode": "program",
 	"fixedCountNode": "value", "prefixedCountNode": "prefix", "remainderCountNode": "",
 }
 
-// checkMembers refuses a node of an unknown kind, or with unknown members.
-func checkMembers(n object) error {
+// codama reads an IDL of Codama, a rootNode of version 1
+// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
+// documentation are ignored.
+type codama struct {
+	idl
+	defined map[string]map[string]object // the types of each program
+	main    string                       // the program of types that name no program
+}
+
+// supports reports whether a node is of a known kind, without unknown members. Otherwise it is
+// an error.
+func (c *codama) supports(n object) bool {
 	kind, _ := n["kind"].(string)
 	members, ok := codamaMembers[kind]
 	if !ok {
-		return fmt.Errorf("type %.64q %w", kind, errUnread)
+		c.fail("type %.64q %w", kind, errUnread)
 	}
 	for _, name := range sortedNames(n) {
-		if !slices.Contains([]string{"kind", "name", "docs", "display", "plugins"}, name) && !slices.Contains(strings.Fields(members), name) {
-			return fmt.Errorf("member %.64q of %s %w", name, kind, errUnread)
+		if !slices.Contains([]string{"kind", "name", "docs", "display", "plugins"}, name) &&
+			!slices.Contains(strings.Fields(members), name) {
+			c.fail("member %.64q of %s %w", name, kind, errUnread)
 		}
 	}
-	return nil
+	return c.err == nil
 }
 
 // resolve resolves a type.
-func (c *codama) resolve(n object, depth int) (*wireType, error) {
-	if c.count++; depth > 16 || c.count > 20_000 {
-		return nil, errors.New("the types are nested too deep, or there are too many")
+func (c *codama) resolve(n object, depth int) *wireType {
+	if !c.bound(depth) || !c.supports(n) {
+		return &wireType{}
 	}
-	if err := checkMembers(n); err != nil {
-		return nil, err
-	}
-	switch kind := n["kind"]; kind {
+	switch n["kind"] {
 	case "numberTypeNode":
-		return codamaNumber(n)
+		return c.numberType(n)
 	case "publicKeyTypeNode":
-		return &wireType{kind: wireKey}, nil
+		return &wireType{kind: wireKey}
 	case "bytesTypeNode":
-		return &wireType{kind: wireBytes}, nil
+		return &wireType{kind: wireBytes}
 	case "stringTypeNode":
-		return codamaText(n)
+		return c.textType(n)
 	case "amountTypeNode", "solAmountTypeNode", "dateTimeTypeNode":
 		return c.member(n, "number", depth)
 	case "booleanTypeNode":
-		prefix, err := c.number(n, "size", depth)
-		return &wireType{kind: wireBool, prefix: prefix}, err
-	case "structTypeNode", "tupleTypeNode":
+		return &wireType{kind: wireBool, prefix: c.number(n, "size", depth)}
+	case "structTypeNode":
 		return c.structure(n, depth)
+	case "tupleTypeNode":
+		return c.tuple(n, depth)
 	case "arrayTypeNode", "setTypeNode", "mapTypeNode":
-		return c.list(n, depth)
+		return c.collection(n, depth)
 	case "optionTypeNode", "remainderOptionTypeNode", "zeroableOptionTypeNode":
 		return c.option(n, depth)
 	case "enumTypeNode":
 		return c.enum(n, depth)
 	case "definedTypeLinkNode":
-		return c.defined(n, depth)
+		return c.link(n, depth)
 	}
-	return c.within(n, depth)
+	return c.wrapped(n, depth)
 }
 
 // member resolves the type in a member of a node.
-func (c *codama) member(n object, name string, depth int) (*wireType, error) {
-	inner, err := node(n, name)
-	if err != nil {
-		return nil, err
-	}
-	return c.resolve(inner, depth+1)
+func (c *codama) member(n object, name string, depth int) *wireType {
+	return c.resolve(c.node(n, name), depth+1)
 }
 
 // number resolves a type that must be a plain unsigned number.
-func (c *codama) number(n object, name string, depth int) (*wireType, error) {
-	t, err := c.member(n, name, depth)
-	if err == nil && t.kind != wireCompact && (t.kind != wireNumber || t.signed) {
-		err = fmt.Errorf("%s of %s that is not a plain unsigned number %w", name, n["kind"], errUnread)
+func (c *codama) number(n object, name string, depth int) *wireType {
+	t := c.member(n, name, depth)
+	if t.kind != wireCompact && (t.kind != wireNumber || t.signed) {
+		c.fail("%s of %s that is not a plain unsigned number %w", name, n["kind"], errUnread)
 	}
-	return t, err
+	return t
 }
 
-func codamaNumber(n object) (*wireType, error) {
+func (c *codama) numberType(n object) *wireType {
 	format, _ := n["format"].(string)
 	number, ok := numberType(format)
 	switch {
 	case n["endian"] != "le" && n["endian"] != "be":
-		return nil, errors.New("endian: must be le or be")
+		c.fail("endian: must be le or be")
 	case format == "shortU16":
-		number = &wireType{kind: wireCompact}
+		return &wireType{kind: wireCompact}
 	case !ok || number.size > 16:
-		return nil, fmt.Errorf("number format %.32q %w", format, errUnread)
+		c.fail("number format %.32q %w", format, errUnread)
+	default:
+		number.big = n["endian"] == "be"
+		return number
 	}
-	number.big = n["endian"] == "be"
-	return number, nil
+	return &wireType{}
 }
 
-// codamaText reads a stringTypeNode. An encoding other than UTF-8 makes it bytes.
-func codamaText(n object) (*wireType, error) {
+// textType reads a stringTypeNode. An encoding other than UTF-8 makes it bytes.
+func (c *codama) textType(n object) *wireType {
 	switch n["encoding"] {
 	case "utf8":
-		return &wireType{kind: wireText}, nil
+		return &wireType{kind: wireText}
 	case "base16", "base58", "base64":
-		return &wireType{kind: wireBytes}, nil
+	default:
+		c.failEncoding()
 	}
-	return nil, errEncoding
+	return &wireType{kind: wireBytes}
 }
 
-// structure resolves a struct, or a tuple, whose fields are numbered.
-func (c *codama) structure(n object, depth int) (*wireType, error) {
+func (c *codama) structure(n object, depth int) *wireType {
 	structure := &wireType{kind: wireStruct}
-	if n["kind"] == "tupleTypeNode" {
-		items, err := nodes(n, "items", "")
-		if err != nil {
-			return nil, err
-		}
-		for i, item := range items {
-			t, err := c.resolve(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			structure.members = append(structure.members, wireMember{strconv.Itoa(i), t})
-		}
-		return structure, nil
-	}
-	fields, err := nodes(n, "fields", "structFieldTypeNode")
-	if err != nil {
-		return nil, err
-	}
-	for _, field := range fields {
-		name, err := stringIn(field, "name")
-		if err != nil {
-			return nil, err
-		}
-		if err := checkMembers(field); err != nil {
-			return nil, err
-		}
-		t, err := c.member(field, "type", depth)
-		if err != nil {
-			return nil, err
-		}
-		if structure.members, err = named(structure.members, name, t); err != nil {
-			return nil, err
+	for _, field := range c.nodes(n, "fields", "structFieldTypeNode") {
+		name := c.text(field, "name")
+		if c.supports(field) {
+			structure.members = c.named(structure.members, name, c.member(field, "type", depth))
 		}
 	}
-	return structure, nil
+	return structure
 }
 
-// list resolves an array, a set, or a map, whose elements are pairs.
-func (c *codama) list(n object, depth int) (list *wireType, err error) {
-	list = &wireType{}
+// tuple resolves a tuple, whose fields are numbered.
+func (c *codama) tuple(n object, depth int) *wireType {
+	tuple := &wireType{kind: wireStruct}
+	for i, item := range c.nodes(n, "items", "") {
+		tuple.members = append(tuple.members, wireMember{strconv.Itoa(i), c.resolve(item, depth+1)})
+	}
+	return tuple
+}
+
+// collection resolves an array, a set, or a map, whose elements are pairs.
+func (c *codama) collection(n object, depth int) *wireType {
+	list := &wireType{}
 	if n["kind"] == "mapTypeNode" {
-		list.element = &wireType{kind: wireStruct}
-		for _, name := range []string{"key", "value"} {
-			t, err := c.member(n, name, depth)
-			if err != nil {
-				return nil, err
-			}
-			list.element.members = append(list.element.members, wireMember{name, t})
-		}
-	} else if list.element, err = c.member(n, "item", depth); err != nil {
-		return nil, err
+		list.element = &wireType{kind: wireStruct, members: []wireMember{
+			{"key", c.member(n, "key", depth)}, {"value", c.member(n, "value", depth)}}}
+	} else {
+		list.element = c.member(n, "item", depth)
 	}
-	count, err := node(n, "count")
-	if err != nil {
-		return nil, err
-	}
-	if err := checkMembers(count); err != nil {
-		return nil, err
+	count := c.node(n, "count")
+	if c.err != nil || !c.supports(count) {
+		return list
 	}
 	switch count["kind"] {
 	case "fixedCountNode":
-		list.kind = wireArray
-		list.size, err = sizeOf(count, "value")
+		list.kind, list.size = wireArray, c.size(count, "value")
 	case "prefixedCountNode":
-		list.kind = wireList
-		list.prefix, err = c.number(count, "prefix", depth)
+		list.kind, list.prefix = wireList, c.number(count, "prefix", depth)
 	case "remainderCountNode":
 		list.kind = wireRestList
 	default:
-		err = fmt.Errorf("count %.64q %w", count["kind"], errUnread)
+		c.fail("count %.64q %w", count["kind"], errUnread)
 	}
-	return list, err
+	return list
 }
 
-func (c *codama) option(n object, depth int) (option *wireType, err error) {
-	option = &wireType{kind: wireRestOption}
-	if option.element, err = c.member(n, "item", depth); err != nil {
-		return nil, err
-	}
+func (c *codama) option(n object, depth int) *wireType {
+	option := &wireType{kind: wireRestOption, element: c.member(n, "item", depth)}
 	size, fixed := option.element.width()
 	switch n["kind"] {
 	case "optionTypeNode":
 		option.kind = wireOption
 		if padded, _ := n["fixed"].(bool); padded {
 			if option.size = size; !fixed || size == 0 {
-				return nil, errors.New("the item of an option of fixed size has no fixed size")
+				c.fail("the item of an option of fixed size has no fixed size")
 			}
 		}
-		option.prefix, err = c.number(n, "prefix", depth)
+		option.prefix = c.number(n, "prefix", depth)
 	case "zeroableOptionTypeNode":
 		option.kind = wireZeroable
 		if option.constant = make([]byte, size); n["zeroValue"] != nil {
-			option.constant, err = c.constant(n, "zeroValue")
+			option.constant = c.constant(c.node(n, "zeroValue"))
 		}
-		if err == nil && (!fixed || size == 0 || len(option.constant) != size) {
-			err = errors.New("the item of a zeroable option has no fixed size")
+		if !fixed || size == 0 || len(option.constant) != size {
+			c.fail("the item of a zeroable option has no fixed size")
 		}
 	}
-	return option, err
+	return option
 }
 
-func (c *codama) enum(n object, depth int) (enum *wireType, err error) {
-	enum = &wireType{kind: wireEnum, tags: []uint64{}}
-	if enum.prefix, err = c.number(n, "size", depth); err != nil {
-		return nil, err
-	}
-	variants, err := nodes(n, "variants", "")
-	if err != nil {
-		return nil, err
-	}
-	for i, v := range variants {
-		name, err := stringIn(v, "name")
-		if err != nil {
-			return nil, err
+func (c *codama) enum(n object, depth int) *wireType {
+	enum := &wireType{kind: wireEnum, tags: []uint64{}, prefix: c.number(n, "size", depth)}
+	for i, v := range c.nodes(n, "variants", "") {
+		name, tag := c.text(v, "name"), i
+		if !c.supports(v) {
+			return enum
 		}
-		if err := checkMembers(v); err != nil {
-			return nil, err
-		}
-		tag := i
 		if v["discriminator"] != nil {
-			if tag, err = sizeOf(v, "discriminator"); err != nil {
-				return nil, err
-			}
+			tag = c.size(v, "discriminator")
 		}
 		if slices.Contains(enum.tags, uint64(tag)) {
-			return nil, fmt.Errorf("two variants have the discriminator %d", tag)
+			c.fail("two variants have the discriminator %d", tag)
 		}
 		t := &wireType{kind: wireStruct}
 		switch v["kind"] {
 		case "enumEmptyVariantTypeNode":
 		case "enumStructVariantTypeNode":
-			t, err = c.member(v, "struct", depth)
+			t = c.member(v, "struct", depth)
 		case "enumTupleVariantTypeNode":
-			t, err = c.member(v, "tuple", depth)
+			t = c.member(v, "tuple", depth)
 		default:
-			err = fmt.Errorf("variant %.64q %w", v["kind"], errUnread)
+			c.fail("variant %.64q %w", v["kind"], errUnread)
 		}
-		if err == nil && t.kind != wireStruct {
-			err = fmt.Errorf("variant %.64q whose fields are wrapped %w", name, errUnread)
-		}
-		if err != nil {
-			return nil, err
+		if t.kind != wireStruct {
+			c.fail("variant %.64q whose fields are wrapped %w", name, errUnread)
 		}
 		enum.tags, enum.members = append(enum.tags, uint64(tag)), append(enum.members, wireMember{name, t})
 	}
-	return enum, nil
+	return enum
 }
 
-// defined resolves a type that the program, or another one of the file, defines.
-func (c *codama) defined(n object, depth int) (*wireType, error) {
-	name, err := stringIn(n, "name")
-	if err != nil {
-		return nil, err
-	}
-	program := c.main
+// link resolves a type that the program, or another one of the file, defines.
+func (c *codama) link(n object, depth int) *wireType {
+	name, program := c.text(n, "name"), c.main
 	if n["program"] != nil {
-		link, err := node(n, "program")
-		if err != nil {
-			return nil, err
-		}
-		if program, err = stringIn(link, "name"); err != nil {
-			return nil, err
-		}
+		program = c.text(c.node(n, "program"), "name")
 	}
-	definition := c.types[program][name]
+	definition := c.defined[program][name]
 	if definition == nil {
-		return nil, fmt.Errorf("type %.64q of program %.64q is not defined", name, program)
+		c.fail("type %.64q of program %.64q is not defined", name, program)
 	}
 	outer := c.main
 	c.main = program
@@ -295,93 +250,102 @@ func (c *codama) defined(n object, depth int) (*wireType, error) {
 	return c.resolve(definition, depth+1)
 }
 
-// within resolves a type that bounds or surrounds another one.
-func (c *codama) within(n object, depth int) (outer *wireType, err error) {
+// wrapped resolves a type that bounds or surrounds another one.
+func (c *codama) wrapped(n object, depth int) *wireType {
 	if n["type"] == nil {
-		return nil, fmt.Errorf("%s is not a type", n["kind"])
+		c.fail("%s is not a type", n["kind"])
+		return &wireType{}
 	}
-	outer = &wireType{}
-	if outer.element, err = c.member(n, "type", depth); err != nil {
-		return nil, err
-	}
+	outer := &wireType{element: c.member(n, "type", depth)}
 	switch n["kind"] {
 	case "fixedSizeTypeNode":
-		outer.kind = wireFixed
-		outer.size, err = sizeOf(n, "size")
+		outer.kind, outer.size = wireFixed, c.size(n, "size")
 	case "sizePrefixTypeNode":
-		outer.kind = wireSized
-		outer.prefix, err = c.number(n, "prefix", depth)
+		outer.kind, outer.prefix = wireSized, c.number(n, "prefix", depth)
 	case "sentinelTypeNode":
-		outer.kind = wireTerminated
-		outer.constant, err = c.constant(n, "sentinel")
+		outer.kind, outer.constant = wireTerminated, c.constant(c.node(n, "sentinel"))
 	case "hiddenPrefixTypeNode":
-		outer.kind = wireAfterConstant
-		outer.constant, err = c.constants(n, "prefix")
+		outer.kind, outer.constant = wireAfterConstant, c.constants(n, "prefix")
 	case "hiddenSuffixTypeNode":
-		outer.kind = wireBeforeConstant
-		outer.constant, err = c.constants(n, "suffix")
+		outer.kind, outer.constant = wireBeforeConstant, c.constants(n, "suffix")
 	default:
-		err = fmt.Errorf("%s is not a type", n["kind"])
+		c.fail("%s is not a type", n["kind"])
 	}
-	return outer, err
+	return outer
 }
 
 // constants encodes a list of constantValueNodes, one after the other.
-func (c *codama) constants(n object, name string) (raw []byte, err error) {
-	list, err := nodes(n, name, "constantValueNode")
-	for _, value := range list {
-		constant, err := c.constant(object{"constant": value}, "constant")
-		if err != nil {
-			return nil, err
+func (c *codama) constants(n object, name string) (raw []byte) {
+	for _, value := range c.nodes(n, name, "constantValueNode") {
+		raw = append(raw, c.constant(value)...)
+	}
+	return raw
+}
+
+// constant encodes a constantValueNode.
+func (c *codama) constant(n object) []byte {
+	value := c.node(n, "value")
+	raw := c.encode(c.member(n, "type", -1), value)
+	if len(raw) == 0 {
+		c.fail("the constant is empty")
+	}
+	return raw
+}
+
+// encode encodes a value of a type: a number, bytes, a text or an address.
+func (c *codama) encode(t *wireType, value object) []byte {
+	switch value["kind"] {
+	case "numberValueNode":
+		if number, ok := value["number"].(int64); ok {
+			if raw, ok := t.encode(big.NewInt(number)); ok {
+				return raw
+			}
 		}
-		raw = append(raw, constant...)
-	}
-	return raw, err
-}
-
-// node returns a member that must be a node.
-func node(n object, name string) (object, error) {
-	member, _ := n[name].(object)
-	if _, ok := member["kind"].(string); !ok {
-		return nil, fmt.Errorf("%s: must be a node", name)
-	}
-	return member, nil
-}
-
-// nodes returns a member that must be a list of nodes of a kind, or of any kind if that is
-// empty. A missing list is empty.
-func nodes(n object, name, kind string) (list []object, err error) {
-	if n[name] == nil {
-		return nil, nil
-	}
-	elements, ok := n[name].([]any)
-	if !ok {
-		return nil, fmt.Errorf("%s: must be a list", name)
-	}
-	for i, element := range elements {
-		node, _ := element.(object)
-		if elementKind, ok := node["kind"].(string); !ok || kind != "" && elementKind != kind {
-			return nil, fmt.Errorf("%s.%d: must be a %s", name, i, cmp.Or(kind, "node"))
+	case "bytesValueNode":
+		raw := c.decode(value)
+		size, fixed := t.width()
+		if t.kind == wireBytes || t.kind == wireFixed && t.element.kind == wireBytes && fixed && size == len(raw) {
+			return raw
 		}
-		list = append(list, node)
+	case "stringValueNode":
+		if text, ok := value["string"].(string); ok && t.kind == wireText {
+			return []byte(text)
+		}
+	case "publicKeyValueNode":
+		text, _ := value["publicKey"].(string)
+		if raw, err := solanaAddress(text); err == nil && t.kind == wireKey {
+			return raw
+		}
 	}
-	return list, nil
+	c.fail("%.64q: the value does not fit its type", value["kind"])
+	return nil
 }
 
-// stringIn returns a member that must be a text.
-func stringIn(n object, name string) (string, error) {
-	text, ok := n[name].(string)
-	if !ok || text == "" {
-		return "", fmt.Errorf("%s: must be a text", name)
+// decode decodes a bytesValueNode.
+func (c *codama) decode(value object) (raw []byte) {
+	text, ok := value["data"].(string)
+	if !ok || len(text) > maxText {
+		c.fail("data: must be a text of at most %d bytes", maxText)
 	}
-	return text, nil
+	var err error
+	switch value["encoding"] {
+	case "base16":
+		raw, err = hex.DecodeString(text)
+	case "base58":
+		if raw = base58.Decode(text); len(raw) == 0 && text != "" {
+			err = errors.New("data: not base58")
+		}
+	case "base64":
+		raw, err = base64.StdEncoding.Strict().DecodeString(text)
+	case "utf8":
+		return []byte(text)
+	default:
+		c.failEncoding()
+	}
+	if err != nil {
+		c.fail("%w", err)
+	}
+	return raw
 }
 
-// sizeOf returns a member that must be a number of bytes or elements.
-func sizeOf(n object, name string) (int, error) {
-	size, ok := n[name].(int64)
-	if !ok || size < 0 || size > 1<<16 {
-		return 0, fmt.Errorf("%s: must be a number from 0 to %d", name, 1<<16)
-	}
-	return int(size), nil
-}
+func (c *codama) failEncoding() { c.fail("encoding: must be base16, base58, base64 or utf8") }

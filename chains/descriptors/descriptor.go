@@ -147,7 +147,8 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	for _, external := range []struct {
 		name string
 		node any
-	}{{"factory", context.Contract.Factory}, {"addressMatcher", context.Contract.Matcher}, {"proxy", context.Contract.Proxy}, {"stateRefs", context.Contract.State}} {
+	}{{"factory", context.Contract.Factory}, {"addressMatcher", context.Contract.Matcher},
+		{"proxy", context.Contract.Proxy}, {"stateRefs", context.Contract.State}} {
 		if external.node != nil {
 			d.external = external.name
 		}
@@ -338,4 +339,24 @@ func fixedHex(text string, size int) ([]byte, error) {
 		return nil, fmt.Errorf("must be 0x and %d hex digits", 2*size)
 	}
 	return raw, nil
+}
+
+// ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712
+// encodes them.
+func (d *descriptor) ofTyped(context *typedForm) (*descriptor, []target, error) {
+	d.domain, d.typed = context.Domain, map[string]*format{}
+	switch {
+	case context.DomainSeparator != nil:
+		d.external = "domainSeparator"
+	case context.Domain.Salt != nil:
+		d.external = "domain.salt"
+	}
+	targets, err := targetsOf(context.Deployments)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, targets, d.readFormats(func(key string, f *format) error {
+		d.typed[key] = f
+		return nil
+	})
 }

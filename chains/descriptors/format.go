@@ -14,15 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// position is the position of a value among those that its field shows.
-type position struct {
-	scope located
-	index int
-	of    int
-}
-
 // formatter shows a value in a format.
 type formatter func(s *session, f *field, value located, pos position) (chains.Field, error)
+
+// ofAmount shows a value that must be an amount.
+func ofAmount(show func(s *session, f *field, amount *big.Int, pos position) (chains.Field, error)) formatter {
+	return func(s *session, f *field, value located, pos position) (chains.Field, error) {
+		amount, err := amountOf(value)
+		if err != nil {
+			return chains.Field{}, err
+		}
+		return show(s, f, amount, pos)
+	}
+}
 
 // formats are the formats of ERC-7730 version 2 and their parameters. A call with another
 // parameter is not read.
@@ -30,16 +34,17 @@ var formats = map[string]struct {
 	show   formatter
 	params []string
 }{
-	"":                  {(*session).showRaw, nil},
-	"raw":               {(*session).showRaw, nil},
-	"addressName":       {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
-	"tokenAmount":       {(*session).showTokenAmount, []string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
-	"amount":            {(*session).showAmount, nil},
-	"date":              {(*session).showDate, []string{"encoding"}},
-	"duration":          {(*session).showDuration, nil},
-	"unit":              {(*session).showUnit, []string{"base", "decimals", "prefix"}},
+	"":            {(*session).showRaw, nil},
+	"raw":         {(*session).showRaw, nil},
+	"addressName": {(*session).showAddress, []string{"types", "sources", "senderAddress"}},
+	"tokenAmount": {ofAmount((*session).showTokenAmount),
+		[]string{"token", "tokenPath", "nativeCurrencyAddress", "threshold", "message"}},
+	"amount":            {ofAmount((*session).showAmount), nil},
+	"date":              {ofAmount((*session).showDate), []string{"encoding"}},
+	"duration":          {ofAmount((*session).showDuration), nil},
+	"unit":              {ofAmount((*session).showUnit), []string{"base", "decimals", "prefix"}},
 	"enum":              {(*session).showEnum, []string{"$ref"}},
-	"nftName":           {(*session).showNFT, []string{"collection", "collectionPath"}},
+	"nftName":           {ofAmount((*session).showNFT), []string{"collection", "collectionPath"}},
 	"calldata":          {nil, []string{"callee", "calleePath", "amount", "amountPath", "spender", "spenderPath"}},
 	"tokenTicker":       {(*session).showTicker, nil},
 	"chainId":           {(*session).showRaw, nil},
@@ -74,69 +79,6 @@ func textOf(f *field, shown chains.Field) string {
 		return "0x" + shown.Value
 	}
 	return shown.Value
-}
-
-func number(value *big.Int) located {
-	return located{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: wordOf(value)}}
-}
-
-func (s *session) value() *big.Int {
-	if s.call.Value == nil {
-		return new(big.Int)
-	}
-	return s.call.Value
-}
-
-// constant returns a value that the descriptor itself contains.
-func (s *session) constant(node any) located {
-	text := fmt.Sprint(node)
-	if strings.HasPrefix(text, "$.") {
-		if constant := lookUp(s.descriptor.root, text); constant != nil {
-			text = fmt.Sprint(constant)
-		}
-	}
-	if raw, err := fixedHex(text, 20); err == nil {
-		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
-	}
-	return located{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
-}
-
-// param returns a text parameter, with a constant resolved.
-func (s *session) param(f *field, name string) string {
-	text, _ := f.Params[name].(string)
-	if strings.HasPrefix(text, "$.") {
-		constant := lookUp(s.descriptor.root, text)
-		if constant == nil {
-			return ""
-		}
-		return fmt.Sprint(constant)
-	}
-	return text
-}
-
-// pathParam returns the value of a parameter, which is given directly or by its path.
-func (s *session) pathParam(f *field, name string, pos position) (value located, ok bool, err error) {
-	if text := s.param(f, name); text != "" {
-		return s.constant(text), true, nil
-	}
-	path, _ := f.Params[name+"Path"].(string)
-	if path == "" {
-		return located{}, false, nil
-	}
-	values, err := s.at(path, pos.scope)
-	if err != nil {
-		if values, err = s.at(path, s.root); err != nil {
-			return located{}, false, err
-		}
-	}
-	values = spread(values)
-	switch {
-	case len(values) == pos.of:
-		return values[pos.index], true, nil
-	case len(values) == 1:
-		return values[0], true, nil
-	}
-	return located{}, false, fmt.Errorf("%sPath leads to %d values, for %d of the field", name, len(values), pos.of)
 }
 
 func (s *session) showRaw(f *field, value located, _ position) (chains.Field, error) {
@@ -178,11 +120,7 @@ func amountOf(value located) (*big.Int, error) {
 	return nil, errors.New("the value is not a number")
 }
 
-func (s *session) showTokenAmount(f *field, value located, pos position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showTokenAmount(f *field, amount *big.Int, pos position) (chains.Field, error) {
 	token, ok, err := s.pathParam(f, "token", pos)
 	if err != nil {
 		return chains.Field{}, err
@@ -240,20 +178,14 @@ func (s *session) names(parameter any, address []byte) bool {
 	return false
 }
 
-func (s *session) showAmount(f *field, value located, _ position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showAmount(f *field, amount *big.Int, _ position) (chains.Field, error) {
 	network := chains.NetworkOf(s.call.Chain)
-	return chains.Text(f.Label, strings.TrimSpace(chains.Decimal(amount.String(), network.Decimals)+" "+network.Symbol)), nil
+	text := chains.Decimal(amount.String(), network.Decimals)
+	return chains.Text(f.Label, strings.TrimSpace(text+" "+network.Symbol)), nil
 }
 
-func (s *session) showDate(f *field, value located, _ position) (chains.Field, error) {
-	seconds, err := amountOf(value)
+func (s *session) showDate(f *field, seconds *big.Int, _ position) (chains.Field, error) {
 	switch {
-	case err != nil:
-		return chains.Field{}, err
 	case s.param(f, "encoding") == "blockheight":
 		return chains.Text(f.Label, seconds.String()).WithNote("block height"), nil
 	case !seconds.IsInt64() || seconds.Int64() > 253402300799: // the end of the year 9999
@@ -262,21 +194,13 @@ func (s *session) showDate(f *field, value located, _ position) (chains.Field, e
 	return chains.Text(f.Label, time.Unix(seconds.Int64(), 0).UTC().Format("2006-01-02 15:04:05Z")), nil
 }
 
-func (s *session) showDuration(f *field, value located, _ position) (chains.Field, error) {
-	seconds, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showDuration(f *field, seconds *big.Int, _ position) (chains.Field, error) {
 	minutes, second := new(big.Int).DivMod(seconds, big.NewInt(60), new(big.Int))
 	hours, minute := new(big.Int).DivMod(minutes, big.NewInt(60), new(big.Int))
 	return chains.Text(f.Label, fmt.Sprintf("%02d:%02d:%02d", hours, minute, second)), nil
 }
 
-func (s *session) showUnit(f *field, value located, _ position) (chains.Field, error) {
-	amount, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showUnit(f *field, amount *big.Int, _ position) (chains.Field, error) {
 	decimals, _ := f.Params["decimals"].(int64)
 	if decimals < 0 || decimals > 255 {
 		return chains.Field{}, errors.New("decimals: must be at most 255")
@@ -304,11 +228,7 @@ func (s *session) showEnum(f *field, value located, _ position) (chains.Field, e
 	return chains.Text(f.Label, name).WithNote(key), nil
 }
 
-func (s *session) showNFT(f *field, value located, pos position) (chains.Field, error) {
-	id, err := amountOf(value)
-	if err != nil {
-		return chains.Field{}, err
-	}
+func (s *session) showNFT(f *field, id *big.Int, pos position) (chains.Field, error) {
 	collection, ok, err := s.pathParam(f, "collection", pos)
 	raw, isAddress := addressIn(collection)
 	if err != nil || !ok || !isAddress {
@@ -358,7 +278,8 @@ func (s *session) showCall(f *field, value located, pos position) (chains.Field,
 	if reading.Complete && value.path != "" {
 		s.read[value.path] = true
 	}
-	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner), chains.Text("intent", reading.Intent)}
+	shown := []chains.Field{chains.Text("calls", inner.To.String()), chains.Text("owner", reading.Owner),
+		chains.Text("intent", reading.Intent)}
 	for i, arg := range reading.Args {
 		if i == 0 {
 			shown = append(shown, chains.Text("function", reading.Function))
@@ -366,4 +287,14 @@ func (s *session) showCall(f *field, value located, pos position) (chains.Field,
 		shown = append(shown, chains.Text("argument "+arg.Name, arg.Value))
 	}
 	return chains.List(f.Label, append(shown, reading.Fields...)...), nil
+}
+
+// addressIn returns the 20 bytes of a value that is an address, or a word with an address
+// in its low bytes.
+func addressIn(value located) ([]byte, bool) {
+	raw := value.Bytes
+	if len(raw) == 32 && allZero(raw[:12]) {
+		raw = raw[12:]
+	}
+	return raw, len(raw) == 20 && value.Kind != evm.ArgumentText
 }

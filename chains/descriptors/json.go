@@ -13,7 +13,7 @@ import (
 
 // Bounds of a file.
 const (
-	MaxFileBytes = 4 << 20
+	maxFileBytes = 4 << 20
 	maxDepth     = 32
 	maxNodes     = 100_000
 )
@@ -24,8 +24,8 @@ type object = map[string]any
 // parse parses a JSON object strictly: no duplicate members, no trailing text, UTF-8 only,
 // and only integers up to 2^53, which every parser represents exactly.
 func parse(file []byte) (object, error) {
-	if len(file) > MaxFileBytes {
-		return nil, fmt.Errorf("file of %d bytes, of at most %d", len(file), MaxFileBytes)
+	if len(file) > maxFileBytes {
+		return nil, fmt.Errorf("file of %d bytes, of at most %d", len(file), maxFileBytes)
 	}
 	left := maxNodes
 	bounded := json.UnmarshalFromFunc(func(decoder *jsontext.Decoder, node *any) error {

@@ -101,7 +101,8 @@ func newTableAccount(root object) (source, []target, error) {
 	}
 	list := data[lookupTableMeta:]
 	if len(list)%32 != 0 {
-		return nil, nil, fmt.Errorf("account.data: %d bytes after the first %d: must be addresses of 32 bytes each", len(list), lookupTableMeta)
+		return nil, nil, fmt.Errorf("account.data: %d bytes after the first %d: must be addresses of 32 bytes each",
+			len(list), lookupTableMeta)
 	}
 	return (&lookupTable{slices.Collect(slices.Chunk(list, 32))}).at(address)
 }
@@ -139,11 +140,13 @@ func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool
 			continue
 		case lookup.Trust == "": // the first trusted file
 		case !haveCommonPrefix(lookup.Addresses, table.addresses):
-			return chains.LookupTable{Source: lookup.Source + ", " + file.Name, Problem: "two trusted files of this table contradict each other: unpin one"}, true
+			return chains.LookupTable{Source: lookup.Source + ", " + file.Name,
+				Problem: "two trusted files of this table contradict each other: unpin one"}, true
 		case len(table.addresses) <= len(lookup.Addresses):
 			continue
 		}
-		lookup = chains.LookupTable{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust, Addresses: table.addresses}
+		lookup = chains.LookupTable{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust,
+			Addresses: table.addresses}
 		ok = true
 	}
 	return lookup, ok

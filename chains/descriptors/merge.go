@@ -81,8 +81,8 @@ func readBounded(folder fs.FS, name string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errors.New("not a regular file")
-	case info.Size() > MaxFileBytes:
-		return nil, fmt.Errorf("file of %d bytes, of at most %d", info.Size(), MaxFileBytes)
+	case info.Size() > maxFileBytes:
+		return nil, fmt.Errorf("file of %d bytes, of at most %d", info.Size(), maxFileBytes)
 	}
 	return fs.ReadFile(folder, name)
 }

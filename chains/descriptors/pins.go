@@ -50,7 +50,8 @@ func ReadPins(file []byte) (*Pins, error) {
 		digits, name, ok := strings.Cut(line, "  ")
 		raw, err := hex.DecodeString(digits)
 		if !ok || err != nil || len(raw) != 32 || strings.ToLower(digits) != digits {
-			return nil, fmt.Errorf("descriptors: pins: line %d: must be 64 lower-case hex digits, two spaces and a path", i+2)
+			return nil, fmt.Errorf("descriptors: pins: line %d: "+
+				"must be 64 lower-case hex digits, two spaces and a path", i+2)
 		}
 		last = [32]byte(raw)
 		pins.add(last, name)
@@ -71,7 +72,8 @@ func (p *Pins) addBlind(digest [32]byte, list string) error {
 		digits, prefixed := strings.CutPrefix(strings.TrimSpace(text), "0x")
 		raw, err := hex.DecodeString(digits)
 		if !prefixed || err != nil || len(raw) == 0 || len(raw) > 32 {
-			return fmt.Errorf("blind: %.80q: a selector is 0x and the hex digits of 1 to 32 bytes", strings.TrimSpace(text))
+			return fmt.Errorf("blind: %.80q: a selector is 0x and the hex digits of 1 to 32 bytes",
+				strings.TrimSpace(text))
 		}
 		p.keepBlind(digest, string(raw))
 	}
@@ -86,13 +88,6 @@ func (p *Pins) keepBlind(digest [32]byte, selector string) {
 	if !slices.Contains(p.blind[digest], selector) {
 		p.blind[digest] = append(p.blind[digest], selector)
 	}
-}
-
-func (p *Pins) blindOf(digest [32]byte) []string {
-	if p == nil {
-		return nil
-	}
-	return p.blind[digest]
 }
 
 // Add pins a file with its current content. What a pin of another content of this file
@@ -120,18 +115,12 @@ func (p *Pins) add(digest [32]byte, name string) {
 }
 
 func (p *Pins) has(digest [32]byte) bool {
-	if p == nil {
-		return false
-	}
 	_, ok := p.digests[digest]
 	return ok
 }
 
 // names reports whether a file of this name is pinned, with whatever content.
 func (p *Pins) names(name string) bool {
-	if p == nil {
-		return false
-	}
 	for _, pinned := range p.digests {
 		if pinned == strings.Map(printableRune, name) {
 			return true

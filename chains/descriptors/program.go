@@ -79,8 +79,8 @@ func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Readi
 		return reading, true
 	}
 	r := &wireReader{data: call.Data[min(instruction.skip, len(call.Data)):], steps: 4 * maxArgs}
-	if err := r.readMembers("", instruction.args.members); err != nil {
-		reading.Problem = "the data does not fit the IDL: " + err.Error()
+	if r.readMembers("", instruction.args.members); r.err != nil {
+		reading.Problem = "the data does not fit the IDL: " + r.err.Error()
 		return reading, true
 	}
 	if len(r.data) > 0 {

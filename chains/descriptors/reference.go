@@ -19,14 +19,21 @@ var byReference = selectors(
 	// Safe: an owner's approval of a transaction.
 	"approveHash(bytes32)",
 	// Gnosis' MultiSigWallet and its relatives, on Ethereum and Tron.
-	"confirmTransaction(uint256)", "executeTransaction(uint256)", "confirmTransactions(uint256[])", "executeTransactions(uint256[])",
-	"approveTransaction(uint256)", "approveTransaction(bytes32)", "confirmTransaction(bytes32)", "executeTransaction(bytes32)", "signTransaction(uint256)",
+	"confirmTransaction(uint256)", "executeTransaction(uint256)", "confirmTransactions(uint256[])",
+	"executeTransactions(uint256[])",
+	"approveTransaction(uint256)", "approveTransaction(bytes32)", "confirmTransaction(bytes32)",
+	"executeTransaction(bytes32)", "signTransaction(uint256)",
 	// Wallets by Gavin Wood, as the Ethereum Foundation's: confirm(bytes32).
-	"confirm(bytes32)", "confirm(uint256)", "confirmAndCheck(bytes32)", "approve(bytes32)", "approve(uint256)", "approve(uint256,bool)",
-	// Governors and timelocks: Compound's Bravo, OpenZeppelin's GovernorStorage, Aave's, Nouns, Aragon's votings and multisigs.
-	"queue(uint256)", "execute(uint256)", "queue(bytes32)", "execute(bytes32)", "schedule(bytes32)", "schedule(uint256)", "queue(uint256[])", "execute(uint256[])",
-	"executeVote(uint256)", "executePayload(uint40)", "executeProposal(uint256)", "executeProposal(bytes32)", "queueProposal(uint256)", "queueProposal(bytes32)",
-	"executeOperation(bytes32)", "executeBatch(uint256[])", "approveProposal(uint256)", "approveProposal(bytes32)", "queueTransaction(uint256)",
+	"confirm(bytes32)", "confirm(uint256)", "confirmAndCheck(bytes32)", "approve(bytes32)", "approve(uint256)",
+	"approve(uint256,bool)",
+	// Governors and timelocks: Compound's Bravo, OpenZeppelin's GovernorStorage, Aave's, Nouns,
+	// Aragon's votings and multisigs.
+	"queue(uint256)", "execute(uint256)", "queue(bytes32)", "execute(bytes32)", "schedule(bytes32)",
+	"schedule(uint256)", "queue(uint256[])", "execute(uint256[])",
+	"executeVote(uint256)", "executePayload(uint40)", "executeProposal(uint256)", "executeProposal(bytes32)",
+	"queueProposal(uint256)", "queueProposal(bytes32)",
+	"executeOperation(bytes32)", "executeBatch(uint256[])", "approveProposal(uint256)", "approveProposal(bytes32)",
+	"queueTransaction(uint256)",
 	"execute(uint256,bytes32)", "execute(bytes32,uint256)", "approve(uint256,bytes32)",
 	// Maker's spells, which execute what their contract stores, and the hat that may.
 	"schedule()", "cast()", "lift(address)",
@@ -47,10 +54,14 @@ func selectors(signatures ...string) map[[4]byte]bool {
 // Each is known by its discriminator of Anchor, which is the same in every program, and by
 // its name in the IDL, since other programs number their instructions.
 var storedInstructions = []string{
-	"approve_transaction", "execute_transaction", "execute_instruction", "activate_transaction", "execute_transaction_sequential",
-	"proposal_approve", "proposal_activate", "vault_transaction_execute", "config_transaction_execute", "batch_execute_transaction",
-	"approve_proposal", "activate_proposal", "execute_proposal", "execute_settings_transaction", "execute_batch_transaction",
-	"proposal_approve_v2", "execute_config_transaction", "execute_vault_transaction", "confirm_transaction", "queue_transaction",
+	"approve_transaction", "execute_transaction", "execute_instruction", "activate_transaction",
+	"execute_transaction_sequential",
+	"proposal_approve", "proposal_activate", "vault_transaction_execute", "config_transaction_execute",
+	"batch_execute_transaction",
+	"approve_proposal", "activate_proposal", "execute_proposal", "execute_settings_transaction",
+	"execute_batch_transaction",
+	"proposal_approve_v2", "execute_config_transaction", "execute_vault_transaction", "confirm_transaction",
+	"queue_transaction",
 	"cast_vote", "sign_off_proposal",
 }
 
@@ -84,7 +95,8 @@ func isByReference(call chains.Call, name string) bool {
 	}
 	return len(call.Data) >= discriminatorSize && anchored[[discriminatorSize]byte(call.Data)] ||
 		len(call.Data) > 0 && bytes.IndexByte(realms[call.To.String()], call.Data[0]) >= 0 ||
-		slices.ContainsFunc(storedInstructions, func(stored string) bool { return plainName(stored) == plainName(name) })
+		slices.ContainsFunc(storedInstructions,
+			func(stored string) bool { return plainName(stored) == plainName(name) })
 }
 
 // plainName is a name without the marks of its notation: camel case or underscores.
@@ -107,7 +119,8 @@ func (file *File) keepBlind(call chains.Call, reading *chains.Reading) {
 }
 
 // namedLikeOne matches the names of functions that approve or execute something.
-var namedLikeOne = plaintext.NewPattern(`(^|_)(?i:approve|confirm|execute|queue|schedule)|Approve|Confirm|Execute|Queue|Schedule`)
+var namedLikeOne = plaintext.NewPattern(
+	`(^|_)(?i:approve|confirm|execute|queue|schedule)|Approve|Confirm|Execute|Queue|Schedule`)
 
 // onlyIDs matches the types of parameters that can only name something.
 var onlyIDs = plaintext.NewPattern(`^\((bytes32|u?int[0-9]*)?(,(bytes32|u?int[0-9]*))*\)$`)
@@ -161,7 +174,8 @@ func (d *descriptor) functions() (functions []Function) {
 func (p *program) functions() (functions []Function) {
 	for i := range p.instructions {
 		instruction := &p.instructions[i]
-		if instruction.namesOnly() && len(instruction.discriminators) > 0 && instruction.discriminators[0].offset == 0 {
+		if instruction.namesOnly() && len(instruction.discriminators) > 0 &&
+			instruction.discriminators[0].offset == 0 {
 			functions = append(functions, Function{instruction.name, []byte(instruction.discriminators[0].data)})
 		}
 	}

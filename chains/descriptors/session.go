@@ -2,11 +2,11 @@ package descriptors
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // maxNested bounds the depth at which calls in calls are read.
@@ -21,105 +21,6 @@ type session struct {
 	root   located         // the arguments, as a structure
 	read   map[string]bool // paths of opaque bytes that are calls with a complete reading
 	shown  map[string]string
-}
-
-// readBy reads a call by a format. The reading has no source yet.
-func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth int) chains.Reading {
-	reading := chains.Reading{Owner: d.owner, Intent: f.intent, Function: f.function.Signature}
-	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag(call.Chain))
-	if !ok {
-		reading.Problem = "the arguments are not in the canonical encoding of " + f.function.Signature
-		return reading
-	}
-	reading = d.readArguments(folder, f, call, depth, arguments, reading)
-	if len(rest) > 0 && reading.Problem == "" {
-		reading.Problem, reading.Complete = fmt.Sprintf("%d bytes follow the arguments", len(rest)), false
-	}
-	return reading
-}
-
-// readArguments adds the arguments and their format to a reading.
-func (d *descriptor) readArguments(folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading) chains.Reading {
-	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{}, shown: map[string]string{},
-		root: located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
-	var err error
-	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
-		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
-		return reading
-	}
-	reading.Intent = s.interpolate(f)
-	reading.Args, reading.Problem = s.arguments(s.root, nil)
-	reading.Complete = reading.Problem == ""
-	return reading
-}
-
-// arguments lists every argument, and returns the problem of the first that is not read.
-func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, problem string) {
-	if value.Kind == evm.ArgumentStruct || value.Kind == evm.ArgumentList {
-		for _, element := range value.elements() {
-			var unread string
-			if args, unread = s.arguments(element, args); problem == "" {
-				problem = unread
-			}
-			if len(args) >= maxArgs {
-				return args, fmt.Sprintf("there are more than %d arguments", maxArgs)
-			}
-		}
-		return args, problem
-	}
-	text, whole := plain(s.call.Chain, value.Argument)
-	switch {
-	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.path]:
-		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.path)
-	case !whole && !s.read[value.path]:
-		problem = fmt.Sprintf("argument %s is too long", value.path)
-	}
-	return append(args, chains.Arg{Name: value.path, Value: text}), problem
-}
-
-// fields shows fields of a value.
-func (s *session) fields(list []field, scope located) (shown []chains.Field, err error) {
-	for i := range list {
-		if list[i].Visible == "never" || list[i].Visible == false {
-			continue // the list of all arguments has it
-		}
-		more, err := s.field(&list[i], scope)
-		if err != nil {
-			return nil, fmt.Errorf("field %.64q: %w", list[i].Path, err)
-		}
-		if shown = append(shown, more...); len(shown) > maxArgs {
-			return nil, fmt.Errorf("more than %d values to show", maxArgs)
-		}
-	}
-	return shown, nil
-}
-
-func (s *session) field(f *field, scope located) (shown []chains.Field, err error) {
-	values, err := s.values(f, scope)
-	if err != nil {
-		return nil, err
-	}
-	if len(f.Fields) > 0 {
-		for _, value := range spread(values) {
-			inner, err := s.fields(f.Fields, value)
-			if err != nil {
-				return nil, err
-			}
-			shown = append(shown, inner...)
-		}
-		return shown, nil
-	}
-	values = spread(values)
-	var texts []string
-	for i, value := range values {
-		item, err := s.show(f, value, position{scope, i, len(values)})
-		if err != nil {
-			return nil, err
-		}
-		shown, texts = append(shown, item), append(texts, textOf(f, item))
-	}
-	s.shown[f.Path] = strings.Join(texts, ", ")
-	return shown, nil
 }
 
 // spread replaces lists by their elements.
@@ -184,22 +85,72 @@ func (s *session) container(path string) (located, error) {
 
 func last20(address []byte) []byte { return address[max(0, len(address)-20):] }
 
-var placeholder = plaintext.NewPattern(`\{[^{}]*\}`)
+// position is the position of a value among those that its field shows.
+type position struct {
+	scope located
+	index int
+	of    int
+}
 
-// interpolate inserts shown values into the interpolated intent. If one is missing, it
-// returns the plain intent.
-func (s *session) interpolate(f *format) string {
-	if f.interpolated == "" {
-		return f.intent
+func number(value *big.Int) located {
+	return located{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: wordOf(value)}}
+}
+
+func (s *session) value() *big.Int {
+	if s.call.Value == nil {
+		return new(big.Int)
 	}
-	missing := false
-	text := placeholder.Regexp().ReplaceAllStringFunc(f.interpolated, func(name string) string {
-		value, ok := s.shown[strings.Trim(name, "{}")]
-		missing = missing || !ok
-		return value
-	})
-	if missing || len(text) > maxText {
-		return f.intent
+	return s.call.Value
+}
+
+// constant returns a value that the descriptor itself contains.
+func (s *session) constant(node any) located {
+	text := fmt.Sprint(node)
+	if strings.HasPrefix(text, "$.") {
+		if constant := lookUp(s.descriptor.root, text); constant != nil {
+			text = fmt.Sprint(constant)
+		}
+	}
+	if raw, err := fixedHex(text, 20); err == nil {
+		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
+	}
+	return located{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
+}
+
+// param returns a text parameter, with a constant resolved.
+func (s *session) param(f *field, name string) string {
+	text, _ := f.Params[name].(string)
+	if strings.HasPrefix(text, "$.") {
+		constant := lookUp(s.descriptor.root, text)
+		if constant == nil {
+			return ""
+		}
+		return fmt.Sprint(constant)
 	}
 	return text
+}
+
+// pathParam returns the value of a parameter, which is given directly or by its path.
+func (s *session) pathParam(f *field, name string, pos position) (value located, ok bool, err error) {
+	if text := s.param(f, name); text != "" {
+		return s.constant(text), true, nil
+	}
+	path, _ := f.Params[name+"Path"].(string)
+	if path == "" {
+		return located{}, false, nil
+	}
+	values, err := s.at(path, pos.scope)
+	if err != nil {
+		if values, err = s.at(path, s.root); err != nil {
+			return located{}, false, err
+		}
+	}
+	values = spread(values)
+	switch {
+	case len(values) == pos.of:
+		return values[pos.index], true, nil
+	case len(values) == 1:
+		return values[0], true, nil
+	}
+	return located{}, false, fmt.Errorf("%sPath leads to %d values, for %d of the field", name, len(values), pos.of)
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
-// textChain stands for the chain of a text's domain: a text is the same on all.
-const textChain = "text"
-
 // maxTexts bounds the templates of a file.
 const maxTexts = 1_000
 
@@ -54,9 +51,11 @@ func (f *Folder) readText(text string) (reading chains.Reading, ok bool) {
 			case file.Problem != "":
 				reading, ok = chains.Reading{Source: file.Name, Problem: file.Problem}, true
 			case reading.Trust != "":
-				return chains.Reading{Source: reading.Source + ", " + file.Name, Problem: "two trusted templates are of this text: unpin one"}, true
+				return chains.Reading{Source: reading.Source + ", " + file.Name,
+					Problem: "two trusted templates are of this text: unpin one"}, true
 			default:
-				reading, ok = chains.Reading{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]), Trust: file.Trust,
+				reading, ok = chains.Reading{Source: file.Name, Digest: hex.EncodeToString(file.Digest[:]),
+					Trust:  file.Trust,
 					Domain: source.Texts[i].Domain, Args: args, Complete: true}, true
 			}
 		}

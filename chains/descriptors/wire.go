@@ -1,16 +1,9 @@
 package descriptors
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"strconv"
-
-	"github.com/btcsuite/btcd/address/v2/base58"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
 // wireKind is the encoding of a type of a Solana program's arguments.
@@ -58,14 +51,6 @@ type wireMember struct {
 	*wireType
 }
 
-// named adds a member whose name no other member has: it would mean either.
-func named(members []wireMember, name string, t *wireType) ([]wireMember, error) {
-	if slices.ContainsFunc(members, func(before wireMember) bool { return before.name == name }) {
-		return nil, fmt.Errorf("two are named %.64q: a name would mean either", name)
-	}
-	return append(members, wireMember{name, t}), nil
-}
-
 // The prefixes of Borsh.
 var (
 	wireU8  = &wireType{size: 1}
@@ -86,83 +71,6 @@ func numberType(name string) (t *wireType, ok bool) {
 	return nil, false
 }
 
-// wireReader decodes arguments strictly, and lists them.
-type wireReader struct {
-	data    []byte
-	args    []chains.Arg
-	problem string // what was decoded, but is not understood
-	steps   int    // values that may still be decoded
-}
-
-var errShort = errors.New("the data ends within an argument")
-
-func (r *wireReader) take(size int) ([]byte, error) {
-	if size < 0 || size > len(r.data) {
-		return nil, errShort
-	}
-	part := r.data[:size]
-	r.data = r.data[size:]
-	return part, nil
-}
-
-func (r *wireReader) add(name, value string) {
-	r.args = append(r.args, chains.Arg{Name: name, Value: value})
-}
-
-func (r *wireReader) unread(format string, values ...any) {
-	if r.problem == "" {
-		r.problem = fmt.Sprintf(format, values...)
-	}
-}
-
-// read decodes a value of a type.
-func (r *wireReader) read(name string, t *wireType) error {
-	if r.steps--; r.steps < 0 || len(r.args) >= maxArgs {
-		return fmt.Errorf("more than %d arguments", maxArgs)
-	}
-	switch t.kind {
-	case wireNumber, wireFloat, wireCompact:
-		return r.readNumber(name, t)
-	case wireKey:
-		raw, err := r.take(32)
-		if err == nil {
-			r.add(name, base58.Encode(raw))
-		}
-		return err
-	case wireBytes, wireText:
-		return r.readOctets(name, t, true)
-	case wireStruct:
-		return r.readMembers(name, t.members)
-	case wireBool, wireOption, wireZeroable, wireRestOption:
-		return r.readOptional(name, t)
-	case wireEnum:
-		return r.readEnum(name, t)
-	case wireList, wireArray, wireRestList:
-		return r.readList(name, t)
-	}
-	return r.readWithin(name, t)
-}
-
-func (r *wireReader) readNumber(name string, t *wireType) error {
-	if t.kind == wireCompact {
-		number, err := r.compact()
-		r.add(name, strconv.Itoa(number))
-		return err
-	}
-	raw, err := r.take(t.size)
-	switch {
-	case err != nil:
-		return err
-	case t.kind == wireNumber:
-		r.add(name, t.integer(raw).String())
-	case t.size == 4:
-		r.add(name, strconv.FormatFloat(float64(math.Float32frombits(uint32(t.integer(raw).Uint64()))), 'g', -1, 32))
-	default:
-		r.add(name, strconv.FormatFloat(math.Float64frombits(t.integer(raw).Uint64()), 'g', -1, 64))
-	}
-	return nil
-}
-
 // integer returns the number that bytes encode.
 func (t *wireType) integer(raw []byte) *big.Int {
 	if !t.big {
@@ -174,58 +82,6 @@ func (t *wireType) integer(raw []byte) *big.Int {
 		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(raw))))
 	}
 	return number
-}
-
-// compact reads a compact-u16 in its shortest form.
-func (r *wireReader) compact() (number int, err error) {
-	for shift := 0; shift < 21; shift += 7 {
-		raw, err := r.take(1)
-		if err != nil {
-			return 0, err
-		}
-		number |= int(raw[0]&0x7f) << shift
-		if raw[0] < 0x80 {
-			if shift > 0 && raw[0] == 0 || number > math.MaxUint16 {
-				break
-			}
-			return number, nil
-		}
-	}
-	return 0, errors.New("a compact-u16 is not in its shortest form")
-}
-
-// readPrefix reads a number that precedes something.
-func (r *wireReader) readPrefix(t *wireType) (uint64, error) {
-	if t.kind == wireCompact {
-		number, err := r.compact()
-		return uint64(number), err
-	}
-	raw, err := r.take(t.size)
-	if err != nil {
-		return 0, err
-	}
-	number := t.integer(raw)
-	if !number.IsUint64() {
-		return 0, fmt.Errorf("%s is not a valid prefix", number)
-	}
-	return number.Uint64(), nil
-}
-
-// count reads a number of bytes, or of elements that have at least one byte.
-func (r *wireReader) count(prefix *wireType) (int, error) {
-	number, err := r.readPrefix(prefix)
-	if err == nil && number > uint64(len(r.data)) {
-		err = errShort
-	}
-	return int(number), err
-}
-
-// joined returns the path of a member.
-func joined(name, member string) string {
-	if name == "" {
-		return member
-	}
-	return name + "." + member
 }
 
 // encode encodes an integer. ok is false if it does not fit.

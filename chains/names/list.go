@@ -14,7 +14,7 @@ import (
 // Bounds of a token list.
 const (
 	MaxListBytes  = 8 << 20
-	MaxListTokens = 20_000
+	maxListTokens = 20_000
 )
 
 // tokenList is a list in version 1 of Uniswap's format
@@ -38,12 +38,14 @@ func (b *Book) AddTokenList(file []byte) error {
 	var list tokenList
 	if err := json.Unmarshal(file, &list); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not %s", wrong.Offset, cmp.Or(strings.TrimPrefix(wrong.Field, "."), "the file"), expected(wrong.Type), wrong.Value)
+			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not %s", wrong.Offset,
+				cmp.Or(strings.TrimPrefix(wrong.Field, "."), "the file"), expected(wrong.Type), wrong.Value)
 		}
 		return fmt.Errorf("names: token list: %w", err)
 	}
-	if len(list.Tokens) == 0 || len(list.Tokens) > MaxListTokens {
-		return fmt.Errorf("names: token list %q has %d tokens: must have 1 to %d", list.Name, len(list.Tokens), MaxListTokens)
+	if len(list.Tokens) == 0 || len(list.Tokens) > maxListTokens {
+		return fmt.Errorf("names: token list %q has %d tokens: must have 1 to %d", list.Name, len(list.Tokens),
+			maxListTokens)
 	}
 	added := Book{tokens: map[key]token{}, chains: b.chains}
 	for i, entry := range list.Tokens {

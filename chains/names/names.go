@@ -26,9 +26,9 @@ import (
 
 // Bounds of a Book's entries.
 const (
-	MaxSymbol   = 20 // bytes of a symbol
-	MaxLabel    = 64 // bytes of a label
-	MaxDecimals = 36
+	maxSymbol   = 20 // bytes of a symbol
+	maxLabel    = 64 // bytes of a label
+	maxDecimals = 36
 	maxAddress  = 128 // bytes of an address as text
 )
 
@@ -76,10 +76,10 @@ func (b *Book) AddToken(chain, address, symbol string, decimals int) error {
 	switch {
 	case err != nil:
 		return err
-	case !isWord(symbol, MaxSymbol):
-		return fmt.Errorf("names: symbol of %s: must be 1 to %d printable bytes without spaces", address, MaxSymbol)
-	case decimals < 0 || decimals > MaxDecimals:
-		return fmt.Errorf("names: decimals of %s: %d is not between 0 and %d", address, decimals, MaxDecimals)
+	case !isWord(symbol, maxSymbol):
+		return fmt.Errorf("names: symbol of %s: must be 1 to %d printable bytes without spaces", address, maxSymbol)
+	case decimals < 0 || decimals > maxDecimals:
+		return fmt.Errorf("names: decimals of %s: %d is not between 0 and %d", address, decimals, maxDecimals)
 	}
 	b.tokens[key{chain, string(raw)}] = token{symbol, decimals}
 	return nil
@@ -92,8 +92,8 @@ func (b *Book) AddLabel(chain, address, label string) error {
 	switch {
 	case err != nil:
 		return err
-	case !isWord(strings.ReplaceAll(label, " ", "_"), MaxLabel):
-		return fmt.Errorf("names: label of %s: must be 1 to %d printable bytes", address, MaxLabel)
+	case !isWord(strings.ReplaceAll(label, " ", "_"), maxLabel):
+		return fmt.Errorf("names: label of %s: must be 1 to %d printable bytes", address, maxLabel)
 	}
 	b.labels[string(raw)] = label
 	return nil

@@ -19,16 +19,26 @@ type account struct {
 	slot     int // of its signature in this transaction; −1 if there is none
 }
 
+// accountTable is what a message says of its accounts, and what is known of those from
+// lookup tables.
+type accountTable struct {
+	message
+
+	// fromTables are the accounts from lookup tables, in their order, after WithTables. An
+	// account that is not known is nil.
+	fromTables [][]byte
+}
+
 // accountAt returns the account with an index. Those from lookup tables follow the
 // message's own.
-func (t *Transaction) accountAt(index int) account {
+func (t *accountTable) accountAt(index int) account {
 	a := account{writable: t.isWritable(index), slot: -1}
 	switch {
 	case index >= t.keys:
 		from, entry := t.resolve(index)
 		a.table, a.entry = t.table(from), entry
-		if t.tableAccounts != nil {
-			a.address = t.tableAccounts[index-t.keys]
+		if t.fromTables != nil {
+			a.address = t.fromTables[index-t.keys]
 		}
 		return a
 	case t.isSigner(index):
@@ -39,7 +49,7 @@ func (t *Transaction) accountAt(index int) account {
 }
 
 // accountsOf appends the accounts of an instruction.
-func (t *Transaction) accountsOf(in instruction, list []account) []account {
+func (t *accountTable) accountsOf(in instruction, list []account) []account {
 	for _, index := range t.accounts(in) {
 		list = append(list, t.accountAt(int(index)))
 	}
@@ -88,6 +98,22 @@ func (a account) access() string {
 }
 
 // accountField shows the account with an index.
-func (t *Transaction) accountField(label string, index int) chains.Field {
+func (t *accountTable) accountField(label string, index int) chains.Field {
 	return t.accountAt(index).field(label)
+}
+
+// party returns the party at an address.
+func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
+
+var base58Notation = &chains.Notation{Text: encode58}
+
+// partyText returns a party as text for a hazard's detail.
+func partyText(p chains.Party) string {
+	switch {
+	case p.IsNone():
+		return "no one"
+	case p.IsUnknown():
+		return "an address that the transaction does not contain"
+	}
+	return p.String()
 }

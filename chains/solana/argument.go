@@ -1,29 +1,24 @@
 package solana
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// argument reads one argument from the instruction's data, shows it, and keeps its
-// value if effects use it. Numbers are little-endian.
-type argument func(r *reader) error
-
 // sequence reads arguments one after the other.
 func sequence(arguments ...argument) argument {
-	return func(r *reader) error {
+	return func(r *reader) {
 		for _, read := range arguments {
-			if err := read(r); err != nil {
-				return err
+			if r.err == nil {
+				read(r)
 			}
 		}
-		return nil
 	}
 }
 
@@ -42,35 +37,28 @@ func lamports(label string) argument {
 // tokens is a u64 amount of a token whose decimals the instruction does not say.
 func tokens(label string) argument {
 	return integer(label, 8, func(amount uint64) chains.Field {
-		field := chains.AmountUint(label, amount, 0, "").WithNote("in the token's smallest unit: its decimals are not in the transaction")
+		field := chains.AmountUint(label, amount, 0, "")
+		field.Note = "in the token's smallest unit: its decimals are not in the transaction"
 		return markUnlimited(field, amount)
 	})
 }
 
 // checkedTokens is the argument "amount", a u64, followed by a u8 of the mint's decimals,
 // which the program compares with the mint.
-func checkedTokens(r *reader) error {
-	amount, err := r.uint64("amount")
-	if err != nil {
-		return err
-	}
-	decimals, err := r.uint8("decimals")
-	if err != nil {
-		return err
-	}
+func checkedTokens(r *reader) {
+	amount, decimals := r.uint(8, "amount"), r.uint8("decimals")
 	r.set(value{label: "amount", number: amount})
 	r.set(value{label: "decimals", number: uint64(decimals)})
 	r.show(func() chains.Field {
 		return markUnlimited(chains.AmountUint("amount", amount, int(decimals), ""), amount)
 	})
 	r.show(func() chains.Field { return chains.Integer("decimals", uint64(decimals)) })
-	return nil
 }
 
 // checkedWithFee is checkedTokens followed by a u64 transfer fee.
-var checkedWithFee = sequence(checkedTokens, func(r *reader) error {
+var checkedWithFee = sequence(checkedTokens, func(r *reader) {
 	decimals, _ := r.number("decimals")
-	return integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
+	integer("fee", 8, func(fee uint64) chains.Field { return chains.AmountUint("fee", fee, int(decimals), "") })(r)
 })
 
 func markUnlimited(field chains.Field, amount uint64) chains.Field {
@@ -82,16 +70,7 @@ func markUnlimited(field chains.Field, amount uint64) chains.Field {
 
 // integer is a number of size bytes, and how it is shown.
 func integer(label string, size int, field func(number uint64) chains.Field) argument {
-	return func(r *reader) error {
-		raw, err := r.take(uint64(size), label)
-		if err != nil {
-			return err
-		}
-		var wide [8]byte
-		copy(wide[:], raw)
-		r.keep(value{label: label, number: binary.LittleEndian.Uint64(wide[:]), field: field})
-		return nil
-	}
+	return func(r *reader) { r.keep(value{label: label, number: r.uint(size, label), field: field}) }
 }
 
 func unsigned(label string, size int) argument {
@@ -103,13 +82,14 @@ func u16(label string) argument { return unsigned(label, 2) }
 func u32(label string) argument { return unsigned(label, 4) }
 func u64(label string) argument { return unsigned(label, 8) }
 
-// i8 and i16 are signed numbers.
-func i8(label string) argument {
-	return integer(label, 1, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int8(number)))) })
-}
+func i8(label string) argument  { return signed(label, 1) }
+func i16(label string) argument { return signed(label, 2) }
 
-func i16(label string) argument {
-	return integer(label, 2, func(number uint64) chains.Field { return chains.BigInteger(label, big.NewInt(int64(int16(number)))) })
+func signed(label string, size int) argument {
+	return integer(label, size, func(number uint64) chains.Field {
+		unused := 64 - 8*size
+		return chains.BigInteger(label, big.NewInt(int64(number<<unused)>>unused))
+	})
 }
 
 // boolean is a u8: 0 for no, anything else for yes.
@@ -127,7 +107,9 @@ func boolean(label string) argument {
 
 // f64 is a floating-point number in the binary64 format of IEEE 754.
 func f64(label string) argument {
-	return integer(label, 8, func(number uint64) chains.Field { return chains.Text(label, fmt.Sprint(math.Float64frombits(number))) })
+	return integer(label, 8, func(number uint64) chains.Field {
+		return chains.Text(label, fmt.Sprint(math.Float64frombits(number)))
+	})
 }
 
 // lastSecond is the last second of the year 9999, the last that RFC 3339 can write.
@@ -146,203 +128,185 @@ func unixTime(label string) argument {
 
 // oneOf is a number of size bytes, 1 or 4, that stands for a name.
 func oneOf(label string, size int, names ...string) argument {
-	return func(r *reader) error {
-		number, err := readTag(&r.cursor, size)
-		if err != nil {
-			return err
+	return func(r *reader) {
+		number := r.uint(size, tagField)
+		if number >= uint64(len(names)) {
+			r.fail(fmt.Errorf("%s %d is not known", label, number))
+			return
 		}
-		if uint64(number) >= uint64(len(names)) {
-			return fmt.Errorf("%s %d is not known", label, number)
-		}
-		r.keep(value{label: label, number: uint64(number), field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
-		return nil
+		r.keep(value{label: label, number: number, field: shownAs(label, names[number])})
 	}
+}
+
+// shownAs shows a value as a text.
+func shownAs(label, text string) func(uint64) chains.Field {
+	return func(uint64) chains.Field { return chains.Text(label, text) }
 }
 
 // key is an address of 32 bytes.
 func key(label string) argument {
-	return func(r *reader) error {
-		address, err := r.take(keySize, label)
-		if err != nil {
-			return err
-		}
+	return func(r *reader) {
+		address := r.take(keySize, label)
 		r.set(value{label: label, key: address})
 		r.show(func() chains.Field { return chains.AddressField(label, encode58(address)) })
-		return nil
 	}
 }
 
 // nonZeroKey is an address of 32 bytes. Zero bytes mean none.
 func nonZeroKey(label string) argument {
-	return func(r *reader) error {
+	return func(r *reader) {
 		if rest := r.raw[r.cursor.offset:]; len(rest) >= keySize && allZero(rest[:keySize]) {
 			r.cursor.offset += keySize
-			r.keep(value{label: label, none: true, field: func(uint64) chains.Field { return chains.Text(label, "none") }})
-			return nil
+			r.keep(value{label: label, none: true, field: shownAs(label, "none")})
+			return
 		}
-		return key(label)(r)
+		key(label)(r)
 	}
-}
-
-func (r *reader) setNone(label string) {
-	r.set(value{label: label, none: true})
-	r.show(func() chains.Field { return chains.Text(label, "none") })
 }
 
 // optional is a u8, 0 or 1, and the argument if it is 1.
 func optional(label string, some argument) argument {
-	return func(r *reader) error {
-		present, err := r.uint8(label)
-		switch {
-		case err != nil:
-			return err
+	return func(r *reader) {
+		switch present := r.uint8(label); {
+		case r.err != nil:
 		case present == 0:
-			r.setNone(label)
-			return nil
+			r.set(value{label: label, none: true})
+			r.show(func() chains.Field { return chains.Text(label, "none") })
 		case present > 1:
-			return fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present)
+			r.fail(fmt.Errorf("%s: %d says neither that there is one nor that there is none", label, present))
+		default:
+			some(r)
 		}
-		return some(r)
 	}
 }
 
 // variant is a u8 that selects the argument that follows. A variant without a name is not shown.
 func variant(label string, names []string, forms ...argument) argument {
-	return func(r *reader) error {
-		number, err := r.uint8(label)
-		switch {
-		case err != nil:
-			return err
-		case int(number) >= len(forms):
-			return fmt.Errorf("%s %d is not known", label, number)
+	return func(r *reader) {
+		number := int(r.uint8(label))
+		if number >= len(forms) {
+			r.fail(fmt.Errorf("%s %d is not known", label, number))
+		}
+		if r.err != nil {
+			return
 		}
 		if names != nil && names[number] != "" {
-			r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, names[number]) }})
+			r.keep(value{label: label, field: shownAs(label, names[number])})
 		}
-		return forms[number](r)
+		forms[number](r)
 	}
 }
 
 // many is a u32 count followed by that many items.
 func many(label string, item argument) argument {
-	return func(r *reader) error {
-		count, err := r.uint32(label)
-		for i := uint32(0); err == nil && i < count; i++ {
-			err = item(r)
+	return func(r *reader) {
+		count := r.uint32(label)
+		for i := uint32(0); i < count && r.err == nil; i++ {
+			item(r)
 		}
-		return err
 	}
 }
 
 // keys is a u64 count followed by that many addresses.
 func keys(label string) argument {
-	return func(r *reader) error {
-		count, err := r.uint64(label)
-		if err != nil {
-			return err
+	return func(r *reader) {
+		count := r.uint(8, label)
+		if count > uint64(r.left())/keySize {
+			r.refuse(label, r.cursor.offset, "cut off: %d addresses are announced, %d bytes are left", count, r.left())
 		}
-		if left := len(r.raw) - r.cursor.offset; count > uint64(left)/keySize {
-			return malformed(label, r.cursor.offset, "cut off: %d addresses are announced, %d bytes are left", count, left)
+		for i := uint64(0); i < count && r.err == nil; i++ {
+			key(fmt.Sprintf("%s %d", label, i))(r)
 		}
-		for i := range count {
-			if err := key(fmt.Sprintf("%s %d", label, i))(r); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 }
 
 // restU16s is 16-bit numbers up to the end of the data.
 func restU16s(label string) argument {
-	return func(r *reader) error {
-		for len(r.raw)-r.cursor.offset >= 2 {
-			if err := u16(label)(r); err != nil {
-				return err
-			}
+	return func(r *reader) {
+		for r.left() >= 2 {
+			u16(label)(r)
 		}
-		return nil
 	}
 }
 
 // fixedBytes is size bytes.
 func fixedBytes(label string, size int) argument {
-	return func(r *reader) error {
-		content, err := r.take(uint64(size), label)
+	return func(r *reader) {
+		content := r.take(uint64(size), label)
 		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Bytes(label, content) }})
-		return err
 	}
 }
 
-// restBytes is all bytes up to the end of the data.
-func restBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
+// What follows has a length: a u64 as in bincode, a u32 as in Borsh, or the rest of the data.
+func restBytes(label string) argument  { return bytesOf(label, (*reader).rest) }
+func sizedBytes(label string) argument { return bytesOf(label, sized(8, label)) }
+func shortBytes(label string) argument { return bytesOf(label, sized(4, label)) }
+func restText(label string) argument   { return textOf(label, (*reader).rest) }
+func text(label string) argument       { return textOf(label, sized(8, label)) }
+func shortText(label string) argument  { return textOf(label, sized(4, label)) }
+
+// sized reads a length, a number of so many bytes, and that many bytes.
+func sized(prefix int, label string) func(r *reader) []byte {
+	return func(r *reader) []byte { return r.take(r.uint(prefix, label), label) }
 }
 
-// sizedBytes is a u64 length followed by that many bytes, as in bincode.
-func sizedBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
-}
-
-// shortBytes is a u32 length followed by that many bytes, as in Borsh.
-func shortBytes(label string) argument {
-	return bytesOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
-}
-
-func bytesOf(label string, read func(r *reader) ([]byte, error)) argument {
-	return func(r *reader) error {
-		content, err := read(r)
+func bytesOf(label string, read func(r *reader) []byte) argument {
+	return func(r *reader) {
+		content := read(r)
 		r.show(func() chains.Field { return chains.Bytes(label, content) })
-		return err
 	}
 }
 
-// text is a u64 length followed by that many bytes of UTF-8, as in bincode.
-func text(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(8, label) })
-}
-
-// shortText is a u32 length followed by that many bytes of UTF-8, as in Borsh.
-func shortText(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.sized(4, label) })
-}
-
-// restText is UTF-8 up to the end of the data.
-func restText(label string) argument {
-	return textOf(label, func(r *reader) ([]byte, error) { return r.take(uint64(len(r.raw)-r.cursor.offset), label) })
-}
-
-func textOf(label string, read func(r *reader) ([]byte, error)) argument {
-	return func(r *reader) error {
-		content, err := read(r)
-		if err == nil && !utf8.Valid(content) {
-			err = fmt.Errorf("%s is not UTF-8", label)
+// textOf is bytes of UTF-8.
+func textOf(label string, read func(r *reader) []byte) argument {
+	return func(r *reader) {
+		content := read(r)
+		if !utf8.Valid(content) {
+			r.fail(fmt.Errorf("%s is not UTF-8", label))
 		}
-		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, string(content)) }})
-		return err
+		r.keep(value{label: label, field: shownAs(label, string(content))})
 	}
-}
-
-// sized reads a length, a u32 or u64 by its own size in bytes, and that many bytes.
-func (c *cursor) sized(prefix int, field string) ([]byte, error) {
-	if prefix == 4 {
-		size, err := c.uint32(field)
-		if err != nil {
-			return nil, err
-		}
-		return c.take(uint64(size), field)
-	}
-	size, err := c.uint64(field)
-	if err != nil {
-		return nil, err
-	}
-	return c.take(size, field)
 }
 
 // named is an argument without data of its own that stands for a name.
 func named(label, name string) argument {
-	return func(r *reader) error {
-		r.keep(value{label: label, field: func(uint64) chains.Field { return chains.Text(label, name) }})
-		return nil
+	return func(r *reader) { r.keep(value{label: label, field: shownAs(label, name)}) }
+}
+
+// show adds an argument's field, if fields are wanted.
+func (r *reader) show(field func() chains.Field) {
+	if r.shown {
+		r.argumentFields = append(r.argumentFields, field())
 	}
+}
+
+func (r *reader) set(v value) { r.values = append(r.values, v) }
+
+// number returns a numeric argument. ok is false if it is absent.
+func (r *reader) number(label string) (number uint64, ok bool) {
+	for _, v := range r.values {
+		if v.label == label {
+			return v.number, !v.none
+		}
+	}
+	return 0, false
+}
+
+// keep is set and show.
+func (r *reader) keep(v value) {
+	r.set(v)
+	r.show(func() chains.Field { return v.field(v.number) })
+}
+
+// text is how effects write the argument: a time in seconds, and an absent one as nothing.
+func (v *value) text() string {
+	switch {
+	case v.key != nil:
+		return encode58(v.key)
+	case v.field != nil && v.field(v.number).Type != chains.TypeTime:
+		return v.field(v.number).Value
+	case v.none:
+		return ""
+	}
+	return strconv.FormatUint(v.number, 10)
 }

@@ -11,62 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// unspendable are accounts that no key signs for, so that what they get is lost: what
-// each is, by address. SOL that reaches some of them makes the transaction fail instead.
-// The init of programs adds those that are decoded, and knownMints the mints of the
-// built-in tokens.
-var unspendable = map[[keySize]byte]string{
-	mustKey("1nc1nerator11111111111111111111111111111111"): "the incinerator",
-
-	mustKey("NativeLoader1111111111111111111111111111111"): aProgram,
-	mustKey("BPFLoader1111111111111111111111111111111111"): aProgram,
-	mustKey("BPFLoader2111111111111111111111111111111111"): aProgram,
-	mustKey("Feature111111111111111111111111111111111111"): aProgram,
-	mustKey("ZkTokenProof1111111111111111111111111111111"): aProgram,
-	mustKey("StakeConfig11111111111111111111111111111111"): "the configuration of the Stake program",
-
-	mustKey("Sysvar1111111111111111111111111111111111111"): aSysvar,
-	mustKey("SysvarC1ock11111111111111111111111111111111"): aSysvar,
-	mustKey("SysvarEpochRewards1111111111111111111111111"): aSysvar,
-	mustKey("SysvarEpochSchedu1e111111111111111111111111"): aSysvar,
-	mustKey("SysvarFees111111111111111111111111111111111"): aSysvar,
-	mustKey("Sysvar1nstructions1111111111111111111111111"): aSysvar,
-	mustKey("SysvarLastRestartS1ot1111111111111111111111"): aSysvar,
-	mustKey("SysvarRecentB1ockHashes11111111111111111111"): aSysvar,
-	mustKey("SysvarRent111111111111111111111111111111111"): aSysvar,
-	mustKey("SysvarRewards111111111111111111111111111111"): aSysvar,
-	mustKey("SysvarS1otHashes111111111111111111111111111"): aSysvar,
-	mustKey("SysvarS1otHistory11111111111111111111111111"): aSysvar,
-	mustKey("SysvarStakeHistory1111111111111111111111111"): aSysvar,
-
-	mustKey("So11111111111111111111111111111111111111112"):  aMint,
-	mustKey("9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXej9"): aMint, // of wrapped SOL in Token-2022
-}
-
-const (
-	aProgram = "a program"
-	aSysvar  = "a sysvar"
-	aMint    = "the mint of a token"
-)
-
-// knownMints are the mints among the unspendable accounts: those of wrapped SOL, and of
-// the built-in tokens, which it adds to them.
-var knownMints = func() (mints []string) {
-	for _, token := range chains.ListedTokens() {
-		if token.Chain == Name {
-			unspendable[mustKey(token.Address)] = aMint
-		}
-	}
-	for address, what := range unspendable {
-		if what == aMint {
-			mints = append(mints, string(address[:]))
-		}
-	}
-	return mints
-}()
-
-// burnt turns transfers to accounts that no one can spend from into burns.
-func (t *Transaction) burnt(effects []effect) {
+// findBurns turns transfers to accounts that no one can spend from into burns.
+func (m *message) findBurns(effects []effect) {
 	var mints []string
 	searched := false
 	for i := range effects {
@@ -77,7 +23,7 @@ func (t *Transaction) burnt(effects []effect) {
 		if !searched {
 			mints, searched = unknownMints(effects), true
 		}
-		if e.lost = t.lost(e.To.Address(), mints); e.lost != "" {
+		if e.lost = m.lost(e.To.Address(), mints); e.lost != "" {
 			e.Kind = chains.KindBurn
 		}
 	}
@@ -86,12 +32,12 @@ func (t *Transaction) burnt(effects []effect) {
 // lost describes an account from which no one can spend: an entry of the table, a program
 // that the transaction calls, or the associated token account that an entry of the table, or
 // a mint itself, has for a known mint or one of the mints. For any other account it returns "".
-func (t *Transaction) lost(address []byte, mints []string) string {
+func (m *message) lost(address []byte, mints []string) string {
 	if what, ok := unspendable[[keySize]byte(address)]; ok {
 		return what
 	}
-	for _, in := range t.instructions {
-		if *t.programID(in) == [keySize]byte(address) {
+	for _, in := range m.instructions {
+		if *m.programID(in) == [keySize]byte(address) {
 			return aProgram
 		}
 	}

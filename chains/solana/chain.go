@@ -69,11 +69,7 @@
 // and Jac0xb/lighthouse 4c57947: interop/solanatable_test.go lists what is not executed.
 package solana
 
-import (
-	"math/big"
-
-	"github.com/countersign-dev/countersign/chains"
-)
+import "github.com/countersign-dev/countersign/chains"
 
 // Name is the chain's name in errors, hazards and summaries.
 const Name = "solana"
@@ -108,8 +104,6 @@ type Chain struct {
 
 var _ chains.Chain = Chain{}
 
-var defaultMaxFee = big.NewInt(DefaultMaxFee)
-
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
@@ -118,18 +112,3 @@ func (Chain) Name() string { return Name }
 
 // Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of the whole wire transaction, with zeroed signatures" }
-
-// Parse reads the wire form of a transaction. The transaction is a *Transaction
-// and keeps raw, which the caller must not change afterwards. The error is a
-// *chains.ParseError.
-func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	t := &Transaction{raw: raw, maxFee: defaultMaxFee}
-	if c.limits.MaxFee != 0 {
-		t.maxFee = new(big.Int).SetUint64(c.limits.MaxFee)
-	}
-	t.instructions, t.lookups = t.inlineInstructions[:0], t.inlineLookups[:0]
-	if err := t.read(c.limits); err != nil {
-		return nil, err
-	}
-	return t, nil
-}

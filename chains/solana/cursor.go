@@ -8,11 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// cursor reads forward through raw bytes, never past their end. Its errors name
-// the field that was being read and the offset at which it begins.
+// cursor reads forward through raw bytes, never past their end. The first error is kept, and
+// what is read after it is zero. Errors of the cursor name the field that was being read and
+// the offset at which it begins.
 type cursor struct {
 	raw    []byte
 	offset int
+	err    error
 }
 
 func malformed(field string, offset int, format string, arguments ...any) *chains.ParseError {
@@ -22,96 +24,94 @@ func malformed(field string, offset int, format string, arguments ...any) *chain
 	}
 }
 
+// item names one item of a list in a message: item("accounts", 2) is
+// "accounts[2]".
+func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
+
 // within qualifies the field of a *chains.ParseError with the item of a list that it
 // belongs to: "data" within instructions, 2 becomes "instructions[2].data".
 func within(err error, list string, index int) error {
 	if parse, ok := errors.AsType[*chains.ParseError](err); ok {
-		parse.Field = fmt.Sprintf("%s[%d].%s", list, index, parse.Field)
+		parse.Field = item(list, index) + "." + parse.Field
 	}
 	return err
 }
 
+// fail keeps an error.
+func (c *cursor) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// refuse keeps the error of a field.
+func (c *cursor) refuse(field string, offset int, format string, arguments ...any) {
+	if c.err == nil {
+		c.err = malformed(field, offset, format, arguments...)
+	}
+}
+
+// left returns how many bytes are left.
+func (c *cursor) left() int { return len(c.raw) - c.offset }
+
 // take moves over size bytes and returns them.
-func (c *cursor) take(size uint64, field string) ([]byte, error) {
-	if left := len(c.raw) - c.offset; size > uint64(left) {
-		return nil, malformed(field, c.offset, "cut off: %d bytes are needed, %d are left", size, left)
+func (c *cursor) take(size uint64, field string) []byte {
+	if size > uint64(c.left()) {
+		c.refuse(field, c.offset, "cut off: %d bytes are needed, %d are left", size, c.left())
+	}
+	if c.err != nil {
+		return nil
 	}
 	offset := c.offset
 	c.offset += int(size)
-	return c.raw[offset:c.offset], nil
+	return c.raw[offset:c.offset]
 }
+
+// rest moves to the end and returns the bytes that are left.
+func (c *cursor) rest() []byte { return c.take(uint64(c.left()), "") }
 
 // skip moves over size bytes and returns the offset at which they begin.
-func (c *cursor) skip(size int, field string) (int, error) {
+func (c *cursor) skip(size int, field string) int {
 	offset := c.offset
-	_, err := c.take(uint64(size), field)
-	return offset, err
+	c.take(uint64(size), field)
+	return offset
 }
 
-func (c *cursor) uint8(field string) (byte, error) {
-	raw, err := c.take(1, field)
-	if err != nil {
-		return 0, err
-	}
-	return raw[0], nil
+// uint reads a little-endian number of size bytes, at most 8.
+func (c *cursor) uint(size int, field string) uint64 {
+	var wide [8]byte
+	copy(wide[:], c.take(uint64(size), field))
+	return binary.LittleEndian.Uint64(wide[:])
 }
 
-// uint16, uint32 and uint64 are little-endian.
-func (c *cursor) uint16(field string) (uint16, error) {
-	raw, err := c.take(2, field)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint16(raw), nil
-}
-
-func (c *cursor) uint32(field string) (uint32, error) {
-	raw, err := c.take(4, field)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint32(raw), nil
-}
-
-func (c *cursor) uint64(field string) (uint64, error) {
-	raw, err := c.take(8, field)
-	if err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint64(raw), nil
-}
+func (c *cursor) uint8(field string) byte    { return byte(c.uint(1, field)) }
+func (c *cursor) uint32(field string) uint32 { return uint32(c.uint(4, field)) }
 
 // compactU16 reads Solana's variable-length 16-bit number: seven bits a byte, the
 // lowest first, the high bit set in every byte but the last. Only the shortest
 // form is accepted.
-func (c *cursor) compactU16(field string) (int, error) {
+func (c *cursor) compactU16(field string) int {
 	begin, value := c.offset, 0
-	for shift := 0; shift <= 14; shift += 7 {
-		next, err := c.uint8(field)
-		if err != nil {
-			return 0, err
-		}
+	for shift := 0; shift <= 14 && c.err == nil; shift += 7 {
+		next := c.uint8(field)
 		value |= int(next&0x7f) << shift
-		if next&0x80 != 0 {
+		switch {
+		case next&0x80 != 0:
 			continue
+		case next == 0 && shift > 0:
+			c.refuse(field, begin, "compact-u16 %d is not in its shortest form", value)
+		case value > 0xffff:
+			c.refuse(field, begin, "compact-u16 is %d: over 65535", value)
 		}
-		if next == 0 && shift > 0 {
-			return 0, malformed(field, begin, "compact-u16 %d is not in its shortest form", value)
-		}
-		if value > 0xffff {
-			return 0, malformed(field, begin, "compact-u16 is %d: over 65535", value)
-		}
-		return value, nil
+		return value
 	}
-	return 0, malformed(field, begin, "compact-u16 is longer than 3 bytes")
+	c.refuse(field, begin, "compact-u16 is longer than 3 bytes")
+	return 0
 }
 
 // counted reads a compact-u16 count and moves over that many items of size bytes
 // each. It returns the offset of the first item and the count.
-func (c *cursor) counted(size int, field string) (offset, count int, err error) {
-	if count, err = c.compactU16(field); err != nil {
-		return 0, 0, err
-	}
-	offset, err = c.skip(count*size, field)
-	return offset, count, err
+func (c *cursor) counted(size int, field string) (offset, count int) {
+	count = c.compactU16(field)
+	return c.skip(count*size, field), count
 }

@@ -125,8 +125,8 @@ func TestDecodesAsSolanaGo(t *testing.T) {
 func decodeAll(t *testing.T, id [keySize]byte, data []byte) *reader {
 	t.Helper()
 	ours := dataOnly(t, id, data)
-	if ours.problem != nil {
-		t.Fatalf("%v\n%x", ours.problem, data)
+	if ours.err != nil {
+		t.Fatalf("%v\n%x", ours.err, data)
 	}
 	if len(ours.accountFields) != 14 {
 		t.Errorf("%s: %d of 14 accounts are shown", ours.operation, len(ours.accountFields))
@@ -152,8 +152,8 @@ func instructionFor(t *testing.T, id [keySize]byte, data []byte) *Transaction {
 	t.Helper()
 	tx := instructionWith(t, id, data, 14)
 	r := &reader{cursor: cursor{raw: data}}
-	found, err := programs[id].find(&r.cursor)
-	if err != nil && id != tokenAccountID {
+	found := programs[id].find(&r.cursor)
+	if r.err != nil && id != tokenAccountID {
 		return tx
 	}
 	if id == tokenAccountID && len(data) == 0 {
@@ -312,7 +312,7 @@ func TestMemoAsSolanaGo(t *testing.T) {
 	for _, id := range [][keySize]byte{memoID, memoV1ID} {
 		tx := instructionWith(t, id, []byte("héllo"), 2)
 		result := readFirst(tx)
-		if err := result.problem; err != nil || result.operation != "Memo" || len(result.argumentFields) != 1 || result.argumentFields[0].Value != "héllo" || len(result.accountFields) != 2 {
+		if err := result.err; err != nil || result.operation != "Memo" || len(result.argumentFields) != 1 || result.argumentFields[0].Value != "héllo" || len(result.accountFields) != 2 {
 			t.Errorf("got %+v", result)
 		}
 	}

@@ -3,6 +3,7 @@ package solana
 import (
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -21,13 +22,10 @@ const DefaultMaxFee = 100_000_000
 
 // fee is the most that a transaction can cost, in lamports.
 type fee struct {
-	signatures  uint64 // the header's and those that precompiles announce
-	base        uint64
-	priority    uint64
-	units       uint64 // the compute-unit limit
-	unitsAreSet bool
-	price       uint64 // micro-lamports per unit; not in v1
-	priceIsSet  bool
+	signatures uint64 // the header's and those that precompiles announce
+	base       uint64
+	priority   uint64
+	budget     // not in v1, but for the units
 }
 
 func (f fee) total() uint64 {
@@ -41,28 +39,26 @@ func (f fee) total() uint64 {
 // fee adds up what the network charges: for every signature of the header, for every
 // signature that an instruction of a precompile announces, valid or not, and the
 // priority fee, which depends on the limit and not on the units used.
-func (t *Transaction) fee() (f fee) {
-	f.signatures = uint64(t.header.required) + t.announcedSignatures()
+func (m *message) fee() (f fee) {
+	f.signatures = uint64(m.header.required) + m.announcedSignatures()
 	f.base = f.signatures * lamportsPerSignature
-	if t.version == Version1 {
-		f.priority, f.units = t.config.priorityFee, uint64(t.config.computeUnitLimit)
+	if m.version == Version1 {
+		f.priority, f.units = m.config.priorityFee, uint64(m.config.computeUnitLimit)
 		return f
 	}
-	f.units, f.unitsAreSet = t.budget(setComputeUnitLimit, 4)
-	if !f.unitsAreSet {
-		f.units = t.defaultUnits()
+	if f.budget = m.budget; !f.unitsAreSet {
+		f.units = m.defaultUnits()
 	}
 	f.units = min(f.units, maxComputeUnits)
-	f.price, f.priceIsSet = t.budget(setComputeUnitPrice, 8)
 	f.priority = priorityFee(f.units, f.price)
 	return f
 }
 
 // announcedSignatures counts the signatures that the instructions of the
 // precompiles announce in their first byte.
-func (t *Transaction) announcedSignatures() (count uint64) {
-	for _, in := range t.instructions {
-		if data := t.data(in); len(data) > 0 && isPrecompile(t.programID(in)) {
+func (m *message) announcedSignatures() (count uint64) {
+	for _, in := range m.instructions {
+		if data := m.data(in); len(data) > 0 && isPrecompile(m.programID(in)) {
 			count += uint64(data[0])
 		}
 	}
@@ -71,9 +67,9 @@ func (t *Transaction) announcedSignatures() (count uint64) {
 
 // defaultUnits returns an upper bound of the compute-unit limit of a transaction that
 // sets none (SIMD-0170): programs that are no longer builtin everywhere count as others.
-func (t *Transaction) defaultUnits() (units uint64) {
-	for _, in := range t.instructions {
-		if isBuiltin(t.programID(in)) {
+func (m *message) defaultUnits() (units uint64) {
+	for _, in := range m.instructions {
+		if isBuiltin(m.programID(in)) {
 			units += builtinUnits
 		} else {
 			units += programUnits
@@ -83,14 +79,14 @@ func (t *Transaction) defaultUnits() (units uint64) {
 }
 
 // feeField shows the most that is paid, and its parts.
-func (t *Transaction) feeField() chains.Field {
-	f := t.fee()
+func (m *message) feeField() chains.Field {
+	f := m.fee()
 	list := chains.List("fee",
 		lamportsField("at most", f.total()),
 		lamportsField("base fee", f.base),
 		chains.Integer("paid signatures", f.signatures))
-	if t.version == Version1 {
-		list.Fields = append(list.Fields, t.configFields()...)
+	if m.version == Version1 {
+		list.Fields = append(list.Fields, m.configFields()...)
 		return list
 	}
 	list.Fields = append(list.Fields, lamportsField("priority fee", f.priority))
@@ -109,37 +105,21 @@ func (t *Transaction) feeField() chains.Field {
 
 // configFields shows the configuration of a v1 message. A value that is left out is
 // shown as zero, which is what it means.
-func (t *Transaction) configFields() []chains.Field {
+func (m *message) configFields() []chains.Field {
 	limit := func(label, unit string, bit uint32, value uint32) chains.Field {
 		field := chains.Integer(label, uint64(value))
 		field.Symbol = unit
-		if t.config.mask&bit == 0 {
+		if m.config.mask&bit == 0 {
 			field.Note = "not set"
 		}
 		return field
 	}
 	return []chains.Field{
-		lamportsField("priority fee", t.config.priorityFee),
-		limit("compute unit limit", "", maskComputeUnitLimit, t.config.computeUnitLimit),
-		limit("loaded accounts data size limit", "bytes", maskLoadedDataLimit, t.config.loadedDataLimit),
-		limit("heap size", "bytes", maskHeapSize, max(t.config.heapSize, minHeapSize)),
+		lamportsField("priority fee", m.config.priorityFee),
+		limit("compute unit limit", "", maskComputeUnitLimit, m.config.computeUnitLimit),
+		limit("loaded accounts data size limit", "bytes", maskLoadedDataLimit, m.config.loadedDataLimit),
+		limit("heap size", "bytes", maskHeapSize, max(m.config.heapSize, minHeapSize)),
 	}
-}
-
-// budget returns the value, of size bytes, that an instruction of the Compute Budget
-// program sets. checkBudget ensures that there is at most one such instruction.
-func (t *Transaction) budget(number byte, size int) (value uint64, ok bool) {
-	for _, in := range t.instructions {
-		data := t.data(in)
-		if *t.programID(in) != computeID || len(data) < 1+size || data[0] != number {
-			continue
-		}
-		for i := range size {
-			value |= uint64(data[1+i]) << (8 * i)
-		}
-		return value, true
-	}
-	return 0, false
 }
 
 // priorityFee returns limit·price, rounded up from micro-lamports to lamports.
@@ -152,4 +132,50 @@ func priorityFee(limit, price uint64) uint64 {
 	}
 	fee, _ := bits.Div64(high, low, 1_000_000)
 	return fee
+}
+
+// isBuiltin reports whether every cluster charges the program the units of a builtin
+// one. Clusters differ in which other programs are builtin: those count as the rest,
+// which costs more.
+func isBuiltin(id *[keySize]byte) bool { return *id == systemID || *id == computeID }
+
+func isPrecompile(id *[keySize]byte) bool {
+	return *id == ed25519ID || *id == secp256k1ID || *id == secp256r1ID
+}
+
+// missingLimits names the limits that are missing or zero, so that the transaction
+// cannot succeed.
+func (m *message) missingLimits() (missing []string) {
+	if m.version != Version1 {
+		if m.budget.unitsAreSet && m.budget.units == 0 {
+			return []string{"compute-unit limit"}
+		}
+		return nil
+	}
+	if m.config.computeUnitLimit == 0 {
+		missing = append(missing, "compute-unit limit")
+	}
+	if m.config.loadedDataLimit == 0 {
+		missing = append(missing, "loaded accounts data size limit")
+	}
+	return missing
+}
+
+// messageHazards returns the hazards that do not depend on which key signs.
+func (m *message) messageHazards() (hazards []chains.Hazard) {
+	if allZero(m.blockhash()) {
+		hazards = append(hazards, chains.Hazard{
+			Name:   HazardZeroBlockhash,
+			Detail: "the blockhash is zero: fill in a recent one or a nonce before signing",
+		})
+	}
+	if missing := m.missingLimits(); len(missing) > 0 {
+		limits := strings.Join(missing, " and no ")
+		detail := "no " + limits + ": in a v1 transaction that means zero, and it fails at a fee"
+		if m.version != Version1 {
+			detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
+		}
+		hazards = append(hazards, chains.Hazard{Name: HazardNoComputeBudget, Detail: detail})
+	}
+	return hazards
 }

@@ -3,6 +3,8 @@ package solana
 import (
 	"fmt"
 	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // program is what is known of a program: how the data of its instructions begins,
@@ -16,28 +18,26 @@ type program struct {
 	tagged map[[discriminatorSize]byte]*layout
 
 	// decode, if it is not nil, decodes in place of decodeLayout.
-	decode func(*reader) error
+	decode func(*reader)
+
+	standard    string // of the tokens that it moves; empty if none
+	ownAccounts bool   // it takes an account's own signature before it knows who controls it
 }
 
 // discriminatorSize is the length in bytes of what begins the instructions of
 // Anchor programs and of the token metadata and group interfaces.
 const discriminatorSize = 8
 
+// programs are the programs that are decoded, by address. They are filled in by init
+// because stored instructions are decoded by all of them.
+var programs = map[[keySize]byte]*program{}
+
 // layout is the layout of one instruction, and what it does.
 type layout struct {
-	name string
-
-	// accounts names them in order, separated by ", ".
-	//
-	//	?name       optional
-	//	!name       its signature authorizes the instruction
-	//	name*       any number of accounts
-	//	~a+b        a, which is recognized by its address, and then b; or neither
-	accounts    string
-	slots       []accountSlot // parsed from accounts
-	authorities []string      // the names that begin with !
-
-	arguments []argument
+	name        string
+	slots       []accountSlot
+	authorities []string // the names of accounts whose signatures authorize the instruction
+	arguments   []argument
 
 	// effects is empty only if the instruction changes no account: inert is set then.
 	effects []template
@@ -53,6 +53,48 @@ type layout struct {
 
 	// nested has the instructions of an extension, by one more byte.
 	nested map[uint32]*layout
+}
+
+// describe begins the layout of an instruction with its arguments, and its accounts in order,
+// separated by ", ".
+//
+//	?name       optional
+//	!name       its signature authorizes the instruction
+//	name*       any number of accounts
+//	~a+b        a, which is recognized by its address, and then b; or neither
+func describe(name, accounts string, arguments ...argument) *layout {
+	l := &layout{name: name, slots: slotsOf(accounts), arguments: arguments}
+	for _, p := range l.slots {
+		if p.authority {
+			l.authorities = append(l.authorities, p.name)
+		}
+	}
+	return l
+}
+
+// extension is an instruction that is followed by a byte, which selects one of others.
+func extension(name string, nested map[uint32]*layout) *layout {
+	return &layout{name: name, nested: nested}
+}
+
+func (l *layout) does(effects ...template) *layout {
+	l.effects = effects
+	return l
+}
+
+func (l *layout) doesNothing() *layout {
+	l.inert = true
+	return l
+}
+
+func (l *layout) byAnySigner() *layout {
+	l.anySigner = true
+	return l
+}
+
+func (l *layout) initializing(account string) *layout {
+	l.initializes = account
+	return l
 }
 
 // accountSlot is one accountSlot of an instruction's accounts.
@@ -91,69 +133,94 @@ func slotsOf(accounts string) (slots []accountSlot) {
 	return slots
 }
 
-// layouts prepares every layout of a table, and returns the table.
-func layouts[Tag comparable](table map[Tag]*layout) map[Tag]*layout {
-	for _, l := range table {
-		l.prepare()
-	}
-	return table
-}
-
-// prepare parses the accounts, and returns the layout.
-func (l *layout) prepare() *layout {
-	l.slots, l.authorities = slotsOf(l.accounts), nil
-	for _, p := range l.slots {
-		if p.authority {
-			l.authorities = append(l.authorities, p.name)
+// find reads the instruction's number and returns its layout, nil after an error.
+func (p *program) find(c *cursor) *layout {
+	if len(p.tagged) > 0 && c.left() >= discriminatorSize {
+		if tagged, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]; ok {
+			c.offset += discriminatorSize
+			return tagged
 		}
 	}
-	layouts(l.nested)
-	return l
+	tag := uint32(c.uint(p.tagSize, tagField))
+	found := p.layouts[tag]
+	if found == nil {
+		c.fail(fmt.Errorf("instruction %d of the %s program is not known", tag, p.name))
+	}
+	if c.err != nil || found.nested == nil {
+		return found
+	}
+	sub := uint32(c.uint8(tagField))
+	inner := found.nested[sub]
+	if inner == nil {
+		c.fail(fmt.Errorf("instruction %d of %s is not known", sub, found.name))
+	}
+	return inner
 }
 
-// find reads the instruction's number and returns its layout.
-func (p *program) find(c *cursor) (*layout, error) {
-	if tagged, ok := p.findTagged(c); ok {
-		return tagged, nil
-	}
-	tag, err := readTag(c, p.tagSize)
-	if err != nil {
-		return nil, err
-	}
-	named, ok := p.layouts[tag]
-	if !ok {
-		return nil, fmt.Errorf("instruction %d of the %s program is not known", tag, p.name)
-	}
-	if named.nested == nil {
-		return named, nil
-	}
-	sub, err := readTag(c, 1)
-	if err != nil {
-		return nil, err
-	}
-	inner, ok := named.nested[sub]
-	if !ok {
-		return nil, fmt.Errorf("instruction %d of %s is not known", sub, named.name)
-	}
-	return inner, nil
+// tagField names an instruction's number in errors.
+const tagField = "instruction number"
+
+// reader decodes one instruction: its data and accounts by its program's table,
+// then its effects from both.
+type reader struct {
+	cursor // over the instruction's data; its error says why the instruction is not decoded
+
+	id      []byte   // address of the program
+	program *program // nil if the program is not known
+	layout  *layout  // nil if the instruction is not known, and of a batch
+
+	path   string    // of its effects
+	shown  bool      // whether fields are wanted, which only a summary does
+	depth  int       // number of instructions that it is nested in
+	stored bool      // whether the transaction only stores it, for others to execute
+	given  []account // every account that it is given
+
+	operation      string
+	argumentFields []chains.Field
+	accountFields  []chains.Field
+
+	values  []value   // arguments by name, for effects
+	roles   []role    // accounts by name
+	further []account // accounts that the layout has no name for
+	inner   []*reader // the instructions of a batch, or those that are stored
 }
 
-func (p *program) findTagged(c *cursor) (*layout, bool) {
-	if len(p.tagged) == 0 || len(c.raw)-c.offset < discriminatorSize {
-		return nil, false
-	}
-	named, ok := p.tagged[[discriminatorSize]byte(c.raw[c.offset:])]
-	if ok {
-		c.offset += discriminatorSize
-	}
-	return named, ok
+// role is an account with the name that the layout gives to its place.
+type role struct {
+	name string
+	account
+	checked, authority bool // as of accountSlot
 }
 
-// readTag reads a number of 1 or 4 bytes.
-func readTag(c *cursor, size int) (uint32, error) {
-	if size == 4 {
-		return c.uint32("instruction number")
-	}
-	tag, err := c.uint8("instruction number")
-	return uint32(tag), err
+// value is an argument that effects use: a number, an address, a text or bytes.
+type value struct {
+	label  string
+	number uint64
+	key    []byte // nil if it is a number, or none
+	none   bool   // an optional argument that is absent
+
+	field func(number uint64) chains.Field // how it is shown; nil if that is not known, or none
+}
+
+// argument reads one argument from the instruction's data, shows it, and keeps its
+// value if effects use it. Numbers are little-endian.
+type argument func(r *reader)
+
+// template describes one effect of an instruction in the names of its layout. A
+// party is an account, by the name of its place, or an argument that is an address.
+type template struct {
+	kind chains.Kind
+
+	from, to, account string
+
+	asset  string // native, unknownToken, or the mint: an account or an argument
+	amount string // an argument, or wholeBalance or unstated; empty for none
+
+	by   string   // what authorizes it, if not the layout's authorities
+	args []string // accounts and arguments that become the effect's Args: see complete
+
+	each  string                 // one effect for each account or address of this name
+	given string                 // only if this account or argument is given
+	when  func(r *reader) bool   // only if this holds
+	with  func(*reader, *effect) // completes the effect
 }

@@ -7,7 +7,7 @@ package solana
 // An assertion reads its accounts and changes none, whatever access it is given. It is
 // not shown what exactly is asserted. The others are not decoded: MemoryWrite (0) and
 // MemoryClose (1) move rent, and AssertMerkleTreeAccount (16) calls another program.
-var lighthouseProgram = &program{name: "Lighthouse", tagSize: 1, layouts: layouts(map[uint32]*layout{
+var lighthouseProgram = &program{name: "Lighthouse", tagSize: 1, layouts: map[uint32]*layout{
 	2:  asserts("AssertAccountData", assertedOne),
 	3:  asserts("AssertAccountDataMulti", assertedOne),
 	4:  asserts("AssertAccountDelta", assertedOne+", and on"),
@@ -23,10 +23,10 @@ var lighthouseProgram = &program{name: "Lighthouse", tagSize: 1, layouts: layout
 	14: asserts("AssertUpgradeableLoaderAccountMulti", assertedOne),
 	15: asserts("AssertSysvarClock", ""), // reads the clock without being given it
 	17: asserts("AssertBubblegumTreeConfigAccount", assertedOne),
-})}
+}}
 
 const assertedOne = "asserts on"
 
 func asserts(name, accounts string) *layout {
-	return &layout{name: name, inert: true, accounts: accounts, arguments: []argument{u8("log level"), restBytes("assertion")}}
+	return describe(name, accounts, u8("log level"), restBytes("assertion")).doesNothing()
 }

@@ -6,7 +6,8 @@ import "github.com/countersign-dev/countersign/chains"
 // the transaction.
 var replacesCode = template{kind: chains.KindSettings, account: "program account", args: []string{"buffer"},
 	with: func(_ *reader, e *effect) {
-		e.danger, e.detail = HazardAuthorityChange, "the program's code is replaced by what another account holds, which the transaction does not say"
+		e.danger, e.detail = HazardAuthorityChange,
+			"the program's code is replaced by what another account holds, which the transaction does not say"
 	}}
 
 // programEnds is the end of a program that is given, or is given no length.
@@ -14,65 +15,67 @@ var programEnds = template{kind: chains.KindBurn, account: "program account", gi
 	when: func(r *reader) bool { length, _ := r.number("length"); return length == 0 },
 	with: func(r *reader, e *effect) { e.Function = r.operation; e.ends("program", e.Account) }}
 
-// ends says that an account ends for ever, which is a program or a mint.
-func (e *effect) ends(what string, account chains.Party) {
-	e.Kind, e.Account, e.Args = chains.KindBurn, account, []chains.Arg{{Name: what, Value: account.String()}}
-	e.danger, e.detail = HazardBurn, what+" "+partyText(account)+" ends for ever, and what depends on it is lost"
-}
-
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
 
 // deploys is the cost of a new program.
-var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer",
+var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance,
+	by: "payer",
 	with: func(r *reader, e *effect) {
 		size, _ := r.number("most code bytes")
 		e.Amount = chains.AtMostUint(rent(min(size, maxProgram) + programHeader))
 	}}
 
 // extends is the cost of making room for more code.
-var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance, by: "payer", given: "payer",
+var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance,
+	by: "payer", given: "payer",
 	with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(maxProgram)) }}
-
-// maxProgram is the largest size of an account, in bytes.
-const maxProgram = 10 << 20
 
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.
-var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeBuffer", initializes: "buffer", accounts: "buffer, ?authority", effects: []template{{kind: chains.KindAuthority, account: "buffer", to: "authority"}}},
-	1: {name: "Write", accounts: "buffer, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("buffer")},
-	2: {name: "DeployWithMaxDataLen", initializes: "program account", accounts: "!payer, program data, program account, buffer, " + rentSysvar + ", " + clockSysvar + ", " + systemRole + ", !authority",
-		arguments: []argument{u64("most code bytes")},
-		effects: []template{deploys, sends("buffer", "payer", wholeBalance), replacesCode,
-			{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}}},
-	3: {name: "Upgrade", accounts: "program data, program account, buffer, lamports to, " + rentSysvar + ", " + clockSysvar + ", !authority",
-		effects: []template{replacesCode, sends("buffer", "lamports to", wholeBalance), sends("program data", "lamports to", wholeBalance)}},
-	4: {name: "SetAuthority", accounts: "account, !authority, ?new authority", effects: []template{hands("account", "authority", "new authority")}},
-	5: {name: "Close", accounts: "account, lamports to, ?!authority, ?program account", effects: []template{
-		programEnds, sends("account", "lamports to", wholeBalance)}},
-	6: {name: "ExtendProgram", accounts: "program data, program account, ?" + systemRole + ", ?!payer",
-		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
-	7: {name: "SetAuthorityChecked", accounts: "account, !authority, new authority", effects: []template{hands("account", "authority", "new authority")}},
-	8: {name: "Migrate", accounts: "program data, program account, !authority", effects: append(changes("program account"), changes("program data")...)},
-	9: {name: "ExtendProgramChecked", accounts: "program data, program account, !authority, ?" + systemRole + ", ?!payer",
-		arguments: []argument{u32("more bytes")}, effects: append(changes("program data"), extends)},
-})}
+var loaderV3Program = &program{name: "Loader v3", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("InitializeBuffer", "buffer, ?authority").initializing("buffer").does(gives("buffer", "authority")),
+	1: describe("Write", "buffer, !authority", u32("offset"), sizedBytes("code")).does(changes("buffer")...),
+	2: describe("DeployWithMaxDataLen",
+		"!payer, program data, program account, buffer, "+"rent sysvar, clock sysvar, system program, !authority",
+		u64("most code bytes")).initializing("program account").
+		does(deploys, sends("buffer", "payer", wholeBalance), replacesCode,
+			template{kind: chains.KindAuthority, account: "program data", from: "authority", to: "authority"}),
+	3: describe("Upgrade",
+		"program data, program account, buffer, lamports to, rent sysvar, clock sysvar, !authority").
+		does(replacesCode, sends("buffer", "lamports to", wholeBalance),
+			sends("program data", "lamports to", wholeBalance)),
+	4: describe("SetAuthority", "account, !authority, ?new authority").
+		does(hands("account", "authority", "new authority")),
+	5: describe("Close", "account, lamports to, ?!authority, ?program account").
+		does(programEnds, sends("account", "lamports to", wholeBalance)),
+	6: describe("ExtendProgram", "program data, program account, ?system program, ?!payer", u32("more bytes")).
+		does(settings("program data"), extends),
+	7: describe("SetAuthorityChecked", "account, !authority, new authority").
+		does(hands("account", "authority", "new authority")),
+	8: describe("Migrate", "program data, program account, !authority").
+		does(changes("program account", "program data")...),
+	9: describe("ExtendProgramChecked", "program data, program account, !authority, ?system program, ?!payer",
+		u32("more bytes")).does(settings("program data"), extends),
+}}
 
 // loaderV4Program manages programs in one account each. The number of an instruction is
 // a u32; the layouts are those of solana-loader-v4-interface, in bincode.
-var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "Write", accounts: "program account, !authority", arguments: []argument{u32("offset"), sizedBytes("code")}, effects: changes("program account")},
-	1: {name: "Copy", accounts: "program account, !authority, source",
-		arguments: []argument{u32("offset"), u32("source offset"), u32("length")}, effects: []template{replacesCode}},
-	2: {name: "SetProgramLength", initializes: "program account", accounts: "program account, !authority, ?lamports to", arguments: []argument{u32("length")},
-		effects: []template{programEnds,
-			{kind: chains.KindSettings, account: "program account"},
-			{kind: chains.KindTransfer, from: "program account", to: "lamports to", asset: native, amount: wholeBalance, given: "lamports to"}}},
-	3: {name: "Deploy", accounts: "program account, !authority, ?source", effects: []template{replacesCode}},
-	4: {name: "Retract", accounts: "program account, !authority", effects: []template{{kind: chains.KindFreeze, from: "authority", account: "program account"}}},
-	5: {name: "TransferAuthority", accounts: "program account, !authority, !new authority",
-		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program account", to: "new authority", by: "authority"}}},
-	6: {name: "Finalize", accounts: "program account, !authority, next version",
-		effects: []template{{kind: chains.KindAuthority, from: "authority", account: "program account"}}},
-})}
+var loaderV4Program = &program{name: "Loader v4", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("Write", "program account, !authority", u32("offset"), sizedBytes("code")).
+		does(changes("program account")...),
+	1: describe("Copy", "program account, !authority, source", u32("offset"), u32("source offset"), u32("length")).
+		does(replacesCode),
+	2: describe("SetProgramLength", "program account, !authority, ?lamports to", u32("length")).
+		initializing("program account").
+		does(programEnds, settings("program account"),
+			template{kind: chains.KindTransfer, from: "program account", to: "lamports to", asset: native,
+				amount: wholeBalance, given: "lamports to"}),
+	3: describe("Deploy", "program account, !authority, ?source").does(replacesCode),
+	4: describe("Retract", "program account, !authority").does(freezes("authority", "program account")),
+	5: describe("TransferAuthority", "program account, !authority, !new authority").
+		does(template{kind: chains.KindAuthority, from: "authority", account: "program account", to: "new authority",
+			by: "authority"}),
+	6: describe("Finalize", "program account, !authority, next version").
+		does(template{kind: chains.KindAuthority, from: "authority", account: "program account"}),
+}}

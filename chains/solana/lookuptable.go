@@ -5,15 +5,14 @@ import "github.com/countersign-dev/countersign/chains"
 // lookupTableProgram maintains address lookup tables. The number of an instruction is a
 // u32. The authority that may extend a table decides which accounts later transactions
 // load from it.
-var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "CreateLookupTable", accounts: "table, authority, !payer, " + systemRole,
-		arguments: []argument{u64("recent slot"), u8("bump seed")},
-		effects: []template{pays("payer", "table", tableData),
-			{kind: chains.KindAuthority, account: "table", to: "authority"}}},
-	1: {name: "FreezeLookupTable", accounts: "table, !authority", effects: []template{{kind: chains.KindAuthority, from: "authority", account: "table"}}}, // to no one, for ever
-	2: {name: "ExtendLookupTable", accounts: "table, !authority, ?!payer, ?" + systemRole,
-		arguments: []argument{keys("address")},
-		effects:   append(changes("table"), paysIfGiven("payer", "table", tableData))},
-	3: {name: "DeactivateLookupTable", accounts: "table, !authority", effects: changes("table")},
-	4: {name: "CloseLookupTable", accounts: "table, !authority, lamports to", effects: []template{sends("table", "lamports to", wholeBalance)}},
-})}
+var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("CreateLookupTable", "table, authority, !payer, system program", u64("recent slot"), u8("bump seed")).
+		does(pays("payer", "table", tableData), gives("table", "authority")),
+	1: describe("FreezeLookupTable", "table, !authority").
+		does(template{kind: chains.KindAuthority, from: "authority", account: "table"}), // to no one, for ever
+	2: describe("ExtendLookupTable", "table, !authority, ?!payer, ?system program", keys("address")).
+		does(settings("table"), paysIfGiven("payer", "table", tableData)),
+	3: describe("DeactivateLookupTable", "table, !authority").does(changes("table")...),
+	4: describe("CloseLookupTable", "table, !authority, lamports to").
+		does(sends("table", "lamports to", wholeBalance)),
+}}

@@ -8,11 +8,11 @@ import (
 // maxMemoArg is the length of the longest memo that a policy sees, in bytes.
 const maxMemoArg = 1024
 
-// memos appends what memos say by a signature over the transaction. A memo is a reference to a
-// payment, which nobody can take for a signature over another message, and so no message. But
+// addMemos appends what memos say by a signature over the transaction. A memo is a reference to a
+// payment, which cannot pass for a signature over another message, and so is no message. But
 // sites log hardware wallets in by the memo of a transaction and look at nothing else: one that
 // is a sign-in, has the form of an order or makes a key is a message, and judged as one.
-func (t *Transaction) memos(effects []effect) []effect {
+func (t *accountTable) addMemos(effects []effect) []effect {
 	for i, in := range t.instructions {
 		if programs[[keySize]byte(t.key(t.program(in)))] != memoProgram {
 			continue
@@ -25,8 +25,9 @@ func (t *Transaction) memos(effects []effect) []effect {
 		if given := t.accountsOf(in, nil); len(given) > 0 {
 			from = given[0].party()
 		}
-		effects = append(effects, effect{text: text, Effect: chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, From: from,
-			Function: "memo", Args: text.Args(maxMemoArg), Domain: text.Domain(), Path: instructionPaths[i]}})
+		effects = append(effects, effect{text: text,
+			Effect: chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, From: from,
+				Function: "memo", Args: text.Args(maxMemoArg), Domain: text.Domain(), Path: instructionPaths[i]}})
 	}
 	return effects
 }

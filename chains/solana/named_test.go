@@ -58,7 +58,7 @@ func (s sample) read() *reader {
 		data = make([]byte, 1024)
 	}
 	r := &reader{cursor: cursor{raw: data}, id: mustKeyOf(s.program), program: s.program, path: "instructions/0", given: s.given, shown: true}
-	r.problem = r.decodeAs(s.layout)
+	r.decodeAs(s.layout)
 	return r
 }
 
@@ -97,8 +97,8 @@ func TestEveryAccountIsNamed(t *testing.T) {
 	named := 0
 	eachSample(func(s sample) {
 		r := s.read()
-		if r.problem != nil {
-			t.Errorf("%s %s: %v", s.program.name, s.layout.name, r.problem)
+		if r.err != nil {
+			t.Errorf("%s %s: %v", s.program.name, s.layout.name, r.err)
 			return
 		}
 		checkLabels(t, s, r)
@@ -167,7 +167,7 @@ func TestEveryAccountIsResolved(t *testing.T) {
 			found := slices.ContainsFunc(effects, func(e effect) bool { return e.Undecoded || len(e.Unresolved) > 0 })
 			role := slices.IndexFunc(whole.roles, func(r role) bool { return bytes.Equal(r.address, given.address) })
 			if meaning := role >= 0 && !meansNothing(whole.roles[role]); found != meaning && meaning {
-				t.Errorf("%s %s: account %d, %s, is not unresolved: %s", s.program.name, s.layout.name, i, whole.roles[role].name, describe(effects))
+				t.Errorf("%s %s: account %d, %s, is not unresolved: %s", s.program.name, s.layout.name, i, whole.roles[role].name, describeEffects(effects))
 			}
 			if found {
 				unresolved++
@@ -184,7 +184,7 @@ func TestEveryAccountIsResolved(t *testing.T) {
 	}
 }
 
-func describe(effects []effect) (text string) {
+func describeEffects(effects []effect) (text string) {
 	for _, e := range effects {
 		form, _ := e.MarshalJSON()
 		text += fmt.Sprintf("\n%s", form)

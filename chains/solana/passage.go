@@ -1,14 +1,8 @@
 package solana
 
-import (
-	"slices"
-
-	"github.com/countersign-dev/countersign/chains"
-)
-
-// settled tells of each account that gets something whether it is a passage, and whose it is in
+// findPassages tells of each account that gets something whether it is a passage, and whose it is in
 // the end.
-func settled(effects []effect) {
+func findPassages(effects []effect) {
 	if len(effects) < 2 { // the fee
 		return
 	}
@@ -24,45 +18,4 @@ func settled(effects []effect) {
 			e.Owners = other.appendOwners(e.Owners, e.To)
 		}
 	}
-}
-
-// takesOver reports whether an effect makes an account a passage: it creates or initializes it,
-// gives it to another owner, closes it, or takes from it by the account's own signature, as the
-// programs allow before it is initialized.
-func (e *effect) takesOver(account chains.Party) bool {
-	switch {
-	case e.initialized.Equal(account), e.Kind == chains.KindCreate && e.To.Equal(account):
-		return true
-	case e.Kind == chains.KindAuthority || e.Kind == chains.KindStake:
-		return e.Account.Equal(account)
-	}
-	return e.From.Equal(account) && (e.alone || e.Asset.IsNative() && e.Amount.Bound == chains.BoundAll)
-}
-
-// appendOwners appends whom an effect gives control of an account.
-func (e *effect) appendOwners(owners chains.Parties, account chains.Party) chains.Parties {
-	switch {
-	case (e.Kind == chains.KindAuthority || e.Kind == chains.KindStake) && e.Account.Equal(account) && !e.To.IsNone():
-		owners = append(owners, e.To)
-	case e.Kind == chains.KindCreate && e.To.Equal(account) && !e.owner.IsNone():
-		owners = append(owners, e.owner)
-	}
-	return owners
-}
-
-// passedOn appends the hazards of what leaves passages, which chains.Follow adds to the effects
-// for the signers of some slots.
-func (t *Transaction) passedOn(hazards []chains.Hazard, effects []effect, slots []int) []chains.Hazard {
-	if !slices.ContainsFunc(effects, func(e effect) bool { return e.byOther(slots) }) {
-		return hazards
-	}
-	list, moved := chains.Follow(t.resolved(effects, slots))
-	for i, from := range moved {
-		e, at := effects[from], len(effects)+i
-		e.Effect, e.slots = list[at], nil
-		for _, hazard := range t.effectHazards(&e, slots) {
-			hazards = append(hazards, hazard.OnEffect(at))
-		}
-	}
-	return hazards
 }

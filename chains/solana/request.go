@@ -1,7 +1,6 @@
 package solana
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -103,13 +102,6 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	return s, nil
 }
 
-// slotKey is a key and its slot.
-type slotKey struct {
-	id     string
-	signer keystore.Ed25519Signer
-	slot   int
-}
-
 // slotKey refuses a key that cannot sign, is not the one that signWith names, is not a
 // signer of the transaction, or has signed already.
 func (r *request) slotKey(key keystore.Key) (slotKey, error) {
@@ -120,26 +112,14 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 	raw := key.PublicKey().Ed25519()
 	slot := r.t.slotOf(raw)
 	if slot < 0 {
-		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]), r.t.signerList())
+		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]),
+			r.t.signerList())
 	}
 	if r.t.filled(slot) {
-		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already", encode58(raw[:]))
+		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already",
+			encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
-}
-
-// slotOf returns the slot of a signer, −1 if the key is not a signer.
-func (t *Transaction) slotOf(key [keySize]byte) int {
-	for i := range t.header.required {
-		if bytes.Equal(t.key(i), key[:]) {
-			return i
-		}
-	}
-	return -1
-}
-
-func notSigner(format string, arguments ...any) error {
-	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 func (t *Transaction) signerList() string {
@@ -148,11 +128,4 @@ func (t *Transaction) signerList() string {
 		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
 	}
 	return strings.Join(signers, ", ")
-}
-
-func (t *Transaction) slotState(i int) string {
-	if t.filled(i) {
-		return "signed"
-	}
-	return "missing"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // signing is a transaction and the keys that sign it now.
@@ -86,8 +87,7 @@ func (s *signing) findTokenAccounts(effects []chains.Effect) {
 func (s *signing) Hazards() []chains.Hazard {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
-	effects := s.t.effects(w)
-	return s.t.passedOn(append(s.t.messageHazards(), s.t.hazardsFor(effects, s.slots)...), effects, s.slots)
+	return view{s.t, s.t.effects(w), s.slots}.hazards()
 }
 
 // AppendSigned implements chains.Signing. It signs the message bytes unchanged and fills
@@ -115,4 +115,15 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
+}
+
+// slotKey is a key and its slot.
+type slotKey struct {
+	id     string
+	signer keystore.Ed25519Signer
+	slot   int
+}
+
+func notSigner(format string, arguments ...any) error {
+	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
 }

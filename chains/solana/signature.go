@@ -7,11 +7,12 @@ import (
 )
 
 // checkSignatures verifies the signatures that other signers have put into their slots.
-func (t *Transaction) checkSignatures() error {
-	for i := range t.header.required {
-		if t.filled(i) && !verifyStrict(t.key(i), t.Message(), t.signature(i)) {
-			return malformed(item("signatures", i), t.signatureAt(i),
-				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again", encode58(t.key(i)))
+func (m *message) checkSignatures() error {
+	for i := range m.header.required {
+		if m.filled(i) && !verifyStrict(m.key(i), m.Message(), m.signature(i)) {
+			return malformed(item("signatures", i), m.signatureAt(i),
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again",
+				encode58(m.key(i)))
 		}
 	}
 	return nil
@@ -21,5 +22,6 @@ func (t *Transaction) checkSignatures() error {
 // ed25519-dalek). It also refuses a public key or an R of small order: with these, one
 // signature can be valid for many messages.
 func verifyStrict(key, message, signature []byte) bool {
-	return !edwards25519.SmallOrder(key) && !edwards25519.SmallOrder(signature[:32]) && ed25519.Verify(key, message, signature)
+	return !edwards25519.SmallOrder(key) && !edwards25519.SmallOrder(signature[:32]) &&
+		ed25519.Verify(key, message, signature)
 }

@@ -6,17 +6,14 @@ import (
 )
 
 // nameAccounts gives the instruction's accounts the names of their places.
-func (r *reader) nameAccounts() error {
+func (r *reader) nameAccounts() {
 	rest := r.given
 	for _, slot := range r.layout.slots {
-		var err error
-		if rest, err = r.fillSlot(slot, rest); err != nil {
-			return err
+		if rest = r.fillSlot(slot, rest); r.err != nil {
+			return
 		}
 	}
-	if err := r.checkAuthority(); err != nil {
-		return err
-	}
+	r.checkAuthority()
 	for i, extra := range rest {
 		r.further = append(r.further, extra)
 		if r.layout.anySigner && extra.signer {
@@ -25,64 +22,63 @@ func (r *reader) nameAccounts() error {
 			r.showNumbered("further account", i, extra)
 		}
 	}
-	return nil
 }
 
-// fillSlot names the accounts of one fillSlot and returns the others.
-func (r *reader) fillSlot(p accountSlot, rest []account) ([]account, error) {
+// fillSlot names the accounts of one slot and returns the others.
+func (r *reader) fillSlot(p accountSlot, rest []account) []account {
 	switch {
 	case p.many:
 		for i, given := range rest {
 			r.nameMany(p, i, given)
 		}
-		return nil, nil
+		return nil
 	case p.branch:
-		return r.placeBranch(p, rest)
+		return r.fillBranch(p, rest)
 	case len(rest) == 0 && p.optional:
-		return rest, nil
+		return rest
 	}
 	return r.nameFirst(p, rest)
 }
 
-// placeBranch reads accounts that may be left out together. Like the program, it
+// fillBranch reads accounts that may be left out together. Like the program, it
 // decides by the first one's address whether they are given.
-func (r *reader) placeBranch(p accountSlot, rest []account) (_ []account, err error) {
-	if len(rest) == 0 {
-		return rest, nil
+func (r *reader) fillBranch(p accountSlot, rest []account) []account {
+	switch {
+	case len(rest) == 0:
+		return rest
+	case rest[0].address == nil:
+		r.fail(fmt.Errorf("whether %s is the %s decides what the accounts behind it are, "+
+			"and it is not in the transaction", rest[0], p.name))
+		return nil
+	case !rest[0].is(p.fixed[0]):
+		return rest
 	}
-	if rest[0].address == nil {
-		return nil, fmt.Errorf("whether %s is the %s decides what the accounts behind it are, and it is not in the transaction", rest[0], p.name)
-	}
-	if !rest[0].is(p.fixed[0]) {
-		return rest, nil
-	}
-	rest, err = r.nameFirst(p, rest)
+	rest = r.nameFirst(p, rest)
 	for _, next := range p.with {
-		if err == nil {
-			rest, err = r.nameFirst(accountSlot{name: next, fixed: fixedAddresses[next], checked: true}, rest)
-		}
+		rest = r.nameFirst(accountSlot{name: next, fixed: fixedAddresses[next], checked: true}, rest)
 	}
-	return rest, err
+	return rest
 }
 
 // nameFirst names the first of the accounts and returns the others. A name that
 // stands for a fixed address is given to no other known account.
-func (r *reader) nameFirst(p accountSlot, rest []account) ([]account, error) {
+func (r *reader) nameFirst(p accountSlot, rest []account) []account {
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, p.name, len(r.given))
+		r.fail(fmt.Errorf("%s needs an account %q, and there are only %d", r.layout.name, p.name, len(r.given)))
+		return nil
 	}
 	given := rest[0]
 	if len(p.fixed) > 0 && !slices.ContainsFunc(p.fixed, given.is) {
-		if given.address != nil {
-			return nil, fmt.Errorf("%s is not the %s", given, p.name)
-		}
-		if p.name == tokenProgramRole {
-			return nil, fmt.Errorf("the %s is not in the transaction: it is %s", p.name, given)
+		switch {
+		case given.address != nil:
+			r.fail(fmt.Errorf("%s is not the %s", given, p.name))
+		case p.name == tokenProgramRole:
+			r.fail(fmt.Errorf("the %s is not in the transaction: it is %s", p.name, given))
 		}
 	}
 	r.roles = append(r.roles, role{p.name, given, p.checked, p.authority})
 	r.showAccount(p.name, given)
-	return rest[1:], nil
+	return rest[1:]
 }
 
 // nameMany names one of any number of accounts. Only an account that signs is
@@ -113,14 +109,24 @@ func (r *reader) showNumbered(label string, i int, given account) {
 // checkAuthority refuses an instruction of a program that takes any signer as the
 // authority if the account in the authority's place does not sign: another one is
 // the authority then, and the name would mislead.
-func (r *reader) checkAuthority() error {
-	if !r.layout.anySigner {
-		return nil
-	}
+func (r *reader) checkAuthority() {
 	for _, name := range r.layout.authorities {
-		if given, ok := r.role(name); ok && !given.signer {
-			return fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given, name)
+		if given, ok := r.role(name); ok && !given.signer && r.layout.anySigner {
+			r.fail(fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given,
+				name))
 		}
 	}
-	return nil
+}
+
+// leftOut is the name of an account that is left out.
+const leftOut = "left out"
+
+// role returns the account in a role. ok is false if it is not given.
+func (r *reader) role(name string) (account, bool) {
+	for i := range r.roles {
+		if r.roles[i].name == name {
+			return r.roles[i].account, true
+		}
+	}
+	return account{}, false
 }

@@ -24,7 +24,7 @@ func init() {
 	for i := range squadsLayouts {
 		l := squadsLayouts[i]
 		digest := sha256.Sum256([]byte("global:" + l.name))
-		squadsProgram.tagged[[discriminatorSize]byte(digest[:])] = l.prepare()
+		squadsProgram.tagged[[discriminatorSize]byte(digest[:])] = l
 	}
 	squadsProgram.decode = decodeSquads
 }
@@ -33,9 +33,9 @@ func init() {
 var squadsMemo = optional("memo", shortText("memo"))
 
 const (
-	byConfigAuthority = "multisig, !config authority, ?!rent payer, ?" + systemRole
-	storesFor         = ", !creator, !rent payer, " + systemRole
-	closesAccounts    = "multisig, proposal, transaction, rent collector, " + systemRole
+	byConfigAuthority = "multisig, !config authority, ?!rent payer, ?system program"
+	storesFor         = ", !creator, !rent payer, system program"
+	closesAccounts    = "multisig, proposal, transaction, rent collector, system program"
 )
 
 // storedCall executes, or helps to execute, what an account stores.
@@ -51,89 +51,108 @@ func stores(account string) template {
 // maxTransaction bounds what one transaction can store.
 const maxTransaction = DefaultMaxSizeV1
 
-func joins(account string) template {
-	return template{kind: chains.KindAuthority, from: "config authority", account: account, to: "member", each: "member"}
+// joins gives new members of a multisig their part in it.
+func joins(from string) template {
+	return template{kind: chains.KindAuthority, from: from, account: "multisig", to: "member", each: "member"}
 }
 
 // spends is what a spending limit allows each of its members. The mint of SOL is an
 // address of zero bytes.
-var spends = template{kind: chains.KindApprove, from: "multisig", to: "spender", asset: "mint", amount: "limit", each: "spender"}
+var spends = template{kind: chains.KindApprove, from: "multisig", to: "spender", asset: "mint", amount: "limit",
+	each: "spender"}
 
 var squadsLayouts = []*layout{
-	{name: "program_config_set_authority", accounts: "program config, !authority", arguments: []argument{key("new authority")},
-		effects: []template{hands("program config", "authority", "new authority")}},
-	{name: "program_config_set_multisig_creation_fee", accounts: "program config, !authority", arguments: []argument{lamports("fee")}, effects: changes("program config")},
-	{name: "program_config_set_treasury", accounts: "program config, !authority", arguments: []argument{key("treasury")},
-		effects: []template{hands("program config", "authority", "treasury")}},
-	{name: "multisig_create_v2", accounts: "program config, treasury, multisig, create key, creator, " + systemRole,
-		arguments: []argument{optional("config authority", key("config authority")), u16("threshold"), squadsMembers,
-			u32("time lock in seconds"), optional("rent collector", key("rent collector")), squadsMemo},
-		effects: []template{pays("creator", "multisig", mostAccountData+maxTransaction),
-			{kind: chains.KindTransfer, from: "creator", to: "treasury", asset: native, amount: unstated, by: "creator"},
-			{kind: chains.KindAuthority, account: "multisig", to: "config authority", given: "config authority"},
-			{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member"}}},
-	{name: "multisig_add_member", accounts: byConfigAuthority, arguments: []argument{squadsMember, squadsMemo},
-		effects: []template{joins("multisig"), extraRent}},
-	{name: "multisig_remove_member", accounts: byConfigAuthority, arguments: []argument{key("removed member"), squadsMemo}, effects: governsSquad},
-	{name: "multisig_set_time_lock", accounts: byConfigAuthority, arguments: []argument{u32("time lock in seconds"), squadsMemo}, effects: governsSquad},
-	{name: "multisig_change_threshold", accounts: byConfigAuthority, arguments: []argument{u16("threshold"), squadsMemo}, effects: governsSquad},
-	{name: "multisig_set_config_authority", accounts: byConfigAuthority, arguments: []argument{key("new config authority"), squadsMemo},
-		effects: []template{hands("multisig", "config authority", "new config authority")}},
-	{name: "multisig_set_rent_collector", accounts: byConfigAuthority,
-		arguments: []argument{optional("rent collector", key("rent collector")), squadsMemo}, effects: append(changes("multisig"), extraRent)},
-	{name: "multisig_add_spending_limit", accounts: "multisig, !config authority, spending limit, !rent payer, " + systemRole,
-		arguments: []argument{key("create key"), spendingLimit, squadsMemo}, effects: []template{spends, stores("spending limit")}},
-	{name: "multisig_remove_spending_limit", accounts: "multisig, !config authority, spending limit, rent collector",
-		arguments: []argument{squadsMemo}, effects: append(changes("multisig"), sends("spending limit", "rent collector", wholeBalance))},
-	{name: "config_transaction_create", accounts: "multisig, transaction" + storesFor, arguments: []argument{squadsActions, squadsMemo},
-		effects: []template{{kind: chains.KindAuthority, from: "multisig", account: "multisig", to: "member", each: "member", with: whenExecuted},
-			{kind: chains.KindApprove, from: "multisig", to: "spender", asset: "mint", amount: "limit", each: "spender", with: whenExecuted},
-			{kind: chains.KindSettings, account: "multisig", with: votingRule}, stores("transaction")}},
-	{name: "config_transaction_execute", accounts: "multisig, !member, proposal, transaction, further account*", effects: storedCall},
-	{name: "vault_transaction_create", accounts: "multisig, transaction" + storesFor,
-		arguments: []argument{u8("vault"), u8("ephemeral signers"), storedMessage, squadsMemo}, effects: []template{stores("transaction")}},
-	{name: "transaction_buffer_create", accounts: "multisig, buffer" + storesFor,
-		arguments: []argument{u8("buffer number"), u8("vault"), fixedBytes("final hash", 32), u16("final size"), shortBytes("part")}, effects: []template{stores("buffer")}},
-	{name: "transaction_buffer_close", accounts: "multisig, buffer, !creator", effects: []template{sends("buffer", "creator", wholeBalance)}},
-	{name: "transaction_buffer_extend", accounts: "multisig, buffer, !creator", arguments: []argument{shortBytes("part")}, effects: changes("buffer")},
-	{name: "vault_transaction_execute", accounts: "multisig, proposal, transaction, !member, further account*", effects: storedCall},
-	{name: "batch_create", accounts: "multisig, batch" + storesFor, arguments: []argument{u8("vault"), squadsMemo}, effects: []template{stores("batch")}},
-	{name: "batch_add_transaction", accounts: "multisig, proposal, batch, transaction, !member, !rent payer, " + systemRole,
-		arguments: []argument{u8("ephemeral signers"), storedMessage}, effects: []template{stores("transaction")}},
-	{name: "batch_execute_transaction", accounts: "multisig, !member, proposal, batch, transaction, further account*", effects: storedCall},
-	{name: "proposal_create", accounts: "multisig, proposal" + storesFor, arguments: []argument{u64("transaction number"), boolean("draft")},
-		effects: []template{stores("proposal")}},
-	{name: "proposal_activate", accounts: "multisig, !member, proposal", effects: changes("proposal")},
-	{name: "proposal_approve", accounts: "multisig, !member, proposal", arguments: []argument{squadsMemo}, effects: storedCall},
-	{name: "proposal_reject", accounts: "multisig, !member, proposal", arguments: []argument{squadsMemo}, effects: changes("proposal")},
-	{name: "proposal_cancel", accounts: "multisig, !member, proposal", arguments: []argument{squadsMemo}, effects: changes("proposal")},
-	{name: "spending_limit_use", accounts: "multisig, !member, spending limit, vault, destination, ?system program or none, ?mint, ?vault token account, ?destination token account, ?token program or none",
-		arguments: []argument{u64("amount"), u8("decimals"), squadsMemo},
-		effects: []template{
-			{kind: chains.KindTransfer, from: "vault", to: "destination", asset: native, amount: "amount", when: func(r *reader) bool { return !spendsToken(r) }},
-			{kind: chains.KindTransfer, from: "vault token account", to: "destination token account", asset: "mint", amount: "amount", when: spendsToken},
-			{kind: chains.KindSettings, account: "spending limit"}}},
-	{name: "config_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
-	{name: "vault_transaction_accounts_close", accounts: closesAccounts, effects: closesTransaction},
-	{name: "vault_batch_transaction_account_close", accounts: "multisig, proposal, batch, transaction, rent collector, " + systemRole,
-		effects: append(changes("batch"), sends("transaction", "rent collector", wholeBalance))},
-	{name: "batch_accounts_close", accounts: "multisig, proposal, batch, rent collector, " + systemRole,
-		effects: []template{sends("proposal", "rent collector", wholeBalance), sends("batch", "rent collector", wholeBalance)}},
+	describe("program_config_set_authority", "program config, !authority", key("new authority")).
+		does(hands("program config", "authority", "new authority")),
+	describe("program_config_set_multisig_creation_fee", "program config, !authority", lamports("fee")).
+		does(changes("program config")...),
+	describe("program_config_set_treasury", "program config, !authority", key("treasury")).
+		does(hands("program config", "authority", "treasury")),
+	describe("multisig_create_v2", "program config, treasury, multisig, create key, creator, system program",
+		optional("config authority", key("config authority")), u16("threshold"), squadsMembers,
+		u32("time lock in seconds"), optional("rent collector", key("rent collector")), squadsMemo).
+		does(pays("creator", "multisig", mostAccountData+maxTransaction),
+			template{kind: chains.KindTransfer, from: "creator", to: "treasury", asset: native, amount: unstated,
+				by: "creator"},
+			givesAny("multisig", "config authority"), joins("")),
+	describe("multisig_add_member", byConfigAuthority, squadsMember, squadsMemo).
+		does(joins("config authority"), extraRent),
+	describe("multisig_remove_member", byConfigAuthority, key("removed member"), squadsMemo).does(governsSquad...),
+	describe("multisig_set_time_lock", byConfigAuthority, u32("time lock in seconds"), squadsMemo).
+		does(governsSquad...),
+	describe("multisig_change_threshold", byConfigAuthority, u16("threshold"), squadsMemo).does(governsSquad...),
+	describe("multisig_set_config_authority", byConfigAuthority, key("new config authority"), squadsMemo).
+		does(hands("multisig", "config authority", "new config authority")),
+	describe("multisig_set_rent_collector", byConfigAuthority, optional("rent collector", key("rent collector")),
+		squadsMemo).does(settings("multisig"), extraRent),
+	describe("multisig_add_spending_limit", "multisig, !config authority, spending limit, !rent payer, system program",
+		key("create key"), spendingLimit, squadsMemo).does(spends, stores("spending limit")),
+	describe("multisig_remove_spending_limit", "multisig, !config authority, spending limit, rent collector",
+		squadsMemo).does(settings("multisig"), sends("spending limit", "rent collector", wholeBalance)),
+	describe("config_transaction_create", "multisig, transaction"+storesFor, squadsActions, squadsMemo).
+		does(whenExecuted(joins("multisig")), whenExecuted(spends),
+			template{kind: chains.KindSettings, account: "multisig", with: votingRule}, stores("transaction")),
+	describe("config_transaction_execute", "multisig, !member, proposal, transaction, further account*").
+		does(storedCall...),
+	describe("vault_transaction_create", "multisig, transaction"+storesFor, u8("vault"), u8("ephemeral signers"),
+		storedMessage, squadsMemo).does(stores("transaction")),
+	describe("transaction_buffer_create", "multisig, buffer"+storesFor, u8("buffer number"), u8("vault"),
+		fixedBytes("final hash", 32), u16("final size"), shortBytes("part")).does(stores("buffer")),
+	describe("transaction_buffer_close", "multisig, buffer, !creator").does(sends("buffer", "creator", wholeBalance)),
+	describe("transaction_buffer_extend", "multisig, buffer, !creator", shortBytes("part")).does(changes("buffer")...),
+	describe("vault_transaction_execute", "multisig, proposal, transaction, !member, further account*").
+		does(storedCall...),
+	describe("batch_create", "multisig, batch"+storesFor, u8("vault"), squadsMemo).does(stores("batch")),
+	describe("batch_add_transaction", "multisig, proposal, batch, transaction, !member, !rent payer, system program",
+		u8("ephemeral signers"), storedMessage).does(stores("transaction")),
+	describe("batch_execute_transaction", "multisig, !member, proposal, batch, transaction, further account*").
+		does(storedCall...),
+	describe("proposal_create", "multisig, proposal"+storesFor, u64("transaction number"), boolean("draft")).
+		does(stores("proposal")),
+	describe("proposal_activate", "multisig, !member, proposal").does(changes("proposal")...),
+	describe("proposal_approve", "multisig, !member, proposal", squadsMemo).does(storedCall...),
+	describe("proposal_reject", "multisig, !member, proposal", squadsMemo).does(changes("proposal")...),
+	describe("proposal_cancel", "multisig, !member, proposal", squadsMemo).does(changes("proposal")...),
+	describe("spending_limit_use",
+		"multisig, !member, spending limit, vault, destination, ?system program or none, ?mint, "+
+			"?vault token account, ?destination token account, ?token program or none",
+		u64("amount"), u8("decimals"), squadsMemo).does(spendsSOL, spendsTokens, settings("spending limit")),
+	describe("config_transaction_accounts_close", closesAccounts).does(closesTransaction...),
+	describe("vault_transaction_accounts_close", closesAccounts).does(closesTransaction...),
+	describe("vault_batch_transaction_account_close",
+		"multisig, proposal, batch, transaction, rent collector, system program").
+		does(settings("batch"), sends("transaction", "rent collector", wholeBalance)),
+	describe("batch_accounts_close", "multisig, proposal, batch, rent collector, system program").
+		does(sends("proposal", "rent collector", wholeBalance), sends("batch", "rent collector", wholeBalance)),
 }
 
 var (
-	extraRent         = paysIfGiven("rent payer", "multisig", mostAccountData+maxTransaction)
-	governsSquad      = []template{{kind: chains.KindSettings, from: "config authority", account: "multisig", with: votingRule}, extraRent}
-	closesTransaction = []template{sends("proposal", "rent collector", wholeBalance), sends("transaction", "rent collector", wholeBalance)}
+	extraRent    = paysIfGiven("rent payer", "multisig", mostAccountData+maxTransaction)
+	governsSquad = []template{{kind: chains.KindSettings, from: "config authority", account: "multisig",
+		with: votingRule}, extraRent}
+	closesTransaction = []template{sends("proposal", "rent collector", wholeBalance),
+		sends("transaction", "rent collector", wholeBalance)}
 )
 
-// whenExecuted marks an effect that happens when the multisig executes what is stored.
-func whenExecuted(_ *reader, e *effect) { e.By = chains.ByStanding }
+// whenExecuted is an effect that happens when the multisig executes what is stored.
+func whenExecuted(tpl template) template {
+	tpl.with = func(_ *reader, e *effect) { e.By = chains.ByStanding }
+	return tpl
+}
 
 // votingRule marks a change of who must approve, or of how long that takes.
 func votingRule(_ *reader, e *effect) {
-	e.danger, e.detail = HazardAuthorityChange, "the rules by which a multisig decides are changed: its members, its threshold, or its time lock"
+	e.danger, e.detail = HazardAuthorityChange,
+		"the rules by which a multisig decides are changed: its members, its threshold, or its time lock"
 }
+
+// What a spending limit pays: SOL, or a token.
+var (
+	spendsSOL = template{kind: chains.KindTransfer, from: "vault", to: "destination", asset: native, amount: "amount",
+		when: func(r *reader) bool { return !spendsToken(r) }}
+	spendsTokens = template{kind: chains.KindTransfer, from: "vault token account", to: "destination token account",
+		asset: "mint", amount: "amount", when: spendsToken}
+)
 
 // spendsToken reports whether a spending limit is used for a token: a mint is given
 // that is not the program's address, which stands for none.
@@ -143,11 +162,12 @@ func spendsToken(r *reader) bool {
 }
 
 // decodeSquads decodes an instruction. It bounds how deep stored ones are nested.
-func decodeSquads(r *reader) error {
+func decodeSquads(r *reader) {
 	if r.depth >= chains.MaxCallDepth {
-		return fmt.Errorf("it is nested %d deep", r.depth)
+		r.fail(fmt.Errorf("it is nested %d deep", r.depth))
+		return
 	}
-	return r.decodeLeavingOut(squadsID, func(string) bool { return true })
+	r.decodeLeavingOut(squadsID, func(string) bool { return true })
 }
 
 var squadsMembers = many("members", squadsMember)
@@ -157,10 +177,12 @@ var squadsMembers = many("members", squadsMember)
 var squadsMember = sequence(key("member"), u8("permissions"))
 
 // spendingLimit follows the key that the limit's address is derived from.
-var spendingLimit = sequence(u8("vault"), key("mint"), u64("limit"), oneOf("period", 1, "OneTime", "Day", "Week", "Month"),
+var spendingLimit = sequence(u8("vault"), key("mint"), u64("limit"),
+	oneOf("period", 1, "OneTime", "Day", "Week", "Month"),
 	many("members", key("spender")), many("destinations", key("destination")))
 
 // squadsActions are the changes of a configuration transaction.
 var squadsActions = many("actions", variant("action", nil,
 	squadsMember, key("removed member"), u16("threshold"), u32("time lock in seconds"),
-	sequence(key("create key"), spendingLimit), key("removed spending limit"), optional("rent collector", key("rent collector"))))
+	sequence(key("create key"), spendingLimit), key("removed spending limit"),
+	optional("rent collector", key("rent collector"))))

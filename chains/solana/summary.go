@@ -29,21 +29,21 @@ func (t *Transaction) Summary() chains.Summary {
 }
 
 // instructionsWith names the instructions that an account is passed to.
-func (t *Transaction) instructionsWith(account int) (names []string) {
-	for i, in := range t.instructions {
-		if strings.IndexByte(string(t.accounts(in)), byte(account)) >= 0 {
+func (m *message) instructionsWith(account int) (names []string) {
+	for i, in := range m.instructions {
+		if strings.IndexByte(string(m.accounts(in)), byte(account)) >= 0 {
 			names = append(names, fmt.Sprintf("instruction %d", i))
 		}
 	}
 	return names
 }
 
-func (t *Transaction) signersField() chains.Field {
+func (m *message) signersField() chains.Field {
 	signers := chains.List("signers")
-	for i := range t.header.required {
-		field := chains.AddressField(fmt.Sprintf("signer %d", i), encode58(t.key(i)))
-		note := t.slotState(i)
-		if !t.isWritable(i) {
+	for i := range m.header.required {
+		field := chains.AddressField(fmt.Sprintf("signer %d", i), encode58(m.key(i)))
+		note := m.slotState(i)
+		if !m.isWritable(i) {
 			note += ", read-only"
 		}
 		signers.Fields = append(signers.Fields, field.WithNote(note))
@@ -53,7 +53,7 @@ func (t *Transaction) signersField() chains.Field {
 
 // lifetimeField shows how long the transaction can be sent: while its blockhash is
 // recent, or, if the first instruction advances a nonce, until the nonce is advanced.
-func (t *Transaction) lifetimeField() chains.Field {
+func (t *accountTable) lifetimeField() chains.Field {
 	hash := encode58(t.blockhash())
 	nonce, ok := t.nonceAccounts()
 	if !ok {
@@ -73,31 +73,13 @@ func (t *Transaction) lifetimeField() chains.Field {
 	return list
 }
 
-// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
-// transaction uses a durable nonce. The nonce account is the first, its authority the
-// third. Like the network, it looks only at the number of the first instruction, not
-// at the data that follows.
-func (t *Transaction) nonceAccounts() (accounts []byte, ok bool) {
-	if len(t.instructions) == 0 {
-		return nil, false
-	}
-	first := t.instructions[0]
-	data, accounts := t.data(first), t.accounts(first)
-	return accounts, *t.programID(first) == systemID && len(accounts) > 0 && t.isWritable(int(accounts[0])) &&
-		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
-}
-
-func (t *Transaction) programID(in instruction) *[keySize]byte {
-	return (*[keySize]byte)(t.key(t.program(in)))
-}
-
-func (t *Transaction) lookupsField() chains.Field {
+func (m *message) lookupsField() chains.Field {
 	tables := chains.List("address lookup tables")
-	for i, l := range t.lookups {
+	for i, l := range m.lookups {
 		tables.Fields = append(tables.Fields, chains.List(fmt.Sprintf("table %d", i),
-			chains.AddressField("table", encode58(t.table(l))),
-			chains.Text("writable entries", joinNumbers(t.writableIndexes(l))),
-			chains.Text("read-only entries", joinNumbers(t.readonlyIndexes(l))),
+			chains.AddressField("table", encode58(m.table(l))),
+			chains.Text("writable entries", joinNumbers(m.writableIndexes(l))),
+			chains.Text("read-only entries", joinNumbers(m.readonlyIndexes(l))),
 		))
 	}
 	return tables
@@ -110,7 +92,7 @@ func joinNumbers(numbers []byte) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
 
-func (t *Transaction) instructionsField() chains.Field {
+func (t *accountTable) instructionsField() chains.Field {
 	list := chains.List("instructions")
 	for i := range t.instructions {
 		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(i)...))
@@ -120,7 +102,7 @@ func (t *Transaction) instructionsField() chains.Field {
 
 // unusedField shows the message's keys that neither sign nor are used by an
 // instruction. The network locks those accounts too.
-func (t *Transaction) unusedField() chains.Field {
+func (t *accountTable) unusedField() chains.Field {
 	var used [maxAccounts]bool
 	for _, in := range t.instructions {
 		used[t.program(in)] = true
@@ -138,7 +120,7 @@ func (t *Transaction) unusedField() chains.Field {
 }
 
 // instructionFields shows one instruction: decoded if it can be, or whole.
-func (t *Transaction) instructionFields(index int) []chains.Field {
+func (t *accountTable) instructionFields(index int) []chains.Field {
 	r := reader{shown: true}
 	t.decodeInstruction(&r, index)
 	in := t.instructions[index]

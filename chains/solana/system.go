@@ -1,26 +1,13 @@
 package solana
 
 import (
-	"slices"
-
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Roles of accounts that several programs use.
-const (
-	clockSysvar      = "clock sysvar"
-	rentSysvar       = "rent sysvar"
-	hashesSysvar     = "recent blockhashes sysvar"
-	systemRole       = "system program"
-	tokenProgramRole = "token program"
-)
-
-// advanceNonce is the number of AdvanceNonceAccount of the System program.
-const advanceNonce = 4
-
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
-	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder, args: []string{"owner", "space"},
+	return template{kind: chains.KindCreate, from: funder, to: account, asset: native, amount: "amount", by: funder,
+		args: []string{"owner", "space"},
 		with: belongs}
 }
 
@@ -43,34 +30,9 @@ func belongs(r *reader, e *effect) {
 		e.bare, e.rich = true, amount > rent(min(space, maxProgram))
 	default:
 		e.danger = HazardAuthorityChange
-		e.detail = "the new account and its SOL belong to program " + encode58(owner) + ", and what it does is not known"
+		e.detail = "the new account and its SOL belong to program " + encode58(owner) +
+			", and what it does is not known"
 	}
-}
-
-// leftBare names the danger of new accounts that no later instruction initializes, or that
-// one initializes for a party that it does not name.
-func leftBare(effects []effect) {
-	for i := range effects {
-		e := &effects[i]
-		if !e.bare {
-			continue
-		}
-		later := slices.IndexFunc(effects[i:], func(later effect) bool { return later.initialized.Equal(e.To) })
-		if later < 0 {
-			e.danger = HazardAuthorityChange
-			e.detail = "no instruction initializes the new account " + partyText(e.To) + ": anyone can, and then has it and its SOL"
-		} else if by := &effects[i+later]; e.rich && (by.follows || !by.names(effects[i:], e.To) && !slices.Equal(by.slots, e.slots)) {
-			e.danger = HazardAuthorityChange
-			e.detail = "the instruction that initializes the new account " + partyText(e.To) + " does not say who then has it and its SOL, which is more than the rent"
-		}
-	}
-}
-
-// names reports whether the effect's instruction says who controls an account.
-func (e *effect) names(effects []effect, account chains.Party) bool {
-	return slices.ContainsFunc(effects, func(of effect) bool {
-		return of.Path == e.Path && (of.Kind == chains.KindAuthority || of.Kind == chains.KindStake) && of.Account.Equal(account)
-	})
 }
 
 // assigns gives an account another owner.
@@ -89,49 +51,40 @@ func allocates(by string) template {
 // systemProgram creates accounts, moves SOL and maintains nonces. The number of an
 // instruction is a u32; the layouts are those of solana-system-interface, in bincode.
 // Any signer among the accounts may act as the authority of a nonce account.
-var systemProgram = &program{name: "System", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "CreateAccount", accounts: "!funder, !new account",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")}, effects: []template{creates("funder", "new account")}},
-	1: {name: "Assign", accounts: "!account", arguments: []argument{key("owner")}, effects: []template{assigns("account")}},
-	2: {name: "Transfer", accounts: "!from, to", arguments: []argument{lamports("amount")}, effects: []template{sends("from", "to", "amount")}},
-	3: {name: "CreateAccountWithSeed", accounts: "!funder, new account, ?base account",
-		arguments: []argument{key("base"), text("seed"), lamports("amount"), u64("space"), key("owner")},
-		effects:   []template{creates("funder", "new account")}},
-	advanceNonce: {name: "AdvanceNonceAccount", accounts: "nonce account, " + hashesSysvar + ", !nonce authority", anySigner: true,
-		effects: []template{{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}}},
-	5: {name: "WithdrawNonceAccount", accounts: "nonce account, to, " + hashesSysvar + ", " + rentSysvar + ", !nonce authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, effects: []template{withdrawsNonce}},
-	6: {name: "InitializeNonceAccount", initializes: "nonce account", accounts: "nonce account, " + hashesSysvar + ", " + rentSysvar,
-		arguments: []argument{key("nonce authority")},
-		effects:   []template{{kind: chains.KindAuthority, account: "nonce account", to: "nonce authority"}}},
-	7: {name: "AuthorizeNonceAccount", accounts: "nonce account, !nonce authority", anySigner: true,
-		arguments: []argument{key("new nonce authority")},
-		effects:   []template{{kind: chains.KindAuthority, from: "nonce authority", account: "nonce account", to: "new nonce authority"}}},
-	8: {name: "Allocate", accounts: "!account", arguments: []argument{u64("space")}, effects: []template{allocates("account")}},
-	9: {name: "AllocateWithSeed", accounts: "account, base account",
-		arguments: []argument{key("base"), text("seed"), u64("space"), key("owner")},
-		effects:   []template{allocates("base"), assigns("base")}},
-	10: {name: "AssignWithSeed", accounts: "account, base account",
-		arguments: []argument{key("base"), text("seed"), key("owner")}, effects: []template{assigns("base")}},
-	11: {name: "TransferWithSeed", accounts: "from, !base account, to",
-		arguments: []argument{lamports("amount"), text("from seed"), key("from owner")}, effects: []template{sends("from", "to", "amount")}},
-	12: {name: "UpgradeNonceAccount", accounts: "nonce account", effects: []template{{kind: chains.KindSettings, account: "nonce account"}}},
+var systemProgram = &program{name: "System", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("CreateAccount", "!funder, !new account", lamports("amount"), u64("space"), key("owner")).
+		does(creates("funder", "new account")),
+	1: describe("Assign", "!account", key("owner")).does(assigns("account")),
+	2: describe("Transfer", "!from, to", lamports("amount")).does(sends("from", "to", "amount")),
+	3: describe("CreateAccountWithSeed", "!funder, new account, ?base account", key("base"), text("seed"),
+		lamports("amount"), u64("space"), key("owner")).does(creates("funder", "new account")),
+	advanceNonce: describe("AdvanceNonceAccount", "nonce account, recent blockhashes sysvar, !nonce authority").
+		byAnySigner().does(template{kind: chains.KindSettings, from: "nonce authority", account: "nonce account"}),
+	5: describe("WithdrawNonceAccount",
+		"nonce account, to, recent blockhashes sysvar, rent sysvar, !nonce authority", lamports("amount")).
+		byAnySigner().does(withdrawsNonce),
+	6: describe("InitializeNonceAccount", "nonce account, recent blockhashes sysvar, rent sysvar",
+		key("nonce authority")).initializing("nonce account").does(gives("nonce account", "nonce authority")),
+	7: describe("AuthorizeNonceAccount", "nonce account, !nonce authority", key("new nonce authority")).
+		byAnySigner().does(passes("nonce account", "nonce authority", "new nonce authority")),
+	8: describe("Allocate", "!account", u64("space")).does(allocates("account")),
+	9: describe("AllocateWithSeed", "account, base account", key("base"), text("seed"), u64("space"),
+		key("owner")).does(allocates("base"), assigns("base")),
+	10: describe("AssignWithSeed", "account, base account", key("base"), text("seed"), key("owner")).
+		does(assigns("base")),
+	11: describe("TransferWithSeed", "from, !base account, to", lamports("amount"), text("from seed"),
+		key("from owner")).does(sends("from", "to", "amount")),
+	12: describe("UpgradeNonceAccount", "nonce account").does(changes("nonce account")...),
 
 	// SIMD-0312: the account may already have SOL, and so be a wallet in use. Only an
 	// amount above zero needs the funder.
-	13: {name: "CreateAccountAllowPrefund", accounts: "!new account, ?!funder",
-		arguments: []argument{lamports("amount"), u64("space"), key("owner")},
-		effects: []template{
-			creates("funder", "new account"),
-			{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner", by: "new account"},
-		}},
-})}
+	13: describe("CreateAccountAllowPrefund", "!new account, ?!funder", lamports("amount"), u64("space"),
+		key("owner")).does(creates("funder", "new account"),
+		template{kind: chains.KindAuthority, from: "new account", account: "new account", to: "owner",
+			by: "new account"}),
+}}
 
 // withdrawsNonce is what leaves a nonce account. Before that is initialized, it signs itself.
-var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native, amount: "amount",
-	with: func(r *reader, e *effect) { e.alone = r.signs(e.From) }}
-
-// sends moves SOL.
-func sends(from, to, amount string) template {
-	return template{kind: chains.KindTransfer, from: from, to: to, asset: native, amount: amount}
-}
+var withdrawsNonce = template{kind: chains.KindTransfer, from: "nonce account", to: "to", asset: native,
+	amount: "amount",
+	with:   func(r *reader, e *effect) { e.alone = r.signs(e.From) }}

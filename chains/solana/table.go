@@ -20,13 +20,13 @@ func (t *Transaction) WithTables(reader chains.Reader) (chains.Transaction, chai
 		return t, nil
 	}
 	resolved := *t
-	resolved.tableAccounts = make([][]byte, t.loaded)
+	resolved.fromTables = make([][]byte, t.loaded)
 	named := map[string]bool{}
 	for i := range t.keys {
 		named[string(t.key(i))] = true
 	}
 	var readings chains.Readings
-	writable, readonly := resolved.tableAccounts[:t.loadedWritable], resolved.tableAccounts[t.loadedWritable:]
+	writable, readonly := resolved.fromTables[:t.loadedWritable], resolved.fromTables[t.loadedWritable:]
 	for i, l := range t.lookups {
 		if table, ok := reader.LookupTable(t.table(l)); ok {
 			reading, accounts := t.load(l, table, named)
@@ -43,7 +43,9 @@ func (t *Transaction) WithTables(reader chains.Reader) (chains.Transaction, chai
 // first, and a reading that lists them. An account whose entry is not known is nil;
 // there are none if the table is not used. None of them may be among the accounts that
 // are named already, to which they are added.
-func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]bool) (reading chains.Reading, accounts [][]byte) {
+func (t *Transaction) load(
+	l lookup, table chains.LookupTable, named map[string]bool,
+) (reading chains.Reading, accounts [][]byte) {
 	reading = chains.Reading{Source: table.Source, Digest: table.Digest, Trust: table.Trust, Problem: table.Problem}
 	if table.Problem != "" {
 		return reading, nil
@@ -52,13 +54,15 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 	for _, index := range slices.Concat(t.writableIndexes(l), t.readonlyIndexes(l)) {
 		if int(index) >= len(table.Addresses) {
 			accounts = append(accounts, nil)
-			missing = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: supply the table as it is today", len(table.Addresses), index)
+			missing = fmt.Sprintf("it has %d entries, and the transaction loads entry %d: "+
+				"supply the table as it is today", len(table.Addresses), index)
 			continue
 		}
 		address := table.Addresses[index]
 		if seen[string(address)] {
 			reading.Fields = nil
-			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: the network refuses it", index, encode58(address))
+			reading.Problem = fmt.Sprintf("entry %d is %s, which the transaction names already: "+
+				"the network refuses it", index, encode58(address))
 			return reading, nil
 		}
 		seen[string(address)] = true
@@ -72,10 +76,10 @@ func (t *Transaction) load(l lookup, table chains.LookupTable, named map[string]
 
 // withoutTables returns the transaction without what WithTables resolved.
 func (t *Transaction) withoutTables() *Transaction {
-	if t.tableAccounts == nil {
+	if t.fromTables == nil {
 		return t
 	}
 	plain := *t
-	plain.tableAccounts = nil
+	plain.fromTables = nil
 	return &plain
 }

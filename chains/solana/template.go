@@ -6,27 +6,7 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/texts"
 )
-
-// template describes one effect of an instruction in the names of its layout. A
-// party is an account, by the name of its place, or an argument that is an address.
-type template struct {
-	kind chains.Kind
-
-	from, to, account string
-
-	asset  string // native, unknownToken, or the mint: an account or an argument
-	amount string // an argument, or wholeBalance or unstated; empty for none
-
-	by   string   // what authorizes it, if not the layout's authorities
-	args []string // accounts and arguments that become the effect's Args: see complete
-
-	each  string                 // one effect for each account or address of this name
-	given string                 // only if this account or argument is given
-	when  func(r *reader) bool   // only if this holds
-	with  func(*reader, *effect) // completes the effect
-}
 
 // Assets of a template that are not a mint.
 const (
@@ -50,48 +30,10 @@ const (
 // half of the largest supply that a mint can have.
 const unlimitedFrom = 1 << 63
 
-// effect is an effect together with what decides who authorizes it and how
-// dangerous it is.
-type effect struct {
-	chains.Effect
-
-	// slots are the signers any of whose signatures authorizes the effect. None if
-	// no signature does, or if it is not known which one.
-	slots []int
-
-	// owned is set if the instruction needs a signature of the owner of what it
-	// changes. An effect that is not owned takes control of nothing.
-	owned bool
-
-	// lost is what the recipient of a burn is; empty if the tokens are destroyed.
-	lost string
-	text *texts.Text // of a KindMessage
-
-	// danger names a hazard in addition to those that follow from the kind.
-	danger, detail string
-
-	// bare is set of a KindCreate after which anyone may initialize the account, and rich
-	// if the account gets more than its rent.
-	bare, rich bool
-
-	// alone is set if what the effect takes out of From needs the signature of From itself,
-	// which is no wallet: the program has not been told who controls the account.
-	alone bool
-
-	// initialized is the account that the effect's instruction initializes, if any. If it
-	// follows, its authorities are those of another account, which the bytes do not name.
-	initialized chains.Party
-	follows     bool
-
-	owner  chains.Party // of the account that is created, if the instruction names it
-	mint   chains.Party // that the effect's instruction names, if any
-	closes bool         // From is closed, which may be an account or a mint of Token-2022
-}
-
 // effects appends what the instruction does: its effects by its layout and those
 // of the instructions inside it, or a call that is not decoded.
 func (r *reader) effects(list []effect) []effect {
-	if r.problem != nil {
+	if r.err != nil {
 		return append(list, r.undecoded())
 	}
 	for _, inner := range r.inner {
@@ -155,7 +97,8 @@ func (r *reader) complete(effects []effect, applied []*template) {
 
 // names reports whether an account or argument is a member of the effect.
 func (tpl *template) names(name string) bool {
-	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount || name == tpl.each
+	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount ||
+		name == tpl.each
 }
 
 // addArg adds an argument. The values of one name are one argument, so that a condition on
@@ -205,7 +148,7 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	e.Asset = r.asset(e, tpl.asset)
 	e.Amount = r.amount(tpl)
 	e.slots = r.slots(tpl)
-	e.alone = r.program == stakeProgram && r.signs(e.From)
+	e.alone = r.program.ownAccounts && r.signs(e.From)
 	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
 	if tpl.kind == chains.KindSettings || tpl.kind == chains.KindFreeze {
 		e.Function = r.operation
@@ -221,7 +164,8 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 
 // undecoded is the effect of an instruction of which only the program is known.
 func (r *reader) undecoded() effect {
-	e := effect{Effect: chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}}
+	call := chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}
+	e := effect{Effect: call}
 	for _, given := range r.given {
 		e.slots = addSlot(e.slots, given)
 	}
@@ -292,7 +236,7 @@ func (r *reader) asset(e *effect, name string) chains.Asset {
 // instruction's own program, or the token program among its accounts.
 func (r *reader) standard() string {
 	named, _ := r.role(tokenProgramRole)
-	if r.program == token2022Program || named.is(token2022ID) {
+	if r.program.standard == splToken2022 || named.is(token2022ID) {
 		return splToken2022
 	}
 	return splToken
@@ -375,26 +319,45 @@ func (r *reader) signs(p chains.Party) bool {
 	return slices.ContainsFunc(r.given, func(given account) bool { return given.signer && p.Is(given.address) })
 }
 
-func addSlot(slots []int, given account) []int {
-	if given.signer && given.slot >= 0 {
-		return appendSlot(slots, given.slot)
+// The effects that several programs have follow. changes changes the settings of accounts.
+func changes(accounts ...string) (list []template) {
+	for _, account := range accounts {
+		list = append(list, settings(account))
 	}
-	return slots
+	return list
 }
 
-// appendSlot is append, without an allocation for the first slot.
-func appendSlot(slots []int, slot int) []int {
-	if len(slots) == 0 {
-		return slotNumbers[slot : slot+1 : slot+1] // without room for another
-	}
-	return append(slots, slot)
+func settings(account string) template { return template{kind: chains.KindSettings, account: account} }
+func freezes(by, account string) template {
+	return template{kind: chains.KindFreeze, from: by, account: account}
 }
 
-// slotNumbers are the slots that a header, which counts in a byte, can ask for. They are
-// never changed.
-var slotNumbers = func() (slots [1 << 8]int) {
-	for i := range slots {
-		slots[i] = i
-	}
-	return slots
-}()
+// moves moves tokens of a mint, or SOL.
+func moves(from, to, asset, amount string) template {
+	return template{kind: chains.KindTransfer, from: from, to: to, asset: asset, amount: amount}
+}
+
+// sends moves SOL.
+func sends(from, to, amount string) template { return moves(from, to, native, amount) }
+
+// gives names who controls a new account, and givesAny who does if the instruction names one.
+func gives(account, to string) template {
+	return template{kind: chains.KindAuthority, account: account, to: to}
+}
+
+func givesAny(account, to string) template {
+	tpl := gives(account, to)
+	tpl.given = to
+	return tpl
+}
+
+// passes gives control of an account to another party, and hands a kind of it that is an argument.
+func passes(account, from, to string) template {
+	return template{kind: chains.KindAuthority, from: from, account: account, to: to}
+}
+
+func hands(account, from, to string) template {
+	tpl := passes(account, from, to)
+	tpl.args = []string{"authority type"}
+	return tpl
+}

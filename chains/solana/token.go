@@ -26,12 +26,12 @@ const batchTag = 255
 // tokenProgram is SPL Token. The number of an instruction is a u8; an optional address
 // is a u8 and, if that is 1, 32 bytes. The signers of an authority that is a multisig
 // account follow it.
-var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: layouts(tokenLayouts(4)), decode: decodeToken}
+var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: tokenLayouts(4), decode: decodeToken}
 
 // tokensMove moves tokens from one account to another.
 func tokensMove(asset string) []template {
 	return []template{
-		{kind: chains.KindTransfer, from: "from", to: "to", asset: asset, amount: "amount"},
+		moves("from", "to", asset, "amount"),
 		hook,
 	}
 }
@@ -47,7 +47,7 @@ const hookFunction = "transfer hook"
 // mayCallHook reports whether a transfer has accounts other than the signers of a
 // multisig: accounts after an authority that signs itself, or that do not sign.
 func mayCallHook(r *reader) bool {
-	if r.program != token2022Program {
+	if r.program.standard != splToken2022 {
 		return false
 	}
 	authority, _ := r.role("authority")
@@ -60,18 +60,23 @@ func approves(asset string) []template {
 }
 
 var (
-	mints   = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint", amount: "amount"}}
-	burns   = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
-	freezes = []template{{kind: chains.KindFreeze, from: "freeze authority", account: "account"}}
+	mints = []template{{kind: chains.KindMint, from: "mint authority", to: "to", asset: "mint",
+		amount: "amount"}}
+	burns          = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: "amount"}}
+	freezesAccount = []template{freezes("freeze authority", "account")}
 
 	// owns gives a new token account its owner.
-	owns = []template{{kind: chains.KindAuthority, account: "account", to: "owner"}}
+	owns = []template{gives("account", "owner")}
 )
+
+// closesAccount frees the SOL of an account of a token, which may be a mint of Token-2022.
+var closesAccount = template{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native,
+	amount: wholeBalance, with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}
 
 // governs gives a new mint its authorities.
 func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
-		list = append(list, template{kind: chains.KindAuthority, account: "mint", to: name, given: name})
+		list = append(list, givesAny("mint", name))
 	}
 	return list
 }
@@ -79,7 +84,8 @@ func governs(authorities ...string) (list []template) {
 // setAuthority hands over one kind of authority. Removing the close authority only
 // revokes it: the right to close falls back to the owner.
 var setAuthority = []template{{
-	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority", args: []string{"authority type"},
+	kind: chains.KindAuthority, from: "authority", account: "account or mint", to: "new authority",
+	args: []string{"authority type"},
 	with: func(r *reader, e *effect) {
 		if number, _ := r.number("authority type"); number == closeAuthority && e.To.IsNone() {
 			e.Kind = chains.KindRevoke
@@ -88,52 +94,55 @@ var setAuthority = []template{{
 }}
 
 // members are the signers of a new multisig account.
-var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member", args: []string{"required signers"}}}
+var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member",
+	args: []string{"required signers"}}}
 
 // tokenLayouts returns the instructions that SPL Token and Token-2022 share. The two
 // differ in the number of authority types.
 func tokenLayouts(authorities int) map[uint32]*layout {
 	mint := []argument{u8("decimals"), key("mint authority"), optional("freeze authority", key("freeze authority"))}
 	return map[uint32]*layout{
-		0: {name: "InitializeMint", initializes: "mint", accounts: "mint, " + rentSysvar, arguments: mint, effects: governs("mint authority", "freeze authority")},
-		1: {name: "InitializeAccount", initializes: "account", accounts: "account, mint, owner, " + rentSysvar, effects: owns},
-		2: {name: "InitializeMultisig", initializes: "multisig", accounts: "multisig, " + rentSysvar + ", member*",
-			arguments: []argument{u8("required signers")}, effects: members},
-		3: {name: "Transfer", accounts: "from, to, !authority, signer*",
-			arguments: []argument{tokens("amount")}, effects: tokensMove(unknownToken)},
-		4: {name: "Approve", accounts: "account, delegate, !owner, signer*",
-			arguments: []argument{tokens("amount")}, effects: approves(unknownToken)},
-		5: {name: "Revoke", accounts: "account, !owner, signer*",
-			effects: []template{{kind: chains.KindRevoke, from: "account", asset: unknownToken}}},
-		6: {name: "SetAuthority", accounts: "account or mint, !authority, signer*",
-			arguments: []argument{oneOf("authority type", 1, authorityTypes[:authorities]...), optional("new authority", key("new authority"))},
-			effects:   setAuthority},
-		7: {name: "MintTo", accounts: "mint, to, !mint authority, signer*", arguments: []argument{tokens("amount")}, effects: mints},
-		8: {name: "Burn", accounts: "account, mint, !authority, signer*", arguments: []argument{tokens("amount")}, effects: burns},
-		9: {name: "CloseAccount", accounts: "account, lamports to, !authority, signer*",
-			effects: []template{{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native, amount: wholeBalance,
-				with: func(r *reader, e *effect) { e.closes = r.program == token2022Program }}}},
-		10: {name: "FreezeAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
-		11: {name: "ThawAccount", accounts: "account, mint, !freeze authority, signer*", effects: freezes},
-		12: {name: "TransferChecked", accounts: "from, mint, to, !authority, signer*",
-			arguments: []argument{checkedTokens}, effects: tokensMove("mint")},
-		13: {name: "ApproveChecked", accounts: "account, mint, delegate, !owner, signer*",
-			arguments: []argument{checkedTokens}, effects: approves("mint")},
-		14: {name: "MintToChecked", accounts: "mint, to, !mint authority, signer*", arguments: []argument{checkedTokens}, effects: mints},
-		15: {name: "BurnChecked", accounts: "account, mint, !authority, signer*", arguments: []argument{checkedTokens}, effects: burns},
-		16: {name: "InitializeAccount2", initializes: "account", accounts: "account, mint, " + rentSysvar, arguments: []argument{key("owner")}, effects: owns},
-		17: {name: "SyncNative", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
-		18: {name: "InitializeAccount3", initializes: "account", accounts: "account, mint", arguments: []argument{key("owner")}, effects: owns},
-		19: {name: "InitializeMultisig2", initializes: "multisig", accounts: "multisig, member*", arguments: []argument{u8("required signers")}, effects: members},
-		20: {name: "InitializeMint2", initializes: "mint", accounts: "mint", arguments: mint, effects: governs("mint authority", "freeze authority")},
-		21: {name: "GetAccountDataSize", inert: true, accounts: "mint", arguments: []argument{restU16s("extension type")}},
-		22: {name: "InitializeImmutableOwner", accounts: "account", effects: []template{{kind: chains.KindSettings, account: "account"}}},
-		23: {name: "AmountToUiAmount", inert: true, accounts: "mint", arguments: []argument{tokens("amount")}},
-		24: {name: "UiAmountToAmount", inert: true, accounts: "mint", arguments: []argument{restText("amount")}},
-		38: {name: "WithdrawExcessLamports", accounts: "from, lamports to, !authority, signer*",
-			effects: []template{sends("from", "lamports to", wholeBalance)}},
-		45: {name: "UnwrapLamports", accounts: "account, lamports to, !authority, signer*",
-			arguments: []argument{optional("amount", lamports("amount"))}, effects: []template{sends("account", "lamports to", "amount")}},
+		0: describe("InitializeMint", "mint, rent sysvar", mint...).initializing("mint").
+			does(governs("mint authority", "freeze authority")...),
+		1: describe("InitializeAccount", "account, mint, owner, rent sysvar").initializing("account").does(owns...),
+		2: describe("InitializeMultisig", "multisig, rent sysvar, member*", u8("required signers")).
+			initializing("multisig").does(members...),
+		3: describe("Transfer", "from, to, !authority, signer*", tokens("amount")).does(tokensMove(unknownToken)...),
+		4: describe("Approve", "account, delegate, !owner, signer*", tokens("amount")).
+			does(approves(unknownToken)...),
+		5: describe("Revoke", "account, !owner, signer*").
+			does(template{kind: chains.KindRevoke, from: "account", asset: unknownToken}),
+		6: describe("SetAuthority", "account or mint, !authority, signer*",
+			oneOf("authority type", 1, authorityTypes[:authorities]...),
+			optional("new authority", key("new authority"))).does(setAuthority...),
+		7: describe("MintTo", "mint, to, !mint authority, signer*", tokens("amount")).does(mints...),
+		8: describe("Burn", "account, mint, !authority, signer*", tokens("amount")).does(burns...),
+		9: describe("CloseAccount", "account, lamports to, !authority, signer*").
+			does(closesAccount),
+		10: describe("FreezeAccount", "account, mint, !freeze authority, signer*").does(freezesAccount...),
+		11: describe("ThawAccount", "account, mint, !freeze authority, signer*").does(freezesAccount...),
+		12: describe("TransferChecked", "from, mint, to, !authority, signer*", checkedTokens).
+			does(tokensMove("mint")...),
+		13: describe("ApproveChecked", "account, mint, delegate, !owner, signer*", checkedTokens).
+			does(approves("mint")...),
+		14: describe("MintToChecked", "mint, to, !mint authority, signer*", checkedTokens).does(mints...),
+		15: describe("BurnChecked", "account, mint, !authority, signer*", checkedTokens).does(burns...),
+		16: describe("InitializeAccount2", "account, mint, rent sysvar", key("owner")).initializing("account").
+			does(owns...),
+		17: describe("SyncNative", "account").does(changes("account")...),
+		18: describe("InitializeAccount3", "account, mint", key("owner")).initializing("account").does(owns...),
+		19: describe("InitializeMultisig2", "multisig, member*", u8("required signers")).initializing("multisig").
+			does(members...),
+		20: describe("InitializeMint2", "mint", mint...).initializing("mint").
+			does(governs("mint authority", "freeze authority")...),
+		21: describe("GetAccountDataSize", "mint", restU16s("extension type")).doesNothing(),
+		22: describe("InitializeImmutableOwner", "account").does(changes("account")...),
+		23: describe("AmountToUiAmount", "mint", tokens("amount")).doesNothing(),
+		24: describe("UiAmountToAmount", "mint", restText("amount")).doesNothing(),
+		38: describe("WithdrawExcessLamports", "from, lamports to, !authority, signer*").
+			does(sends("from", "lamports to", wholeBalance)),
+		45: describe("UnwrapLamports", "account, lamports to, !authority, signer*",
+			optional("amount", lamports("amount"))).does(sends("account", "lamports to", "amount")),
 	}
 }
 
@@ -147,43 +156,53 @@ func tokenLayouts(authorities int) map[uint32]*layout {
 //
 // The accounts of the instructions follow one another in those of the batch. The program
 // ignores further accounts.
-func decodeToken(r *reader) error {
-	if r.cursor.offset == len(r.raw) || r.raw[r.cursor.offset] != batchTag {
-		return r.decodeLayout()
+func decodeToken(r *reader) {
+	if r.left() == 0 || r.raw[r.cursor.offset] != batchTag {
+		r.decodeLayout()
+		return
 	}
 	r.cursor.offset++
 	r.operation = "Batch"
 	rest := r.given
-	for i := 0; r.cursor.offset < len(r.raw) || i == 0; i++ {
-		inner, err := r.batched(i, rest)
-		if err != nil {
-			return fmt.Errorf("instruction %d of the batch: %w", i, err)
-		}
-		rest = rest[len(inner.given):]
-		r.inner = append(r.inner, inner)
-		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
+	for i := 0; (r.left() > 0 || i == 0) && r.err == nil; i++ {
+		rest = r.decodeBatched(i, rest)
 	}
 	for i, extra := range rest {
 		r.showNumbered("further account", i, extra)
 	}
-	return nil
 }
 
-// batched decodes the next instruction of a batch.
-func (r *reader) batched(i int, accounts []account) (*reader, error) {
-	header, err := r.take(2, "batch")
-	if err != nil {
-		return nil, err
-	}
+// decodeBatched decodes the next instruction of a batch, and returns the accounts that it
+// leaves to the others.
+func (r *reader) decodeBatched(i int, accounts []account) (rest []account) {
+	var header [2]byte
+	copy(header[:], r.take(2, "batch"))
 	used, size := int(header[0]), int(header[1])
-	offset, err := r.skip(size, "batch")
-	if err != nil {
-		return nil, err
-	}
+	offset := r.skip(size, "batch")
 	if used > len(accounts) {
-		return nil, fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts))
+		r.fail(fmt.Errorf("it needs %d accounts, and %d are left", used, len(accounts)))
 	}
-	inner := r.nested(i, cursor{raw: r.raw[:r.cursor.offset], offset: offset}, accounts[:used])
-	inner.program = r.program
-	return inner, inner.decodeLayout()
+	if r.err == nil {
+		inner := r.nested(i, cursor{raw: r.raw[:r.cursor.offset], offset: offset}, accounts[:used])
+		inner.program = r.program
+		inner.decodeLayout()
+		r.err, r.inner = inner.err, append(r.inner, inner)
+		r.show(func() chains.Field { return chains.List(fmt.Sprintf("instruction %d", i), inner.fields()...) })
+	}
+	if r.err != nil {
+		r.err = fmt.Errorf("instruction %d of the batch: %w", i, r.err)
+		return nil
+	}
+	return accounts[used:]
 }
+
+// sets is a change of a mint's settings that also sets authorities.
+func sets(authorities ...string) []template {
+	return append(changes("mint"), governs(authorities...)...)
+}
+
+// withheld moves the fees that were withheld from transfers.
+var withheld = []template{moves("mint", "to", "mint", wholeBalance)}
+
+// harvests moves withheld fees, which the owners cannot reach, to the mint.
+var harvests = append(changes("mint"), template{kind: chains.KindSettings, account: "source", each: "source"})

@@ -5,19 +5,19 @@ import "github.com/countersign-dev/countersign/chains"
 // tokenAccountProgram creates the account that a wallet has for a mint. The number of
 // an instruction is a u8; empty data means Create. The program checks that the token
 // account's address is derived from wallet, mint and token program.
-var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount, layouts: layouts(map[uint32]*layout{
-	0: createTokenAccount,
-	1: {name: "CreateIdempotent", accounts: createAccounts, effects: createsTokenAccount},
-	2: {name: "RecoverNested", accounts: "nested account, nested mint, to, owner account, owner mint, !wallet, " + tokenProgramRole,
-		effects: []template{
-			{kind: chains.KindTransfer, from: "nested account", to: "to", asset: "nested mint", amount: wholeBalance},
-			sends("nested account", "wallet", wholeBalance),
-		}},
-})}
+var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount,
+	layouts: map[uint32]*layout{
+		0: createTokenAccount,
+		1: describe("CreateIdempotent", createAccounts).does(createsTokenAccount...),
+		2: describe("RecoverNested",
+			"nested account, nested mint, to, owner account, owner mint, !wallet, token program").
+			does(moves("nested account", "to", "nested mint", wholeBalance),
+				sends("nested account", "wallet", wholeBalance)),
+	}}
 
-var createTokenAccount = &layout{name: "Create", accounts: createAccounts, effects: createsTokenAccount}
+var createTokenAccount = describe("Create", createAccounts).does(createsTokenAccount...)
 
-const createAccounts = "!payer, token account, wallet, mint, " + systemRole + ", " + tokenProgramRole + ", ?" + rentSysvar
+const createAccounts = "!payer, token account, wallet, mint, system program, token program, ?rent sysvar"
 
 // createsTokenAccount is the cost of the account, which belongs to the wallet. Its
 // size depends on the token program.
@@ -32,9 +32,10 @@ var createsTokenAccount = []template{{
 	},
 }}
 
-func decodeTokenAccount(r *reader) error {
-	if r.cursor.offset < len(r.raw) {
-		return r.decodeLayout()
+func decodeTokenAccount(r *reader) {
+	if r.left() == 0 {
+		r.decodeAs(createTokenAccount)
+		return
 	}
-	return r.decodeAs(createTokenAccount)
+	r.decodeLayout()
 }

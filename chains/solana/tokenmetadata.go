@@ -1,7 +1,6 @@
 package solana
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,40 +16,21 @@ import (
 // those that only the program's owner can execute: they are blind calls. The layouts
 // follow the program's published source (metaplex-foundation/mpl-token-metadata
 // c314930); neither LiteSVM nor an npm package has the program.
-var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1, layouts: authorized(layouts(tokenMetadataLayouts))}
+var tokenMetadataProgram = &program{name: "Token Metadata", tagSize: 1,
+	layouts: authorized(tokenMetadataLayouts)}
 
 // init sets the function, which uses the tables that the program is part of.
 func init() {
-	tokenMetadataProgram.decode = func(r *reader) error {
-		return r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
+	tokenMetadataProgram.decode = func(r *reader) {
+		r.decodeLeavingOut(tokenMetadataID, func(name string) bool {
 			return strings.HasSuffix(name, " or none") || slices.Contains(metadataOptional, name)
 		})
 	}
 }
 
 // metadataOptional are the accounts that may be left out, besides those "or none".
-var metadataOptional = []string{"master edition", "edition", "edition marker", "token record", "destination token record"}
-
-// leftOut is the name of an account that is left out.
-const leftOut = "left out"
-
-// decodeLeavingOut decodes an instruction of a program whose own address stands for an
-// account that is left out. It refuses the address where the account is not optional.
-func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string) bool) error {
-	if err := r.decodeLayout(); err != nil {
-		return err
-	}
-	for i := range r.roles {
-		switch {
-		case !r.roles[i].is(self):
-		case !optional(r.roles[i].name):
-			return fmt.Errorf("the %s is the program itself, which stands for none", r.roles[i].name)
-		default:
-			r.roles[i].name = leftOut
-		}
-	}
-	return nil
-}
+var metadataOptional = []string{"master edition", "edition", "edition marker", "token record",
+	"destination token record"}
 
 // authorized makes the first authority of each instruction, not the payer, authorize
 // what the instruction does, except for payments.
@@ -71,25 +51,21 @@ func authorized(table map[uint32]*layout) map[uint32]*layout {
 // holds it until the program's owner collects it.
 const metadataCost = 10_000_000
 
-// Parts of layouts' accounts.
-const (
-	ofInstructions = ", " + systemRole + ", instructions sysvar"
-	underRules     = ", ?rules program or none, ?rules or none"
-	ofCollection   = "collection mint, collection metadata, collection master edition"
-)
-
 // makesMetadata is the cost of a new metadata account, and its authority.
 func makesMetadata(by string) []template {
-	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance, by: "payer",
+	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance,
+		by:   "payer",
 		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(mostAccountData*2) + metadataCost) }}
-	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
+	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority",
+		by: by}}
 }
 
 // makesEdition creates a master edition, which alone can mint and freeze from then on.
 // That takes nothing away if the same instruction creates the mint.
 func makesEdition(edition, by string) []template {
-	return []template{paysFor(edition), {kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
-		with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
+	return []template{paysFor(edition),
+		{kind: chains.KindAuthority, from: by, account: "mint", to: edition, given: edition, by: by,
+			with: func(r *reader, e *effect) { e.owned = e.owned && !madeHere(r) }}}
 }
 
 // paysFor is the most that creating or enlarging an optional account costs.
@@ -122,11 +98,6 @@ func closes(to string, accounts ...string) (list []template) {
 	return list
 }
 
-// updates changes metadata, and its update authority if a new one is given.
-func updates(by string) []template {
-	return append(changes("metadata"), template{kind: chains.KindAuthority, from: by, account: "metadata", to: "new update authority", given: "new update authority"})
-}
-
 // madeHere reports whether the instruction creates the mint, which signs then.
 func madeHere(r *reader) bool {
 	mint, _ := r.role("mint")
@@ -135,92 +106,114 @@ func madeHere(r *reader) bool {
 
 // newMint is the cost of a mint that the instruction creates, and its authority.
 var newMint = func() []template {
-	cost, owner := pays("payer", "mint", mintData), template{kind: chains.KindAuthority, account: "mint", to: "authority"}
+	cost, owner := pays("payer", "mint", mintData), gives("mint", "authority")
 	cost.when, owner.when = madeHere, madeHere
 	return []template{cost, owner}
 }()
 
 const (
 	collects      = "metadata, !collection authority, !payer, " + ofCollection + ", ?collection authority record"
-	setsCollected = "metadata, !collection authority, !payer, update authority, " + ofCollection + ", ?collection authority record"
-	delegated     = "delegate record or none, delegate, metadata, master edition or none, token record or none, mint, token or none, !authority, !payer" +
-		ofInstructions + ", token program or none" + underRules
-	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, token record or none, !payer" + ofInstructions +
+	setsCollected = "metadata, !collection authority, !payer, update authority, " + ofCollection +
+		", ?collection authority record"
+	delegated = "delegate record or none, delegate, metadata, master edition or none, " +
+		"token record or none, mint, token or none, !authority, !payer" + ofInstructions +
 		", token program or none" + underRules
-	updatesAccounts = "!authority, delegate record or none, token or none, mint, metadata, edition or none, !payer" + ofInstructions + underRules
+	locksToken = "!authority, token owner or none, token, mint, metadata, edition or none, " +
+		"token record or none, !payer" + ofInstructions +
+		", token program or none" + underRules
 )
 
 var (
 	// collected changes an item, and the size of a collection that counts its items.
-	collected = append(changes("metadata"), changes("collection metadata")...)
-	locked    = slices.Concat([]template{{kind: chains.KindFreeze, from: "authority", account: "token"}}, ifGiven("token record or none"), []template{paysFor("token record or none")})
+	collected = changes("metadata", "collection metadata")
+	locked    = slices.Concat([]template{freezes("authority", "token")}, ifGiven("token record or none"),
+		[]template{paysFor("token record or none")})
 )
 
 var tokenMetadataLayouts = map[uint32]*layout{
-	4: {name: "UpdatePrimarySaleHappenedViaToken", accounts: "metadata, !owner, token", effects: changes("metadata")},
-	7: {name: "SignMetadata", accounts: "metadata, !creator", effects: changes("metadata")},
-	15: {name: "UpdateMetadataAccountV2", accounts: "metadata, !update authority",
-		arguments: []argument{optional("data", assetDataV2), newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
-			optional("mutable", boolean("mutable"))}, effects: updates("update authority")},
-	17: {name: "CreateMasterEditionV3", accounts: "edition, mint, !update authority, !mint authority, !payer, metadata, " + tokenProgramRole + ", " + systemRole + ", ?" + rentSysvar,
-		arguments: []argument{optional("maximum supply", u64("maximum supply"))}, effects: append(changes("metadata"), makesEdition("edition", "mint authority")...)},
-	18: {name: "VerifyCollection", accounts: collects, effects: collected},
-	22: {name: "UnverifyCollection", accounts: "metadata, !collection authority, " + ofCollection + ", ?collection authority record", effects: collected},
-	23: {name: "ApproveCollectionAuthority", accounts: "record, new collection authority, !update authority, !payer, metadata, mint, " + systemRole + ", ?" + rentSysvar,
-		effects: []template{pays("payer", "record", mostAccountData), hands("metadata", "update authority", "new collection authority")}},
-	24: {name: "RevokeCollectionAuthority", accounts: "record, delegate, !authority, metadata, mint",
-		effects: []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"}, sends("record", "authority", wholeBalance)}},
-	25: {name: "SetAndVerifyCollection", accounts: setsCollected, effects: collected},
-	26: {name: "FreezeDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, effects: freezesFor("delegate")},
-	27: {name: "ThawDelegatedAccount", accounts: "!delegate, account, edition, mint, " + tokenProgramRole, effects: freezesFor("delegate")},
-	28: {name: "RemoveCreatorVerification", accounts: "metadata, !creator", effects: changes("metadata")},
-	29: {name: "BurnNft", accounts: "metadata, !authority, mint, token, edition, " + tokenProgramRole + ", ?collection metadata",
-		effects: slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"), ifGiven("collection metadata"))},
-	30: {name: "VerifySizedCollectionItem", accounts: collects, effects: collected},
-	31: {name: "UnverifySizedCollectionItem", accounts: collects, effects: collected},
-	32: {name: "SetAndVerifySizedCollectionItem", accounts: setsCollected, effects: collected},
-	33: {name: "CreateMetadataAccountV3", accounts: "metadata, mint, !mint authority, !payer, update authority, " + systemRole + ", ?" + rentSysvar,
-		arguments: []argument{assetDataV2, boolean("mutable"), optional("collection details", collectionDetails)}, effects: makesMetadata("mint authority")},
-	34: {name: "SetCollectionSize", accounts: "metadata, !collection authority, mint, ?collection authority record", arguments: []argument{u64("size")}, effects: changes("metadata")},
-	35: {name: "SetTokenStandard", accounts: "metadata, !update authority, mint, ?edition", effects: changes("metadata")},
-	41: {name: "Burn", nested: map[uint32]*layout{0: {name: "BurnV1",
-		accounts: "!authority, collection metadata or none, metadata, edition, mint, token, master edition or none, master edition mint or none, " +
-			"master edition token or none, edition marker, token record" + ofInstructions + ", " + tokenProgramRole,
-		arguments: []argument{tokens("amount")},
-		effects: slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint", amount: "amount"}},
-			closes("authority", "metadata", "edition", "token", "token record", "edition marker"), ifGiven("collection metadata or none", "master edition or none"))}}},
-	42: {name: "Create", nested: map[uint32]*layout{0: {name: "CreateV1",
-		accounts:  "metadata, master edition, mint, !authority, !payer, update authority" + ofInstructions + ", token program or none",
-		arguments: []argument{assetData, createdAsset}, effects: slices.Concat(newMint, makesMetadata("authority"), makesEdition("master edition", "authority"))}}},
-	43: {name: "Mint", nested: map[uint32]*layout{0: {name: "MintV1",
-		accounts: "token, token owner or none, metadata, master edition or none, token record, mint, !authority, delegate record or none, !payer" +
-			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
-		arguments: []argument{tokens("amount"), authorizationData},
-		effects: []template{{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
-			pays("payer", "token", mostAccountData), paysFor("token record")}}}},
-	44: {name: "Delegate", nested: delegates},
-	45: {name: "Revoke", nested: revokes},
-	46: {name: "Lock", nested: map[uint32]*layout{0: {name: "LockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
-	47: {name: "Unlock", nested: map[uint32]*layout{0: {name: "UnlockV1", accounts: locksToken, arguments: []argument{authorizationData}, effects: locked}}},
-	49: {name: "Transfer", nested: map[uint32]*layout{0: {name: "TransferV1",
-		accounts: "token, token owner, destination token, destination owner, mint, metadata, edition or none, token record, destination token record, !authority, !payer" +
-			ofInstructions + ", " + tokenProgramRole + ", associated token program" + underRules,
-		arguments: []argument{tokens("amount"), authorizationData},
-		effects: []template{{kind: chains.KindTransfer, from: "token", to: "destination token", asset: "mint", amount: "amount"},
+	4: describe("UpdatePrimarySaleHappenedViaToken", "metadata, !owner, token").does(changes("metadata")...),
+	7: describe("SignMetadata", "metadata, !creator").does(changes("metadata")...),
+	15: describe("UpdateMetadataAccountV2", "metadata, !update authority", optional("data", assetDataV2),
+		newUpdateAuthority, optional("primary sale happened", boolean("primary sale happened")),
+		optional("mutable", boolean("mutable"))).does(updates("update authority")...),
+	17: describe("CreateMasterEditionV3",
+		"edition, mint, !update authority, !mint authority, !payer, metadata, "+
+			"token program, system program, ?rent sysvar",
+		optional("maximum supply", u64("maximum supply"))).
+		does(append(changes("metadata"), makesEdition("edition", "mint authority")...)...),
+	18: describe("VerifyCollection", collects).does(collected...),
+	22: describe("UnverifyCollection",
+		"metadata, !collection authority, "+ofCollection+", ?collection authority record").does(collected...),
+	23: describe("ApproveCollectionAuthority",
+		"record, new collection authority, !update authority, !payer, metadata, mint, system program, ?rent sysvar").
+		does(pays("payer", "record", mostAccountData),
+			hands("metadata", "update authority", "new collection authority")),
+	24: describe("RevokeCollectionAuthority", "record, delegate, !authority, metadata, mint").
+		does(template{kind: chains.KindRevoke, from: "authority", to: "delegate", account: "metadata"},
+			sends("record", "authority", wholeBalance)),
+	25: describe("SetAndVerifyCollection", setsCollected).does(collected...),
+	26: describe("FreezeDelegatedAccount", "!delegate, account, edition, mint, token program").
+		does(freezesFor("delegate")...),
+	27: describe("ThawDelegatedAccount", "!delegate, account, edition, mint, token program").
+		does(freezesFor("delegate")...),
+	28: describe("RemoveCreatorVerification", "metadata, !creator").does(changes("metadata")...),
+	29: describe("BurnNft", "metadata, !authority, mint, token, edition, token program, ?collection metadata").
+		does(slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"),
+			ifGiven("collection metadata"))...),
+	30: describe("VerifySizedCollectionItem", collects).does(collected...),
+	31: describe("UnverifySizedCollectionItem", collects).does(collected...),
+	32: describe("SetAndVerifySizedCollectionItem", setsCollected).does(collected...),
+	33: describe("CreateMetadataAccountV3",
+		"metadata, mint, !mint authority, !payer, update authority, system program, ?rent sysvar", assetDataV2,
+		boolean("mutable"), optional("collection details", collectionDetails)).
+		does(makesMetadata("mint authority")...),
+	34: describe("SetCollectionSize", "metadata, !collection authority, mint, ?collection authority record",
+		u64("size")).does(changes("metadata")...),
+	35: describe("SetTokenStandard", "metadata, !update authority, mint, ?edition").does(changes("metadata")...),
+	41: extension("Burn", map[uint32]*layout{0: describe("BurnV1",
+		"!authority, collection metadata or none, metadata, edition, mint, token, "+
+			"master edition or none, master edition mint or none, "+
+			"master edition token or none, edition marker, token record"+ofInstructions+", token program",
+		tokens("amount")).does(slices.Concat([]template{{kind: chains.KindBurn, from: "token", asset: "mint",
+		amount: "amount"}},
+		closes("authority", "metadata", "edition", "token", "token record", "edition marker"),
+		ifGiven("collection metadata or none", "master edition or none"))...)}),
+	42: extension("Create", map[uint32]*layout{0: describe("CreateV1",
+		"metadata, master edition, mint, !authority, !payer, update authority"+ofInstructions+
+			", token program or none", assetData, createdAsset).does(slices.Concat(newMint, makesMetadata("authority"),
+		makesEdition("master edition", "authority"))...)}),
+	43: extension("Mint", map[uint32]*layout{0: describe("MintV1",
+		"token, token owner or none, metadata, master edition or none, token record, mint, "+
+			"!authority, delegate record or none, !payer"+
+			ofInstructions+", token program, associated token program"+underRules, tokens("amount"), authorizationData).
+		does(template{kind: chains.KindMint, from: "authority", to: "token", asset: "mint", amount: "amount"},
+			pays("payer", "token", mostAccountData), paysFor("token record"))}),
+	44: extension("Delegate", delegates),
+	45: extension("Revoke", revokes),
+	46: extension("Lock", map[uint32]*layout{0: describe("LockV1", locksToken, authorizationData).does(locked...)}),
+	47: extension("Unlock", map[uint32]*layout{0: describe("UnlockV1", locksToken, authorizationData).
+		does(locked...)}),
+	49: extension("Transfer", map[uint32]*layout{0: describe("TransferV1",
+		"token, token owner, destination token, destination owner, mint, metadata, "+
+			"edition or none, token record, destination token record, !authority, !payer"+
+			ofInstructions+", token program, associated token program"+underRules, tokens("amount"), authorizationData).
+		does(moves("token", "destination token", "mint", "amount"),
 			pays("payer", "destination token", mostAccountData), paysFor("destination token record"),
-			{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance, given: "token record"}}}}},
-	50: {name: "Update", nested: updateForms},
-	52: {name: "Verify", nested: map[uint32]*layout{
-		0: {name: "VerifyCreatorV1", accounts: verifies, effects: changes("metadata")},
-		1: {name: "VerifyCollectionV1", accounts: verifies, effects: verified}}},
-	53: {name: "Unverify", nested: map[uint32]*layout{
-		0: {name: "UnverifyCreatorV1", accounts: unverifies, effects: changes("metadata")},
-		1: {name: "UnverifyCollectionV1", accounts: unverifies, effects: verified}}},
+			template{kind: chains.KindTransfer, from: "token record", to: "payer", asset: native, amount: wholeBalance,
+				given: "token record"})}),
+	50: extension("Update", updateForms),
+	52: extension("Verify", map[uint32]*layout{
+		0: describe("VerifyCreatorV1", verifies).does(changes("metadata")...),
+		1: describe("VerifyCollectionV1", verifies).does(verified...)}),
+	53: extension("Unverify", map[uint32]*layout{
+		0: describe("UnverifyCreatorV1", unverifies).does(changes("metadata")...),
+		1: describe("UnverifyCollectionV1", unverifies).does(verified...)}),
 }
 
 const (
-	unverifies = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none" + ofInstructions
-	verifies   = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none, collection master edition or none" + ofInstructions
+	checked    = "!authority, delegate record or none, metadata, collection mint or none, collection metadata or none"
+	unverifies = checked + ofInstructions
+	verifies   = checked + ", collection master edition or none" + ofInstructions
 )
 
 var (
@@ -230,14 +223,16 @@ var (
 )
 
 func freezesFor(by string) []template {
-	return []template{{kind: chains.KindFreeze, from: by, account: "account"}}
+	return []template{freezes(by, "account")}
 }
 
 // tokenDelegates are the roles of delegates that may use a token. The others may change
 // metadata or print editions.
-var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true, "Standard": true, "LockedTransfer": true, "Migration": true}
+var tokenDelegates = map[string]bool{"Sale": true, "Transfer": true, "Utility": true, "Staking": true,
+	"Standard": true, "LockedTransfer": true, "Migration": true}
 
-var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard", "LockedTransfer", "ProgrammableConfig",
+var delegateRoles = []string{"Collection", "Sale", "Transfer", "Data", "Utility", "Staking", "Standard",
+	"LockedTransfer", "ProgrammableConfig",
 	"AuthorityItem", "DataItem", "CollectionItem", "ProgrammableConfigItem", "PrintDelegate"}
 
 // controlOf returns what a delegate that is not a token delegate controls: the metadata,
@@ -255,7 +250,7 @@ func controlOf(role string) string {
 var delegates = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range delegateRoles {
-		l := &layout{name: "Delegate" + role + "V1", accounts: delegated}
+		l := describe("Delegate"+role+"V1", delegated)
 		switch {
 		case role == "Standard":
 			l.arguments = []argument{tokens("amount")}
@@ -268,10 +263,11 @@ var delegates = func() map[uint32]*layout {
 		}
 		l.effects = []template{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
 		if tokenDelegates[role] {
-			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint", amount: "amount"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint",
+				amount: "amount"}, paysFor("token record or none")}
 		}
 		if role == "Utility" {
-			l.effects = append(l.effects, template{kind: chains.KindAuthority, account: "token or none", to: "master edition or none", given: "master edition or none"})
+			l.effects = append(l.effects, givesAny("token or none", "master edition or none"))
 		}
 		forms[uint32(i)] = l
 	}
@@ -282,11 +278,13 @@ var delegates = func() map[uint32]*layout {
 var revokes = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range slices.Insert(slices.Clone(delegateRoles), 9, "Migration") {
-		l := &layout{name: "Revoke" + role + "V1", accounts: delegated}
+		l := describe("Revoke"+role+"V1", delegated)
 		l.effects = []template{{kind: chains.KindRevoke, from: "authority", to: "delegate", account: controlOf(role)},
-			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native, amount: wholeBalance, given: "delegate record or none"}}
+			{kind: chains.KindTransfer, from: "delegate record or none", to: "payer", asset: native,
+				amount: wholeBalance, given: "delegate record or none"}}
 		if tokenDelegates[role] {
-			l.effects = []template{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"}, paysFor("token record or none")}
+			l.effects = []template{{kind: chains.KindRevoke, from: "token or none", to: "delegate", asset: "mint"},
+				paysFor("token record or none")}
 		}
 		forms[uint32(i)] = l
 	}

@@ -59,10 +59,10 @@ func TestTokenMetadataData(t *testing.T) {
 // readArguments reads the arguments of an instruction of Token Metadata.
 func readArguments(data []byte) (left int, operation string, err error) {
 	r := &reader{cursor: cursor{raw: data}, program: tokenMetadataProgram}
-	found, err := tokenMetadataProgram.find(&r.cursor)
-	if err != nil {
-		return 0, "", err
+	found := tokenMetadataProgram.find(&r.cursor)
+	if r.err != nil {
+		return 0, "", r.err
 	}
-	err = sequence(found.arguments...)(r)
-	return len(data) - r.cursor.offset, found.name, err
+	sequence(found.arguments...)(r)
+	return r.left(), found.name, r.err
 }

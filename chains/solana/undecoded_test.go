@@ -69,7 +69,7 @@ func TestNotDecoded(t *testing.T) {
 func TestTrailingDataIsShown(t *testing.T) {
 	tx := instructionWith(t, systemID, []byte{2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xaa, 0xbb}, 2)
 	result := readFirst(tx)
-	if err := result.problem; err != nil || len(result.argumentFields) != 2 || result.argumentFields[1].Label != "trailing data" || result.argumentFields[1].Value != "aabb" {
+	if err := result.err; err != nil || len(result.argumentFields) != 2 || result.argumentFields[1].Label != "trailing data" || result.argumentFields[1].Value != "aabb" {
 		t.Errorf("got %+v", result)
 	}
 }
@@ -101,7 +101,7 @@ func TestCutInstructions(t *testing.T) {
 func checkCutInstruction(t *testing.T, p *program, id [keySize]byte, data []byte) {
 	t.Helper()
 	result := dataOnly(t, id, data)
-	err := result.problem
+	err := result.err
 	if err == nil {
 		t.Errorf("%s %x is decoded as %s: %v", p.name, data, result.operation, result.argumentFields)
 		return

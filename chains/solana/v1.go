@@ -2,7 +2,6 @@ package solana
 
 import (
 	"crypto/ed25519"
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -24,16 +23,6 @@ const (
 	heapSizeUnit = 1 << 10
 )
 
-// config is the configuration of a v1 message. A value that the mask leaves out is zero
-// and means zero, except the heap size, which is minHeapSize then.
-type config struct {
-	mask             uint32
-	priorityFee      uint64 // lamports, for the whole transaction
-	computeUnitLimit uint32
-	loadedDataLimit  uint32 // bytes of account data
-	heapSize         uint32 // bytes
-}
-
 // readV1 reads a v1 transaction (SIMD-0385). Numbers are little-endian.
 //
 //	0x81
@@ -51,107 +40,72 @@ type config struct {
 //	64 bytes each         signatures, num_required_signatures of them
 //
 // The message, which the signatures cover, ends before them.
-func (t *Transaction) readV1(c *cursor) (err error) {
-	t.version = Version1
-	c.offset = 1
-	if err := t.readHeader(c); err != nil {
-		return err
+func (p *parser) readV1() {
+	p.version = Version1
+	p.offset = 1
+	p.readHeader()
+	p.readMask()
+	p.blockhashAt = p.skip(keySize, "lifetime_specifier")
+	instructions := p.readCountsV1()
+	p.keysAt = p.skip(p.keys*keySize, "account_keys")
+	p.readConfig()
+	p.readInstructionsV1(instructions)
+	if p.messageEnd = p.offset; p.left() == 0 {
+		p.refuse("signatures", p.offset, "this is a message alone: append %d zeroed slots of 64 bytes",
+			p.header.required)
 	}
-	if err := t.readMask(c); err != nil {
-		return err
-	}
-	if t.blockhashAt, err = c.skip(keySize, "lifetime_specifier"); err != nil {
-		return err
-	}
-	instructions, err := t.readCountsV1(c)
-	if err != nil {
-		return err
-	}
-	if t.keysAt, err = c.skip(t.keys*keySize, "account_keys"); err != nil {
-		return err
-	}
-	if err := t.readConfig(c); err != nil {
-		return err
-	}
-	if err := t.readInstructionsV1(c, instructions); err != nil {
-		return err
-	}
-	t.messageEnd = c.offset
-	if c.offset == len(t.raw) {
-		return malformed("signatures", c.offset, "this is a message alone: append %d zeroed slots of 64 bytes", t.header.required)
-	}
-	t.signaturesAt, err = c.skip(t.header.required*ed25519.SignatureSize, "signatures")
-	return err
+	p.signaturesAt = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
 }
 
 // readMask refuses unknown bits: the values that follow could not be located.
-func (t *Transaction) readMask(c *cursor) (err error) {
-	offset := c.offset
-	if t.config.mask, err = c.uint32("config.mask"); err != nil {
-		return err
+func (p *parser) readMask() {
+	offset := p.offset
+	p.config.mask = p.uint32("config.mask")
+	if unknown := p.config.mask &^ maskKnown; unknown != 0 {
+		p.refuse("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
 	}
-	if unknown := t.config.mask &^ maskKnown; unknown != 0 {
-		return malformed("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
+	if half := p.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
+		p.refuse("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
 	}
-	if half := t.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
-		return malformed("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
-	}
-	return nil
 }
 
-func (t *Transaction) readCountsV1(c *cursor) (instructions int, err error) {
-	offset := c.offset
-	counts, err := c.uint16("instructions")
-	if err != nil {
-		return 0, err
-	}
-	instructions, t.keys = int(counts&0xff), int(counts>>8)
+func (p *parser) readCountsV1() (instructions int) {
+	offset := p.offset
+	counts := p.uint(2, "instructions")
+	instructions, p.keys = int(counts&0xff), int(counts>>8)
 	switch {
-	case t.header.required > maxSignaturesV1:
-		return 0, malformed("header.num_required_signatures", t.headerAt(), "%d signers, of at most %d", t.header.required, maxSignaturesV1)
+	case p.header.required > maxSignaturesV1:
+		p.refuse("header.num_required_signatures", p.headerAt(), "%d signers, of at most %d", p.header.required,
+			maxSignaturesV1)
 	case instructions > maxInstructionsV1:
-		return 0, malformed("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
-	case t.keys > maxAddressesV1:
-		return 0, malformed("account_keys", offset+1, "%d keys, of at most %d", t.keys, maxAddressesV1)
+		p.refuse("instructions", offset, "%d instructions, of at most %d", instructions, maxInstructionsV1)
+	case p.keys > maxAddressesV1:
+		p.refuse("account_keys", offset+1, "%d keys, of at most %d", p.keys, maxAddressesV1)
 	}
-	return instructions, t.checkHeader()
+	p.checkHeader()
+	return instructions
 }
 
 // readConfig reads the values that the mask announces.
-func (t *Transaction) readConfig(c *cursor) (err error) {
-	mask := t.config.mask
+func (p *parser) readConfig() {
+	mask := p.config.mask
 	if mask&maskPriorityFee != 0 {
-		if t.config.priorityFee, err = c.uint64("config.priority_fee"); err != nil {
-			return err
-		}
+		p.config.priorityFee = p.uint(8, "config.priority_fee")
 	}
 	if mask&maskComputeUnitLimit != 0 {
-		if t.config.computeUnitLimit, err = c.uint32("config.compute_unit_limit"); err != nil {
-			return err
-		}
+		p.config.computeUnitLimit = p.uint32("config.compute_unit_limit")
 	}
 	if mask&maskLoadedDataLimit != 0 {
-		if t.config.loadedDataLimit, err = c.uint32("config.loaded_accounts_data_size_limit"); err != nil {
-			return err
-		}
+		p.config.loadedDataLimit = p.uint32("config.loaded_accounts_data_size_limit")
 	}
-	if mask&maskHeapSize != 0 {
-		return t.readHeapSize(c)
+	if mask&maskHeapSize == 0 {
+		return
 	}
-	return nil
-}
-
-func (t *Transaction) readHeapSize(c *cursor) error {
-	offset := c.offset
-	size, err := c.uint32("config.heap_size")
-	if err != nil {
-		return err
+	offset := p.offset
+	if p.config.heapSize = p.uint32("config.heap_size"); !validHeapSize(p.config.heapSize) {
+		p.refuse("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d",
+			p.config.heapSize, heapSizeUnit, minHeapSize, maxHeapSize)
 	}
-	if !validHeapSize(size) {
-		return malformed("config.heap_size", offset, "is %d: it must be a multiple of %d from %d to %d", size, heapSizeUnit, minHeapSize, maxHeapSize)
-	}
-	t.config.heapSize = size
-	return nil
 }
 
 // readInstructionsV1 reads the instruction headers, then the payloads. A header
@@ -160,25 +114,22 @@ func (t *Transaction) readHeapSize(c *cursor) error {
 //	u8                    program_id_index
 //	u8                    number of accounts
 //	u16                   length of data
-func (t *Transaction) readInstructionsV1(c *cursor, count int) error {
-	headers := cursor{raw: c.raw, offset: c.offset}
-	if _, err := c.skip(count*4, "instructions"); err != nil {
-		return err
+func (p *parser) readInstructionsV1(count int) {
+	headersAt := p.skip(count*4, "instructions")
+	if p.err != nil {
+		return
 	}
-	t.instructions = slices.Grow(t.instructions, count) // at most maxInstructionsV1
-	for i := range count {
-		in := instruction{programAt: headers.offset}
-		in.numbers = int(c.raw[in.programAt+1])
-		in.size = int(binary.LittleEndian.Uint16(c.raw[in.programAt+2:]))
-		headers.offset += 4
-		var err error
-		if in.accountsAt, err = c.skip(in.numbers, "accounts"); err != nil {
-			return within(err, "instructions", i)
-		}
-		if in.dataAt, err = c.skip(in.size, "data"); err != nil {
-			return within(err, "instructions", i)
-		}
-		t.instructions = append(t.instructions, in)
+	p.instructions = slices.Grow(p.instructions, count) // at most maxInstructionsV1
+	for i := 0; i < count && p.err == nil; i++ {
+		headers := cursor{raw: p.message.raw, offset: headersAt + i*4}
+		in := instruction{programAt: headers.skip(1, "")}
+		in.numbers, in.size = int(headers.uint8("")), int(headers.uint(2, ""))
+		in.accountsAt, in.dataAt = p.skip(in.numbers, "accounts"), p.skip(in.size, "data")
+		p.instructions = append(p.instructions, in)
+		p.qualify("instructions", i)
 	}
-	return nil
+}
+
+func validHeapSize(size uint32) bool {
+	return size >= minHeapSize && size <= maxHeapSize && size%heapSizeUnit == 0
 }

@@ -8,7 +8,7 @@ var (
 )
 
 const (
-	votes     = "vote account, slot hashes sysvar, " + clockSysvar + ", !vote authority"
+	votes     = "vote account, slot hashes sysvar, clock sysvar, !vote authority"
 	voteState = "vote account, !vote authority"
 )
 
@@ -20,10 +20,10 @@ var voteSettings = []template{{kind: chains.KindSettings, from: "withdraw author
 
 // voteInitializes gives a vote account its authorities.
 var voteInitializes = []template{
-	{kind: chains.KindAuthority, account: "vote account", to: "withdrawer"},
-	{kind: chains.KindAuthority, account: "vote account", to: "voter"},
-	{kind: chains.KindAuthority, account: "vote account", to: "node"},
-	{kind: chains.KindSettings, account: "vote account"},
+	gives("vote account", "withdrawer"),
+	gives("vote account", "voter"),
+	gives("vote account", "node"),
+	settings("vote account"),
 }
 
 // voteProgram maintains the accounts of validators. The number of an instruction is a
@@ -31,43 +31,42 @@ var voteInitializes = []template{
 // are shown as bytes: they have no fixed layout and move nothing. Any signer among the
 // accounts may act as the authority, except where the authority is derived. Vote
 // authorities with a BLS key are not decoded.
-var voteProgram = &program{name: "Vote", tagSize: 4, layouts: layouts(map[uint32]*layout{
-	0: {name: "InitializeAccount", initializes: "vote account", accounts: "vote account, " + rentSysvar + ", " + clockSysvar + ", node account",
-		arguments: []argument{key("node"), key("voter"), key("withdrawer"), u8("commission")}, effects: voteInitializes},
-	1: {name: "Authorize", accounts: "vote account, " + clockSysvar + ", !authority", anySigner: true,
-		arguments: []argument{key("new authority"), voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
-	2: {name: "Vote", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	3: {name: "Withdraw", accounts: "vote account, to, !withdraw authority", anySigner: true,
-		arguments: []argument{lamports("amount")}, effects: []template{sends("vote account", "to", "amount")}},
-	4: {name: "UpdateValidatorIdentity", accounts: "vote account, new node, !withdraw authority", anySigner: true,
-		effects: []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new node"}}},
-	5: {name: "UpdateCommission", accounts: "vote account, !withdraw authority", anySigner: true,
-		arguments: []argument{u8("commission")}, effects: voteSettings},
-	6: {name: "VoteSwitch", accounts: votes, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	7: {name: "AuthorizeChecked", accounts: "vote account, " + clockSysvar + ", !authority, new authority", anySigner: true,
-		arguments: []argument{voteAuthorize}, effects: []template{hands("vote account", "authority", "new authority")}},
-	8: {name: "UpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	9: {name: "UpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	10: {name: "AuthorizeWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base",
-		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed"), key("new authority")},
-		effects:   []template{hands("vote account", "authority base", "new authority")}},
-	11: {name: "AuthorizeCheckedWithSeed", accounts: "vote account, " + clockSysvar + ", !authority base, new authority",
-		arguments: []argument{voteAuthorize, key("authority owner"), text("authority seed")},
-		effects:   []template{hands("vote account", "authority base", "new authority")}},
-	12: {name: "CompactUpdateVoteState", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	13: {name: "CompactUpdateVoteStateSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	14: {name: "TowerSync", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	15: {name: "TowerSyncSwitch", accounts: voteState, anySigner: true, arguments: []argument{restBytes("votes")}, effects: voted},
-	16: {name: "InitializeAccountV2", initializes: "vote account", accounts: "vote account, further account*",
-		arguments: []argument{
-			key("node"), key("voter"), fixedBytes("voter bls key", 48), fixedBytes("bls proof of possession", 96),
-			key("withdrawer"), u16("inflation commission in basis points"), u16("block revenue commission in basis points"),
-		}, effects: voteInitializes},
-	17: {name: "UpdateCommissionCollector", accounts: "vote account, new collector, !withdraw authority", anySigner: true,
-		arguments: []argument{commissionKind},
-		effects:   []template{{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account", to: "new collector", args: []string{"commission of"}}}},
-	18: {name: "UpdateCommissionBps", accounts: "vote account, !withdraw authority", anySigner: true,
-		arguments: []argument{u16("commission in basis points"), commissionKind}, effects: voteSettings},
-	19: {name: "DepositDelegatorRewards", accounts: "vote account, !depositor",
-		arguments: []argument{lamports("amount")}, effects: []template{sends("depositor", "vote account", "amount")}},
-})}
+var voteProgram = &program{name: "Vote", tagSize: 4, layouts: map[uint32]*layout{
+	0: describe("InitializeAccount", "vote account, rent sysvar, clock sysvar, node account", key("node"),
+		key("voter"), key("withdrawer"), u8("commission")).initializing("vote account").does(voteInitializes...),
+	1: describe("Authorize", "vote account, clock sysvar, !authority", key("new authority"), voteAuthorize).
+		byAnySigner().does(hands("vote account", "authority", "new authority")),
+	2: describe("Vote", votes, restBytes("votes")).byAnySigner().does(voted...),
+	3: describe("Withdraw", "vote account, to, !withdraw authority", lamports("amount")).byAnySigner().
+		does(sends("vote account", "to", "amount")),
+	4: describe("UpdateValidatorIdentity", "vote account, new node, !withdraw authority").byAnySigner().
+		does(passes("vote account", "withdraw authority", "new node")),
+	5: describe("UpdateCommission", "vote account, !withdraw authority", u8("commission")).byAnySigner().
+		does(voteSettings...),
+	6: describe("VoteSwitch", votes, restBytes("votes")).byAnySigner().does(voted...),
+	7: describe("AuthorizeChecked", "vote account, clock sysvar, !authority, new authority", voteAuthorize).
+		byAnySigner().does(hands("vote account", "authority", "new authority")),
+	8: describe("UpdateVoteState", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	9: describe("UpdateVoteStateSwitch", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	10: describe("AuthorizeWithSeed", "vote account, clock sysvar, !authority base", voteAuthorize,
+		key("authority owner"), text("authority seed"), key("new authority")).
+		does(hands("vote account", "authority base", "new authority")),
+	11: describe("AuthorizeCheckedWithSeed", "vote account, clock sysvar, !authority base, new authority",
+		voteAuthorize, key("authority owner"), text("authority seed")).
+		does(hands("vote account", "authority base", "new authority")),
+	12: describe("CompactUpdateVoteState", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	13: describe("CompactUpdateVoteStateSwitch", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	14: describe("TowerSync", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	15: describe("TowerSyncSwitch", voteState, restBytes("votes")).byAnySigner().does(voted...),
+	16: describe("InitializeAccountV2", "vote account, further account*", key("node"), key("voter"),
+		fixedBytes("voter bls key", 48), fixedBytes("bls proof of possession", 96), key("withdrawer"),
+		u16("inflation commission in basis points"), u16("block revenue commission in basis points")).
+		initializing("vote account").does(voteInitializes...),
+	17: describe("UpdateCommissionCollector", "vote account, new collector, !withdraw authority", commissionKind).
+		byAnySigner().does(template{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account",
+		to: "new collector", args: []string{"commission of"}}),
+	18: describe("UpdateCommissionBps", "vote account, !withdraw authority", u16("commission in basis points"),
+		commissionKind).byAnySigner().does(voteSettings...),
+	19: describe("DepositDelegatorRewards", "vote account, !depositor", lamports("amount")).
+		does(sends("depositor", "vote account", "amount")),
+}}

@@ -14,18 +14,26 @@ func (c Chain) Words() chains.Words {
 			Expected: "a transaction, or the message of one, in hex, base64 or base58",
 		},
 		TextHazards: texts.HazardNames(),
-		Namespace:   Name, ListID: 101, Decimals: 9, Units: []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
-		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name, Details: []chains.Detail{
+		Namespace:   Name, ListID: 101, Decimals: 9,
+		Units:       []chains.Unit{{Name: "lamports"}, {Name: "sol", Decimals: 9}},
+		AddressSize: keySize, ReadAddress: readAddress, TokenAccounts: tokenaccount.Of, Variable: Name,
+		Details: []chains.Detail{
 			{Name: "version", Type: chains.TypeText},
 			{Name: "fee_payer", Type: chains.TypeAddress},
 			{Name: "recent_blockhash", Type: chains.TypeText},
 			{Name: "instructions", Type: chains.TypeList, Part: "instruction", Members: instructionDetails},
-			{Name: "address_table_lookups", Type: chains.TypeList, Keys: []string{"address_lookup_tables"}, Part: "instruction", Members: instructionDetails},
+			{Name: "address_table_lookups", Type: chains.TypeList, Keys: []string{"address_lookup_tables"},
+				Part: "instruction", Members: instructionDetails},
 			{Name: "program_keys", Type: chains.TypeList, From: calledPrograms},
-			{Name: "transfers", Picks: func(e *chains.Effect) bool { return e.Kind == chains.KindTransfer && e.Asset.IsNative() }},
-			{Name: "spl_transfers", Picks: func(e *chains.Effect) bool { return e.Kind == chains.KindTransfer && !e.Asset.IsNative() }},
+			{Name: "transfers", Picks: isTransfer(true)},
+			{Name: "spl_transfers", Picks: isTransfer(false)},
 			{Name: "unresolved", Type: chains.TypeInteger, From: unresolved},
 		}}
+}
+
+// isTransfer picks transfers of SOL, or of anything else.
+func isTransfer(native bool) func(e *chains.Effect) bool {
+	return func(e *chains.Effect) bool { return e.Kind == chains.KindTransfer && e.Asset.IsNative() == native }
 }
 
 var instructionDetails = []chains.Detail{

@@ -35,6 +35,9 @@ func main() {
 	}}
 	keys := must(file.OpenOrCreate(ctx, "keys", []byte(os.Getenv("PASSPHRASE")), file.Options{}))
 	names := must(policy.NamesOf(ctx, &organization, keys))
+	rules := must(policy.Load("policy.yaml", policy.Options{
+		Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names,
+	}))
 	pins := must(descriptors.ReadPins(must(os.ReadFile("pins"))))
 	observer := metrics.New()
 	engine := must(countersign.New(countersign.Config{
@@ -43,7 +46,7 @@ func main() {
 		Keystore:    keys,
 		Store:       records(ctx, os.Getenv("DATABASE_URL")),
 		Directory:   must(access.NewDirectory([]access.OrganizationConfig{organization})),
-		Policy:      must(policy.Load("policy.yaml", policy.Options{Names: names})),
+		Policy:      rules,
 		Descriptors: must(descriptors.Open(os.DirFS("descriptors"), descriptors.Options{Pins: pins})),
 		Logger:      slog.Default(),
 		Observer:    observer,

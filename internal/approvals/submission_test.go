@@ -7,8 +7,10 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -44,7 +46,7 @@ func TestSubmissionAsVote(t *testing.T) {
 		"everybody, the submitter as well": {"{count: 1, submitter: counts}", true, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(riskRules, "GROUPS", test.groups)), policy.Options{})
+			file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(riskRules, "GROUPS", test.groups)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 			if err != nil {
 				t.Fatal(err)
 			}

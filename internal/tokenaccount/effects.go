@@ -61,7 +61,7 @@ type addresses struct {
 }
 
 func (a *addresses) add(address []byte) {
-	if len(address) == Size && !a.set[string(address)] {
+	if len(address) == size && !a.set[string(address)] {
 		a.list, a.set[string(address)] = append(a.list, string(address)), true
 	}
 }

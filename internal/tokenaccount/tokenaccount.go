@@ -10,8 +10,8 @@ import (
 	"github.com/oasisprotocol/curve25519-voi/curve"
 )
 
-// Size is the length of an address, in bytes.
-const Size = 32
+// size is the length of an address, in bytes.
+const size = 32
 
 // Addresses of programs.
 var (
@@ -36,12 +36,9 @@ func Of(wallet, mint string) []string {
 // SHA-256(seeds ‖ bump ‖ program ‖ "ProgramDerivedAddress") for the largest bump whose
 // result is not a point on the curve.
 func programAddress(program string, seeds ...string) (derived string, ok bool) {
-	var joined strings.Builder
-	for _, seed := range seeds {
-		joined.WriteString(seed)
-	}
+	joined := strings.Join(seeds, "")
 	for bump := 255; bump >= 0; bump-- {
-		digest := sha256.Sum256([]byte(joined.String() + string([]byte{byte(bump)}) + program + "ProgramDerivedAddress"))
+		digest := sha256.Sum256([]byte(joined + string([]byte{byte(bump)}) + program + "ProgramDerivedAddress"))
 		if !isCurvePoint(digest) {
 			return string(digest[:]), true
 		}

@@ -21,9 +21,11 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -59,7 +61,7 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{t: t, passkeys: map[string][]access.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

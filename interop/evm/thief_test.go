@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -55,7 +56,7 @@ func (s *sample) open(t *testing.T, w *world) {
 	}
 	text = strings.NewReplacer("eip155:8453", "eip155:1", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", w.erc20.Hex(),
 		"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", w.erc20.Hex(), "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", w.third.Hex()).Replace(text)
-	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}

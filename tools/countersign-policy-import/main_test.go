@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -29,7 +31,7 @@ func TestConvert(t *testing.T) {
 		if !strings.HasPrefix(notes.String(), test.notes) || !strings.Contains(out.String(), test.has) {
 			t.Errorf("%s:\n%s\n%s", test.in, &notes, &out)
 		}
-		if _, err := policy.Parse("imported.yaml", out.Bytes(), policy.Options{}); err != nil {
+		if _, err := policy.Parse("imported.yaml", out.Bytes(), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}); err != nil {
 			t.Errorf("%v\n%s", err, &out)
 		}
 	}

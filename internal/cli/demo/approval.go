@@ -87,7 +87,7 @@ func (s *served) start(ctx context.Context, address string) (engine *countersign
 	s.key = key
 	ann, annErr := user("ann", address, &s.ann)
 	ben, benErr := user("ben", address, &s.ben)
-	rules, rulesErr := policy.Parse("demo", []byte(payouts), policy.Options{})
+	rules, rulesErr := policy.Parse("demo", []byte(payouts), deployment.PolicyOptions(nil))
 	directory, directoryErr := access.NewDirectory([]access.OrganizationConfig{
 		{ID: organization, Name: "Treasury", Users: []access.UserConfig{ann, ben}},
 	})

@@ -55,7 +55,7 @@ func (f *KeystoreFlags) policyWith(ctx context.Context, organizationID string, k
 	}
 	names, err := policy.NamesOf(ctx, organization, listed{infos: keys})
 	if err == nil {
-		_, err = policy.Load(organization.Policy, policy.Options{Names: names})
+		_, err = policy.Load(organization.Policy, PolicyOptions(names))
 	}
 	return err
 }

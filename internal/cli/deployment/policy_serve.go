@@ -11,9 +11,11 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -95,7 +97,14 @@ func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, ke
 	if err != nil {
 		return nil, err
 	}
-	return policy.Load(organization.Policy, policy.Options{Names: names, Previous: previous})
+	options := PolicyOptions(names)
+	options.Previous = previous
+	return policy.Load(organization.Policy, options)
+}
+
+// PolicyOptions are the options of a file about all chains and messages.
+func PolicyOptions(names *policy.Names) policy.Options {
+	return policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(), Names: names}
 }
 
 // policyOf returns the policy of an organization, nil if there is none.

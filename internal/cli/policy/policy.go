@@ -45,7 +45,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 		if path == "" {
 			return nil, console.Usagef("name a policy file, or a configuration with --config")
 		}
-		return policy.Load(path, policy.Options{})
+		return policy.Load(path, deployment.PolicyOptions(nil))
 	}
 	_, organization, err := f.configured()
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.Load(path, policy.Options{Names: names})
+	return policy.Load(path, deployment.PolicyOptions(names))
 }
 
 // configured reads the configuration.
@@ -107,7 +107,9 @@ has to change.`),
 func upgradePolicy(cmd *cobra.Command, path string) error {
 	content, err := os.ReadFile(path)
 	if err == nil {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), policy.Upgrade(path, content, policy.Options{Folder: filepath.Dir(path)}))
+		options := deployment.PolicyOptions(nil)
+		options.Folder = filepath.Dir(path)
+		_, err = fmt.Fprint(cmd.OutOrStdout(), policy.Upgrade(path, content, options))
 	}
 	return err
 }
@@ -151,7 +153,9 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", file.RenderProblem(warning))
 	}
 	if against != "" {
-		old, err := policy.Load(against, policy.Options{SkipTests: true})
+		options := deployment.PolicyOptions(nil)
+		options.SkipTests = true
+		old, err := policy.Load(against, options)
 		if err != nil {
 			return err
 		}

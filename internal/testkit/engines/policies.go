@@ -8,6 +8,8 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -22,7 +24,7 @@ func WithHazards(names ...string) func(*countersign.Config) {
 // WithPolicy sets the policy of a file.
 func WithPolicy(t testing.TB, text string) func(*countersign.Config) {
 	t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{})
+	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/syntax"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -159,7 +161,8 @@ func importPolicy(from *source, taken map[string]bool) Imported {
 
 // problemOf says why a rule does not load. It returns "" if it does.
 func problemOf(rule string) string {
-	_, err := policy.Parse("import", []byte("schema: "+policy.Schema+"\nrules:\n"+rule), policy.Options{})
+	options := policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()}
+	_, err := policy.Parse("import", []byte("schema: "+policy.Schema+"\nrules:\n"+rule), options)
 	if problems, ok := errors.AsType[*policy.Error](err); ok {
 		return problems.Problems[0].Message
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/tools/countersign-policy-import/hosted"
 )
@@ -61,7 +63,7 @@ func importOne(t *testing.T, effect, expression string) (hosted.Imported, string
 
 func load(t *testing.T, text string) *policy.File {
 	t.Helper()
-	file, err := policy.Parse("imported.yaml", []byte(text), policy.Options{})
+	file, err := policy.Parse("imported.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/tools/countersign-policy-import/hosted"
 )
@@ -139,7 +141,7 @@ func TestImportInjection(t *testing.T) {
 			{Name: "a", Effect: "EFFECT_ALLOW", Time: evil},
 		} {
 			text, _ := importAll(t, one)
-			file, err := policy.Parse("imported", []byte(text+"  - {name: last, allow: fee, when: \"effect.amount <= wei('1')\"}\n"), policy.Options{})
+			file, err := policy.Parse("imported", []byte(text+"  - {name: last, allow: fee, when: \"effect.amount <= wei('1')\"}\n"), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
 			if err != nil {
 				t.Errorf("%q: %v\n%s", end, err, text)
 				continue

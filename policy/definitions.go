@@ -3,22 +3,42 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"github.com/countersign-dev/countersign/internal/source"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/source"
 )
+
+// draft is what was read of a file so far.
+type draft struct {
+	*language
+	problems *source.Report
+	names    *Names
+	hazards  []string // that rules and tests can list
+	limits   map[string]*limit
+	rules    []*rule
+}
+
+// definitions are the lists and assets that a file names.
+type definitions struct {
+	*draft
+	assetNames map[string]string // by chain and token
+	skeletons  map[string]string // names by what they look like
+	misnamed   bool              // a list or an asset has an invalid name
+}
 
 // checkName refuses names of lists and assets that expressions cannot use, or that
 // people can mistake for another name.
-func (c *compiler) checkName(entry source.Entry, what string) bool {
-	_, variable := variables()[entry.Name]
-	_, listed := c.lists[entry.Name]
-	_, isUnit := words().units[entry.Name]
-	_, isLiteral := words().literals[entry.Name]
-	like, confusable := c.confusable(entry.Name)
+func (d *definitions) checkName(entry source.Entry, what string) bool {
+	_, variable := d.variables()[entry.Name]
+	_, listed := d.lists[entry.Name]
+	_, isUnit := d.words.units[entry.Name]
+	_, isLiteral := d.literals[entry.Name]
+	like, confusable := d.confusable(entry.Name)
 	refuse := func(message string, args ...any) bool {
 		entry.FailName("%s %s: %s", what, shorten(entry.Name), fmt.Sprintf(message, args...))
-		c.misnamed = true
+		d.misnamed = true
 		return false
 	}
 	switch {
@@ -41,33 +61,35 @@ var lookAlikes = strings.NewReplacer("1", "l", "0", "o", "rn", "m", "vv", "w")
 
 // confusable returns the unit, variable, list or asset that a name can be mistaken for.
 // If there is none, it remembers the name.
-func (c *compiler) confusable(name string) (like string, ok bool) {
-	if c.skeletons == nil {
-		c.skeletons = map[string]string{}
-		for _, known := range append(sortedKeys(words().units), sortedKeys(variables())...) {
-			c.skeletons[lookAlikes.Replace(known)] = known
+func (d *definitions) confusable(name string) (like string, ok bool) {
+	if d.skeletons == nil {
+		d.skeletons = map[string]string{}
+		for _, known := range append(sortedKeys(d.words.units), sortedKeys(d.variables())...) {
+			d.skeletons[lookAlikes.Replace(known)] = known
 		}
 	}
 	skeleton := lookAlikes.Replace(name)
-	if like, ok = c.skeletons[skeleton]; ok {
+	if like, ok = d.skeletons[skeleton]; ok {
 		return like, like != name
 	}
-	c.skeletons[skeleton] = name
+	d.skeletons[skeleton] = name
 	return "", false
 }
 
 // reservedWords are keywords of CEL, its types, and functions of expressions.
-var reservedWords = []string{"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
+var reservedWords = []string{
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
 	"import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
 	"has", "all", "exists", "filter", "size", "contains", "total",
-	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration"}
+	"bool", "bytes", "double", "dyn", "int", "list", "string", "type", "uint", "duration",
+}
 
-func (c *compiler) readList(entry source.Entry) {
-	if !c.checkName(entry, "list") {
+func (d *definitions) readList(entry source.Entry) {
+	if !d.checkName(entry, "list") {
 		return
 	}
-	l, before := &list{place: entry.NameAt}, c.problems.Errors()
-	seen, anyChain, wallets := map[string]bool{}, false, 0
+	l, before := &list{place: entry.NameAt}, d.problems.Errors()
+	seen, anyChain, wallets := map[addressKey]bool{}, false, 0
 	addresses := entry.Node
 	if addresses.IsMapping() {
 		entry.Fields("list "+entry.Name, map[string]func(source.Node){
@@ -77,7 +99,7 @@ func (c *compiler) readList(entry source.Entry) {
 		})
 	}
 	for _, item := range addresses.Items("list " + entry.Name) {
-		read, err := words().readAddress(item.Text("address"))
+		read, err := d.words.readAddress(item.Text("address"))
 		switch {
 		case err != nil:
 			item.Fail("%v", err)
@@ -85,7 +107,7 @@ func (c *compiler) readList(entry source.Entry) {
 		case seen[read.key()]:
 			item.Fail("%s is in this list twice", read)
 		}
-		if words().holdsTokensApart(read.namespace) {
+		if read.words.TokenAccounts != nil {
 			wallets++
 		}
 		seen[read.key()] = true
@@ -94,31 +116,31 @@ func (c *compiler) readList(entry source.Entry) {
 	if wallets > maxWallets {
 		entry.Fail("%d Solana addresses, a list has at most %d", wallets, maxWallets)
 	}
-	if len(l.addresses) == 0 && c.problems.Errors() == before {
+	if len(l.addresses) == 0 && d.problems.Errors() == before {
 		entry.Fail("list %s is empty", entry.Name)
 	}
 	l.value = newAddressList(l.addresses, anyChain)
-	c.lists[entry.Name] = l
+	d.lists[entry.Name] = l
 }
 
-func (c *compiler) readAsset(entry source.Entry) {
-	if !c.checkName(entry, "asset") {
+func (d *definitions) readAsset(entry source.Entry) {
+	if !d.checkName(entry, "asset") {
 		return
 	}
-	a, before := &asset{name: entry.Name, decimals: -1, place: entry.NameAt}, c.problems.Errors()
+	a, before := &asset{name: entry.Name, decimals: -1, place: entry.NameAt}, d.problems.Errors()
 	var token, id string
 	entry.Fields("asset "+entry.Name, map[string]func(source.Node){
-		"chain":    func(n source.Node) { a.Chain = readChainID(n) },
+		"chain":    func(n source.Node) { a.Chain = d.words.readNetwork(n) },
 		"token":    func(n source.Node) { token = n.Text("token") },
 		"id":       func(n source.Node) { id = n.Text("id") },
 		"decimals": func(n source.Node) { a.decimals = n.Integer("decimals", 0, maxDecimals) },
 		"standard": func(n source.Node) { a.Standard = n.Text("standard") },
 	})
-	c.assets[entry.Name] = a
-	if c.problems.Errors() > before {
+	d.assets[entry.Name] = a
+	if d.problems.Errors() > before {
 		return
 	}
-	if err := a.identify(token, id); err != nil {
+	if err := d.identify(a, token, id); err != nil {
 		entry.FailName("asset %s: %v", entry.Name, err)
 		return
 	}
@@ -127,15 +149,18 @@ func (c *compiler) readAsset(entry source.Entry) {
 	if !a.Token.IsNone() {
 		identity += "\x00" + string(a.Token.Address())
 	}
-	if other, twice := c.assetNames[identity]; twice {
+	if other, twice := d.assetNames[identity]; twice {
 		entry.FailName("asset %s: %s is already this asset", entry.Name, other)
 	}
-	c.assetNames[identity] = entry.Name
+	if d.assetNames == nil {
+		d.assetNames = map[string]string{}
+	}
+	d.assetNames[identity] = entry.Name
 }
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.
-func (a *asset) identify(token, id string) error {
-	said, known := words().namespaces[namespaceOf(a.Chain)]
+func (d *definitions) identify(a *asset, token, id string) error {
+	said, known := d.words.namespaces[namespaceOf(a.Chain)]
 	switch {
 	case a.Chain == "":
 		return errors.New("chain is missing, such as eip155:1 or solana")
@@ -147,30 +172,33 @@ func (a *asset) identify(token, id string) error {
 		a.TokenID = id
 		return nil
 	case token != "native":
-		return a.readToken(token)
+		return d.readToken(a, token)
 	case known && a.decimals >= 0 && a.decimals != said.Decimals:
 		return fmt.Errorf("the native asset of %s has %d decimals", a.Chain, said.Decimals)
 	}
-	a.decimals = said.Decimals
+	if known {
+		a.decimals = said.Decimals
+	}
 	return nil
 }
 
-func readChainID(n source.Node) string {
+// readNetwork reads the id of a network.
+func (v *vocabulary) readNetwork(n source.Node) string {
 	text := n.Text("chain")
-	if !words().networks.MatchString(text) {
-		n.Fail("chain %q: expected %s", shorten(text), words().examples())
+	if !v.networks.MatchString(text) {
+		n.Fail("chain %q: expected %s", shorten(text), v.examples())
 		return ""
 	}
 	return text
 }
 
-func (a *asset) readToken(text string) error {
-	token, err := words().readAddress(text)
+func (d *definitions) readToken(a *asset, text string) error {
+	token, err := d.words.readAddress(text)
 	switch {
 	case err != nil:
 		return err
-	case token.namespace != namespaceOf(a.Chain):
-		return fmt.Errorf("%s is an address of %s, not of %s", shorten(text), token.namespace, a.Chain)
+	case token.words.Namespace != namespaceOf(a.Chain):
+		return fmt.Errorf("%s is an address of %s, not of %s", shorten(text), token.words.Namespace, a.Chain)
 	case a.decimals < 0:
 		return errors.New("decimals is missing: it is not looked up")
 	}
@@ -179,13 +207,27 @@ func (a *asset) readToken(text string) error {
 }
 
 // asset returns the asset of the file that n names.
-func (c *compiler) asset(n source.Node) *asset {
+func (d *definitions) asset(n source.Node) *asset {
 	name := n.Text("asset")
-	named, ok := c.assets[name]
+	named, ok := d.assets[name]
 	if !ok {
-		n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(c.assets)))
+		n.Fail("%s", source.Meant("there is no asset "+shorten(name), name, sortedKeys(d.assets)))
 		return nil
 	}
 	named.used = true
 	return named
 }
+
+// limit returns a limit of the file by name.
+func (f *draft) limit(name string) (*limit, error) {
+	l, ok := f.limits[name]
+	if !ok {
+		return nil, errors.New(source.Meant("there is no limit "+shorten(name), name, sortedKeys(f.limits)))
+	}
+	return l, nil
+}
+
+var (
+	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
+)

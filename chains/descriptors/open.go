@@ -1,0 +1,137 @@
+package descriptors
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
+)
+
+// Options configure Open.
+type Options struct {
+	// Pins are the digests that the user trusts. Nil means none.
+	Pins *Pins
+
+	// Names supplies tokens and labels. Default: none.
+	Names chains.Names
+}
+
+// maxFiles bounds the number of files of a folder.
+const maxFiles = 5_000
+
+// Open reads the .json files of a folder, at any depth. A file that cannot be read is
+// listed in Files with its problem. An error concerns the whole folder.
+func Open(folder fs.FS, options Options) (*Folder, error) {
+	f := &Folder{names: options.Names, byTarget: map[target][]*File{}}
+	if f.names == nil {
+		f.names = names.New()
+	}
+	pins := cmp.Or(options.Pins, &Pins{})
+	paths, err := listFiles(folder)
+	if err != nil {
+		return nil, fmt.Errorf("descriptors: %w", err)
+	}
+	l := &loader{folder: folder, read: map[string]object{}, failed: map[string]error{}}
+	for _, name := range paths {
+		if !skipped(name) {
+			f.add(l, name, pins)
+		}
+	}
+	return f, nil
+}
+
+// skipped reports whether a file of a registry does not describe programs.
+func skipped(name string) bool {
+	for element := range strings.SplitSeq(path.Dir(name), "/") {
+		if slices.Contains([]string{"sigs", "tests", "testsv2", "specs", "node_modules"}, element) ||
+			strings.HasPrefix(element, ".") && element != "." {
+			return true
+		}
+	}
+	return strings.HasPrefix(path.Base(name), "index.")
+}
+
+func listFiles(folder fs.FS) (paths []string, err error) {
+	err = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Type().IsRegular() && strings.HasSuffix(name, ".json"):
+			if paths = append(paths, name); len(paths) > maxFiles {
+				return fmt.Errorf("more than %d files", maxFiles)
+			}
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// add reads a file and adds it to the folder.
+func (f *Folder) add(l *loader, name string, pins *Pins) {
+	file := &File{Name: name}
+	root, err := l.load(name, nil)
+	if err != nil {
+		file.Problem = err.Error()
+		f.files = append(f.files, file)
+		return
+	}
+	source, targets, err := newSource(root)
+	switch {
+	case err != nil:
+		file.Problem = err.Error()
+	case len(targets) == 0:
+		return // typed data of any contract, or a file that others include
+	default:
+		file.Digest, file.source = digestOf(root), source
+		if d, ok := source.(*descriptor); ok {
+			file.typed = d.typed != nil
+		}
+		file.trust(pins)
+		file.blind = pins.blind[file.Digest]
+	}
+	for _, t := range targets {
+		if slices.Contains(f.byTarget[t], file) {
+			continue // the file has the target twice
+		}
+		file.Targets = append(file.Targets, t.String())
+		f.byTarget[t] = append(f.byTarget[t], file)
+	}
+	f.files = append(f.files, file)
+}
+
+// newSource reads a merged file of any kind.
+func newSource(root object) (source, []target, error) {
+	switch {
+	case root["abi"] != nil:
+		return newABI(root)
+	case root["kind"] == "rootNode":
+		return newCodama(root)
+	case root["instructions"] != nil:
+		return newAnchor(root)
+	case root["lookupTableAddress"] != nil:
+		return newListedTable(root)
+	case root["pubkey"] != nil:
+		return newTableAccount(root)
+	case root["texts"] != nil:
+		return newTexts(root)
+	}
+	return newDescriptor(root)
+}
+
+// trust sets why the file is trusted, or its problem.
+func (file *File) trust(pins *Pins) {
+	switch {
+	case pins.has(file.Digest):
+		file.Trust = "pinned"
+	case pins.names(file.Name):
+		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
+			"read it before you pin it"
+	default:
+		file.Problem = "not trusted: pin it"
+	}
+}

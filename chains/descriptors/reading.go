@@ -1,0 +1,175 @@
+package descriptors
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/plaintext"
+)
+
+// readBy reads a call by a format. The reading has no source yet.
+func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth int) chains.Reading {
+	reading := chains.Reading{Owner: d.owner, Intent: f.intent, Function: f.function.Signature}
+	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag(call.Chain))
+	if !ok {
+		reading.Problem = "the arguments are not in the canonical encoding of " + f.function.Signature
+		return reading
+	}
+	reading = d.readArguments(folder, f, call, depth, arguments, reading)
+	if len(rest) > 0 && reading.Problem == "" {
+		reading.Problem, reading.Complete = fmt.Sprintf("%d bytes follow the arguments", len(rest)), false
+	}
+	return reading
+}
+
+// readArguments adds the arguments and their format to a reading.
+func (d *descriptor) readArguments(
+	folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading,
+) chains.Reading {
+	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{},
+		shown: map[string]string{},
+		root:  located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
+	var err error
+	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
+		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
+		return reading
+	}
+	reading.Intent = s.interpolate(f)
+	reading.Args, reading.Problem = s.arguments(s.root, nil)
+	reading.Complete = reading.Problem == ""
+	return reading
+}
+
+// arguments lists every argument, and returns the problem of the first that is not read.
+func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, problem string) {
+	if value.Kind == evm.ArgumentStruct || value.Kind == evm.ArgumentList {
+		for _, element := range value.elements() {
+			var unread string
+			if args, unread = s.arguments(element, args); problem == "" {
+				problem = unread
+			}
+			if len(args) >= maxArgs {
+				return args, fmt.Sprintf("there are more than %d arguments", maxArgs)
+			}
+		}
+		return args, problem
+	}
+	text, whole := plain(s.call.Chain, value.Argument)
+	switch {
+	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.path]:
+		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.path)
+	case !whole && !s.read[value.path]:
+		problem = fmt.Sprintf("argument %s is too long", value.path)
+	}
+	return append(args, chains.Arg{Name: value.path, Value: text}), problem
+}
+
+// fields shows fields of a value.
+func (s *session) fields(list []field, scope located) (shown []chains.Field, err error) {
+	for i := range list {
+		if list[i].Visible == "never" || list[i].Visible == false {
+			continue // the list of all arguments has it
+		}
+		more, err := s.field(&list[i], scope)
+		if err != nil {
+			return nil, fmt.Errorf("field %.64q: %w", list[i].Path, err)
+		}
+		if shown = append(shown, more...); len(shown) > maxArgs {
+			return nil, fmt.Errorf("more than %d values to show", maxArgs)
+		}
+	}
+	return shown, nil
+}
+
+func (s *session) field(f *field, scope located) (shown []chains.Field, err error) {
+	values, err := s.values(f, scope)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Fields) > 0 {
+		for _, value := range spread(values) {
+			inner, err := s.fields(f.Fields, value)
+			if err != nil {
+				return nil, err
+			}
+			shown = append(shown, inner...)
+		}
+		return shown, nil
+	}
+	values = spread(values)
+	var texts []string
+	for i, value := range values {
+		item, err := s.show(f, value, position{scope, i, len(values)})
+		if err != nil {
+			return nil, err
+		}
+		shown, texts = append(shown, item), append(texts, textOf(f, item))
+	}
+	s.shown[f.Path] = strings.Join(texts, ", ")
+	return shown, nil
+}
+
+var placeholder = plaintext.NewPattern(`\{[^{}]*\}`)
+
+// interpolate inserts shown values into the interpolated intent. If one is missing, it
+// returns the plain intent.
+func (s *session) interpolate(f *format) string {
+	if f.interpolated == "" {
+		return f.intent
+	}
+	missing := false
+	text := placeholder.Regexp().ReplaceAllStringFunc(f.interpolated, func(name string) string {
+		value, ok := s.shown[strings.Trim(name, "{}")]
+		missing = missing || !ok
+		return value
+	})
+	if missing || len(text) > maxText {
+		return f.intent
+	}
+	return text
+}
+
+// read implements source.
+func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.Reading, bool) {
+	if call.Typed != nil {
+		return d.readTyped(folder, call, depth)
+	}
+	if len(call.Data) < 4 {
+		return chains.Reading{}, false
+	}
+	f := d.formats[[4]byte(call.Data)]
+	switch {
+	case f == nil:
+		return chains.Reading{}, false
+	case d.external != "":
+		problem := "the descriptor depends on " + d.external + ", which cannot be checked offline"
+		return chains.Reading{Problem: problem}, true
+	case f.twice:
+		return chains.Reading{Problem: "two keys of the descriptor have the selector of " + f.function.Signature}, true
+	}
+	return d.readBy(folder, f, call, depth), true
+}
+
+// readTyped reads typed data whose type has a format. Its domain must be that of the
+// descriptor.
+func (d *descriptor) readTyped(folder *Folder, call chains.Call, depth int) (chains.Reading, bool) {
+	f := d.typed[call.Typed.Type]
+	reading := chains.Reading{Owner: d.owner, Function: call.Typed.Type}
+	switch {
+	case f == nil:
+		return chains.Reading{}, false
+	case d.external != "":
+		reading.Problem = "the descriptor depends on " + d.external + ", which is not checked"
+		return reading, true
+	case d.domain.Name != "" && d.domain.Name != call.Typed.DomainName:
+		reading.Problem = fmt.Sprintf("the descriptor is for the domain %.64q", d.domain.Name)
+		return reading, true
+	case d.domain.Version != "" && d.domain.Version != call.Typed.DomainVersion:
+		reading.Problem = fmt.Sprintf("the descriptor is for version %.64q of the domain", d.domain.Version)
+		return reading, true
+	}
+	reading.Intent = f.intent
+	return d.readArguments(folder, f, call, depth, arguments(call.Typed.Members), reading), true
+}

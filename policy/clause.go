@@ -1,0 +1,219 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
+	"cel.dev/cel-go/parser"
+	"github.com/countersign-dev/countersign/internal/syntax"
+)
+
+// clause is a part of conditions that && joins with others. Equal clauses of a file are one.
+type clause struct {
+	index   int // in the clauses of the language
+	source  string
+	in      *language
+	program cel.Program // of its strict form
+	quick   *comparison // nil: the program decides
+	only    bool        // it is about nothing but the effect and the request as a whole
+}
+
+// clause returns the clause that is an expression. bars says whether what it matches is refused.
+func (l *language) clause(of *ast.AST, bars bool) (*clause, error) {
+	text, err := parser.Unparse(of.Expr(), of.SourceInfo())
+	if err != nil {
+		return nil, err
+	}
+	key := clauseKey{text, bars}
+	if known, ok := l.clauses[key]; ok {
+		return known, nil
+	}
+	c := &clause{index: len(l.clauses), source: text, in: l, only: true}
+	l.clauses[key] = c
+	strict := ast.Copy(of)
+	l.barLists(strict, strict.Expr(), bars)
+	makeStrict(strict)
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CustomDecorator(l.foldLiterals)}
+	loops := false
+	ast.PreOrderVisit(strict.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		_, isDetail := l.words.roots[e.AsIdent()]
+		c.only = c.only && !isDetail && e.AsIdent() != "effects"
+		loops = loops || e.Kind() == ast.ComprehensionKind
+	}))
+	if loops {
+		options = append(options, cel.CostLimit(2*maxExpressionCost)) // reached only if the estimate were wrong
+	}
+	root := strict.Expr()
+	options = append(options, cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+		if call, ok := i.(interpreter.InterpretableCall); ok && i.ID() == root.ID() {
+			c.quick = l.comparison(root, call)
+		}
+		return i, nil
+	}))
+	c.program, err = l.env.PlanProgram(strict, options...)
+	return c, err
+}
+
+// clauseKey is what equal clauses share. What bars differs: see barList.
+type clauseKey struct {
+	source string
+	bars   bool
+}
+
+// holds reports whether the clause holds. What it says of an effect is found out once for a request.
+func (c *clause) holds(e *evaluation) (bool, error) {
+	switch {
+	case c.quick != nil && e.current != nil:
+		return c.quick.holds(e.current)
+	case !c.only:
+		return c.evaluate(e)
+	}
+	asked := question{c.index, indexOf(e.current)}
+	if answer, known := e.answers[asked]; known {
+		return answer.holds, answer.err
+	}
+	holds, err := c.evaluate(e)
+	e.keep(asked, answer{holds, err})
+	return holds, err
+}
+
+func (c *clause) evaluate(e *evaluation) (bool, error) {
+	value, _, err := c.program.Eval(e)
+	return value == types.True, err
+}
+
+// comparison is a clause that compares a member of the effect with a constant, which needs no
+// program.
+type comparison struct {
+	member int // index in the members of effects that are compared
+	get    func(of any) (ref.Val, error)
+	op     string
+	with   ref.Val
+}
+
+// comparison returns a call in that form, nil if it has another.
+func (l *language) comparison(e ast.Expr, call interpreter.InterpretableCall) *comparison {
+	args := e.AsCall().Args()
+	if !slices.Contains([]string{"_==_", "_<_", "_<=_", "_>_", "_>=_", "@in"}, call.Function()) || len(args) != 2 {
+		return nil
+	}
+	name, ofEffect := strings.CutPrefix(syntax.Path(args[0]), "effect.")
+	field, known := l.members[effectType][name]
+	constant, isConstant := call.Args()[1].(interpreter.InterpretableConst)
+	if !ofEffect || !known || !isConstant || args[0].AsSelect().IsTestOnly() {
+		return nil
+	}
+	if _, isList := constant.Value().(traits.Container); call.Function() == "@in" && !isList {
+		return nil
+	}
+	index := slices.Index(l.compared, name)
+	if index < 0 {
+		if index = len(l.compared); index == maxCompared {
+			return nil
+		}
+		l.compared = append(l.compared, name)
+	}
+	return &comparison{index, field.get, call.Function(), constant.Value()}
+}
+
+// holds reports whether the comparison holds for an effect, as its program would.
+func (c *comparison) holds(effect *effectView) (bool, error) {
+	value, err := effect.member(c.member, c.get)
+	if err != nil {
+		return false, err
+	}
+	var result ref.Val
+	switch c.op {
+	case "_==_":
+		result = types.Equal(value, c.with)
+	case "@in":
+		result = c.with.(traits.Container).Contains(value)
+	default:
+		if result = value.(traits.Comparer).Compare(c.with); !types.IsError(result) {
+			order := result.(types.Int)
+			result = types.Bool(c.op == "_<_" && order < 0 || c.op == "_<=_" && order <= 0 ||
+				c.op == "_>_" && order > 0 || c.op == "_>=_" && order >= 0)
+		}
+	}
+	if types.IsError(result) {
+		return false, result.(*types.Err)
+	}
+	return result == types.True, nil
+}
+
+// foldLiterals evaluates constructors of amounts, addresses and times when the program
+// is planned.
+func (l *language) foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+	call, ok := i.(interpreter.InterpretableCall)
+	if !ok {
+		return i, nil
+	}
+	if _, ok := l.literals[call.Function()]; !ok {
+		return i, nil
+	}
+	for _, arg := range call.Args() {
+		if _, constant := arg.(interpreter.InterpretableConst); !constant {
+			return i, nil
+		}
+	}
+	value := i.Eval(interpreter.EmptyActivation())
+	if types.IsError(value) {
+		return nil, value.(*types.Err)
+	}
+	return interpreter.NewConstValue(i.ID(), value), nil
+}
+
+// makeStrict turns a && b into a ? b : false and a || b into a ? true : b, also within
+// macros. In CEL, error && false is false and error || true is true; here the result is
+// the error, because a deny with an error must deny.
+func makeStrict(of *ast.AST) {
+	factory := ast.NewExprFactory()
+	visitor := ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 2 {
+			return
+		}
+		call := e.AsCall()
+		left, right := call.Args()[0], call.Args()[1]
+		switch call.FunctionName() {
+		case "_&&_":
+			e.SetKindCase(factory.NewCall(e.ID(), "_?_:_", left, right, factory.NewLiteral(e.ID(), types.False)))
+		case "_||_":
+			e.SetKindCase(factory.NewCall(e.ID(), "_?_:_", left, factory.NewLiteral(e.ID(), types.True), right))
+		default:
+			return
+		}
+		of.SetReference(e.ID(), ast.NewFunctionReference(overloads.Conditional))
+	})
+	ast.PostOrderVisit(of.Expr(), visitor)
+}
+
+// barLists replaces the lists of a condition where a match refuses: in a deny, and under ! in
+// an allow. Where that cannot be told, as in a filter, an address is itself.
+func (l *language) barLists(of *ast.AST, e ast.Expr, bars bool) {
+	if e.Kind() == ast.ComprehensionKind {
+		l.barLists(of, e.AsComprehension().LoopStep(), bars)
+		return
+	}
+	args := e.AsCall().Args()
+	switch e.AsCall().FunctionName() {
+	case "_&&_", "_||_":
+		l.barLists(of, args[0], bars)
+		l.barLists(of, args[1], bars)
+	case "!_":
+		l.barLists(of, args[0], !bars)
+	case "_?_:_":
+		l.barLists(of, args[1], bars)
+		l.barLists(of, args[2], bars)
+	case "@in":
+		if list := l.lists[args[1].AsIdent()]; bars && list != nil {
+			of.SetReference(args[1].ID(), ast.NewIdentReference(args[1].AsIdent(), barList{list.value}))
+		}
+	}
+}
