@@ -46,7 +46,8 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, sent S
 	if err := member.Credential.Verify(parsed, sent.Body, e.config.Now()); err != nil {
 		return nil, access.RefuseStamp(err)
 	}
-	if err := access.OriginOf(ctx).Admit(access.Holder{OrganizationID: organizationID, CredentialID: parsed.CredentialID()}); err != nil {
+	holder := access.Holder{OrganizationID: organizationID, CredentialID: parsed.CredentialID()}
+	if err := access.OriginOf(ctx).Admit(holder); err != nil {
 		return nil, err
 	}
 	return &request.Caller{Organization: organization, Member: member, Stamp: parsed}, nil
@@ -55,7 +56,8 @@ func (e *Engine) authenticate(ctx context.Context, organizationID string, sent S
 // lookUp returns the organization and the member that a request names. The member is
 // also looked up if the organization does not exist: with a database as directory, one
 // query less would reveal by its time which organizations exist.
-func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID) (*access.Organization, *access.Member, error) {
+func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID,
+) (*access.Organization, *access.Member, error) {
 	organization, err := e.config.Directory.Organization(ctx, organizationID)
 	if err != nil && !errors.Is(err, access.ErrOrganizationNotFound) {
 		return nil, nil, err
@@ -80,13 +82,16 @@ func (e *Engine) checkTime(sent time.Time) error {
 			"timestampMs is in 1970: expected milliseconds, not seconds")
 	case tooOld && sent.Before(now.AddDate(-1, 0, 0)):
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is from %s, at most %s are allowed: make the request again", sent.UTC().Format(time.DateOnly), e.config.MaxRequestAge)
+			"timestampMs is from %s, at most %s are allowed: make the request again",
+			sent.UTC().Format(time.DateOnly), e.config.MaxRequestAge)
 	case tooOld:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s old, at most %s are allowed: make the request again", now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)
+			"timestampMs is %s old, at most %s are allowed: make the request again",
+			now.Sub(sent).Round(time.Millisecond), e.config.MaxRequestAge)
 	case tooNew:
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", nil,
-			"timestampMs is %s ahead, at most %s are allowed: set the clock", sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
+			"timestampMs is %s ahead, at most %s are allowed: set the clock",
+			sent.Sub(now).Round(time.Millisecond), e.config.MaxRequestSkew)
 	}
 	return nil
 }

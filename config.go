@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -172,10 +171,12 @@ func (c *Config) setDefaults() error {
 
 func (c *Config) check() error {
 	if c.MaxRequestAge < 0 || c.MaxRequestSkew < 0 || c.MaxWaiting < 0 || c.LeaseTTL < time.Second {
-		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, and LeaseTTL must be at least a second")
+		return errors.New("countersign: Config.MaxRequestAge, MaxRequestSkew and MaxWaiting must not be negative, " +
+			"and LeaseTTL must be at least a second")
 	}
 	if c.MaxRequestAge > MaxRequestWindow || c.MaxRequestSkew > MaxRequestWindow {
-		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
+		return fmt.Errorf("countersign: Config.MaxRequestAge and MaxRequestSkew can be at most %d days: to accept "+
+			"requests of any age, set AnyRequestTime", MaxRequestWindow/(24*time.Hour))
 	}
 	for _, kind := range c.Events {
 		if !slices.Contains(activity.EventTypes(), kind) {
@@ -203,13 +204,17 @@ func (c *Config) checkStore(can *store.Capabilities) error {
 	_, asks := c.Policy.(access.Decider)
 	switch {
 	case c.AnyRequestTime && c.Store != nil && can.Forgets:
-		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
+		return errors.New("countersign: Config.AnyRequestTime needs a Config.Store that is a store.Retention and " +
+			"does not forget activities, or an old request would be carried out again: use store/bolt or store/postgres")
 	case c.Log && can.Log == nil:
-		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Log needs a Config.Store that is a store.Log: use store/bolt, " +
+			"store/postgres or store/memory")
 	case len(c.Events) > 0 && can.Outbox == nil:
-		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, store/postgres or store/memory")
+		return errors.New("countersign: Config.Events needs a Config.Store that is a store.Outbox: use store/bolt, " +
+			"store/postgres or store/memory")
 	case asks && c.Directory != nil && can.Waiter == nil:
-		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
+		return errors.New("countersign: Config.Policy is an access.Decider, which can demand approvals: " +
+			"Config.Store needs to be a store.Waiter, as store/bolt, store/postgres and store/memory are")
 	}
 	if c.Directory != nil && can.Lister == nil {
 		c.Logger.Warn("Config.Store is no store.Lister: list_activities will be refused")
@@ -237,43 +242,4 @@ type Observation struct {
 	Waits     bool            // a request, or the one that a vote is on, waits for approvals
 	Duration  time.Duration   // of the whole request
 	Performed time.Duration   // of signing, or of issuing and delivering a password; 0 if it did not come to that
-}
-
-// allowance is a set of hazards that may be signed.
-type allowance struct {
-	all   bool
-	names []string
-}
-
-func newAllowance(names, known []string) (allowance, error) {
-	allowed := allowance{names: slices.Clone(names)}
-	for _, name := range names {
-		switch {
-		case name == AllHazards:
-			allowed.all = true
-		case !slices.Contains(known, name):
-			return allowance{}, fmt.Errorf("countersign: Config.AllowHazards: unknown hazard %q: use %s, or %s",
-				name, strings.Join(known, ", "), AllHazards)
-		}
-	}
-	return allowed, nil
-}
-
-// refused returns the hazards that are not in the allowance.
-func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
-	if a.all {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(hazards), func(hazard chains.Hazard) bool {
-		return slices.Contains(a.names, hazard.Name)
-	})
-}
-
-// refusedTo returns the hazards that neither the configuration nor the organization allows.
-func (a allowance) refusedTo(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
-	refused := a.refused(hazards)
-	if organization != nil {
-		refused = allowance{names: organization.AllowHazards}.refused(refused)
-	}
-	return refused
 }

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/approvals"
 	"github.com/countersign-dev/countersign/internal/intents"
+	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // decide is step 5: it asks the policy, with the caller's own vote as the only one. A
@@ -25,13 +26,13 @@ import (
 func (e *Engine) decide(ctx context.Context, s *request.Submission, spent access.SpentReader) error {
 	now := e.config.Now()
 	votes := s.OwnVote(now)
-	decision, err := e.ask(ctx, s, votes, spent)
+	decision, err := e.judge.ask(ctx, s, votes, spent)
 	if err != nil {
 		return err
 	}
 	refused := approvals.Refuse(decision.Approvals, votes, s.Caller.Member.User.ID, now)
 	if refused != nil {
-		if s.Signing() == nil || len(decision.Rules) == 0 {
+		if s.Signs() == nil || len(decision.Rules) == 0 {
 			return refused
 		}
 		switch may, err := e.canWait(ctx, s.Caller); {
@@ -58,38 +59,104 @@ func (e *Engine) canWait(ctx context.Context, caller *request.Caller) (bool, err
 	return user != nil, err
 }
 
+// allowance is a set of hazards that may be signed.
+type allowance struct {
+	all   bool
+	names []string
+}
+
+func newAllowance(names, known []string) (allowance, error) {
+	allowed := allowance{names: slices.Clone(names)}
+	for _, name := range names {
+		switch {
+		case name == AllHazards:
+			allowed.all = true
+		case !slices.Contains(known, name):
+			return allowance{}, fmt.Errorf("countersign: Config.AllowHazards: unknown hazard %q: use %s, or %s",
+				name, strings.Join(known, ", "), AllHazards)
+		}
+	}
+	return allowed, nil
+}
+
+// refused returns the hazards that are not in the allowance.
+func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
+	if a.all {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(hazards), func(hazard chains.Hazard) bool {
+		return slices.Contains(a.names, hazard.Name)
+	})
+}
+
+// refusedTo returns the hazards that neither the configuration nor the organization allows.
+func (a allowance) refusedTo(organization *access.Organization, hazards []chains.Hazard) []chains.Hazard {
+	refused := a.refused(hazards)
+	if organization != nil {
+		refused = allowance{names: organization.AllowHazards}.refused(refused)
+	}
+	return refused
+}
+
+// judge judges prepared requests: by the policy, and by the hazards that are allowed.
+type judge struct {
+	policy  access.Policy // may be nil
+	allowed allowance
+	records *records.Keeper
+	now     func() time.Time
+}
+
 // ask asks the policy, if there is one, and refuses hazards that neither the
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
-func (e *Engine) ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	readings, used := readingsOf(s), walletsOf(s)
-	if e.config.Policy == nil {
-		return access.Decision{Readings: readings.Digest(), ReadWith: readings.Sources(), Wallets: used},
-			e.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
+func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.Vote,
+	spent access.SpentReader) (decision access.Decision, err error) {
+	if j.policy == nil {
+		err = j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
+	} else {
+		decision, err = j.askPolicy(ctx, s, votes, spent)
 	}
-	authorization, err := e.authorization(ctx, s)
+	if signs := s.Signs(); signs != nil {
+		readings := signs.Readings()
+		decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
+		decision.Wallets = signs.Wallets().Used
+	}
+	return decision, err
+}
+
+func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []access.Vote,
+	spent access.SpentReader) (decision access.Decision, err error) {
+	authorization, err := j.authorization(ctx, s)
 	if err != nil {
-		return access.Decision{}, err
+		return decision, err
 	}
 	if spent != nil && authorization.Wallet != nil {
-		spent = e.records.Spent(authorization.Wallet.ChargeID) // without what a cosigner's request was charged for it
+		spent = j.records.Spent(authorization.Wallet.ChargeID) // without what a cosigner's request was charged for it
 	}
 	authorization.Votes, authorization.Spent = votes, spent
-	decision, err := e.askPolicy(ctx, authorization)
-	decision.Readings, decision.ReadWith, decision.Wallets = readings.Digest(), readings.Sources(), used
-	return decision, err
+	hazards := authorization.Hazards
+	decider, ok := j.policy.(access.Decider)
+	if !ok {
+		if err := j.refuseHazards(s.Intent, authorization.Organization, hazards, nil); err != nil {
+			return decision, err
+		}
+		return decision, refuse.Policy(j.policy.Authorize(ctx, authorization))
+	}
+	authorization.Hazards = j.allowed.refusedTo(authorization.Organization, hazards)
+	if decision, err = decider.Decide(ctx, authorization); err != nil {
+		return access.Decision{}, refuse.Policy(err)
+	}
+	if err := j.refuseHazards(s.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
+		return access.Decision{}, err
+	}
+	return decision, nil
 }
 
 // authorization returns what a policy is asked about a submission, without votes and
 // ledger.
-func (e *Engine) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+func (j *judge) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
 	effects, keys, err := s.Task.Effects(ctx)
-	var wallet *access.SigningWallet
-	mixed := false
-	if prepared := s.Signing(); prepared != nil {
-		wallet, mixed = prepared.Wallet(), prepared.MixesWallets()
-	}
-	return access.Authorization{
+	authorization := access.Authorization{
 		Organization: s.Caller.Organization,
 		User:         s.Caller.Member.User,
 		Credential:   s.Caller.Member.Credential,
@@ -98,11 +165,21 @@ func (e *Engine) authorization(ctx context.Context, s *request.Submission) (acce
 		Hazards:      s.Task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
-		Wallet:       wallet,
-		MixedWallets: mixed,
-		Now:          e.config.Now(),
-		Readings:     readingsOf(s),
-	}, err
+		Now:          j.now(),
+	}
+	if signs := s.Signs(); signs != nil {
+		wallets := signs.Wallets()
+		authorization.Wallet, authorization.MixedWallets = wallets.Only, wallets.Mixed
+		authorization.Readings = signs.Readings()
+	}
+	return authorization, err
+}
+
+// asked returns what a Decider is asked about a submission, without votes and ledger.
+func (j *judge) asked(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+	authorization, err := j.authorization(ctx, s)
+	authorization.Hazards = j.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
+	return authorization, err
 }
 
 // redacted returns an intent without the secrets in it.
@@ -113,46 +190,12 @@ func redacted(intent activity.Intent) activity.Intent {
 	return intent
 }
 
-// readingsOf returns what descriptors say of what is signed, or nil.
-func readingsOf(s *request.Submission) chains.Readings {
-	if prepared := s.Signing(); prepared != nil {
-		return prepared.Readings()
-	}
-	return nil
-}
-
-// walletsOf returns the registered wallets that what is signed spends from or pays to.
-func walletsOf(s *request.Submission) []activity.RegisteredWallet {
-	if prepared := s.Signing(); prepared != nil {
-		return prepared.Wallets()
-	}
-	return nil
-}
-
-func (e *Engine) askPolicy(ctx context.Context, authorization access.Authorization) (access.Decision, error) {
-	hazards := authorization.Hazards
-	decider, ok := e.config.Policy.(access.Decider)
-	if !ok {
-		if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, nil); err != nil {
-			return access.Decision{}, err
-		}
-		return access.Decision{}, refuse.Policy(e.config.Policy.Authorize(ctx, authorization))
-	}
-	authorization.Hazards = e.allowed.refusedTo(authorization.Organization, hazards)
-	decision, err := decider.Decide(ctx, authorization)
-	if err != nil {
-		return access.Decision{}, refuse.Policy(err)
-	}
-	if err := e.refuseHazards(authorization.Intent, authorization.Organization, hazards, decision.Hazards); err != nil {
-		return access.Decision{}, err
-	}
-	return decision, nil
-}
-
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
 // nor a rule allows.
-func (e *Engine) refuseHazards(intent activity.Intent, organization *access.Organization, hazards, byRules []chains.Hazard) error {
-	refused := slices.DeleteFunc(e.allowed.refusedTo(organization, hazards), func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
+func (j *judge) refuseHazards(intent activity.Intent, organization *access.Organization,
+	hazards, byRules []chains.Hazard) error {
+	refused := slices.DeleteFunc(j.allowed.refusedTo(organization, hazards),
+		func(hazard chains.Hazard) bool { return slices.Contains(byRules, hazard) })
 	if len(refused) == 0 {
 		return nil
 	}
@@ -175,13 +218,4 @@ func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 	return activity.NewError(activity.ReasonHazardNotAllowed, field, nil,
 		"the %s is well-formed but hazardous: %s; to sign it all the same, allow %s by name",
 		what, strings.Join(details, "; "), strings.Join(names, ", "))
-}
-
-// spentSoFar returns a reader of what limits have counted of all requests, or nil if
-// there is no store.
-func (e *Engine) spentSoFar() access.SpentReader {
-	if e.config.Store == nil {
-		return nil
-	}
-	return e.records.Spent(store.Fingerprint{})
 }

@@ -54,10 +54,23 @@
 // (HAZARD_NOT_ALLOWED) can be allowed by the name of its hazard, in Config.AllowHazards
 // or for one organization. Function HazardNames of package chains/all lists the names.
 //
+// # Words
+//
+//	body, stamp   what a client sends, and its signature over it; together a [SignedBody]
+//	request       the reading of a body (activity.Request): its envelope (organization, time, type) and its intent
+//	intent        what is asked for: the parameters of a type of activity
+//	call          an intent from the program itself, without a stamp ([Engine.As])
+//	submission    a request or a call on its way through the engine
+//	task          what a submission asks for, ready to be carried out (operation.Task)
+//	signing       a transaction with the keys that were found for it (chains.Signing)
+//	account       an address that a key of the organization alone controls (chains.Account)
+//	effect        one thing that a signature does; a hazard is a danger of it, by name
+//	decision      what a policy demands of a submission: votes, charges, hazards that it allows
+//	activity      what becomes of a submission; its record is what the store keeps and an answer shows
+//
 // # The packages
 //
-//	access      who may: users, directories, the contract of a policy, groups and votes
-//	live        a directory, descriptors and names that can be replaced while the engine serves
+//	access      who may: users, directories, the contract of a policy; what can be replaced while serving
 //	activity    the wire format: requests, intents, results, records, errors, app proofs
 //	stamp       authentication of requests: API keys and passkeys
 //	chains      the contract of a chain, and one package for each; chains/all has all five

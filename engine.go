@@ -25,8 +25,8 @@ type Engine struct {
 	config     Config             // with its defaults set
 	can        store.Capabilities // of the store
 	operations signing.Operations
-	allowed    allowance
-	reader     signing.Reader
+	judge      judge
+	preparer   signing.Preparer
 	records    records.Keeper
 	approvals  approvals.Approvals
 
@@ -42,7 +42,8 @@ func New(config Config) (*Engine, error) {
 		return nil, errors.New("countersign: Config.Keystore is missing: use keystore/memory or keystore/file")
 	}
 	if len(config.Chains) == 0 {
-		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
+		return nil, errors.New("countersign: Config.Chains is missing: list the chains that the engine signs for, " +
+			"such as ethereum.New(ethereum.Limits{}), or all.Chains(all.Limits{}) of package chains/all")
 	}
 	table, err := intents.New(config.Chains)
 	if err != nil {
@@ -59,28 +60,31 @@ func New(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: config, operations: served, allowed: allowed, can: store.CapabilitiesOf(config.Store)}
+	e := &Engine{config: config, operations: served, can: store.CapabilitiesOf(config.Store)}
 	if err := e.config.checkStore(&e.can); err != nil {
 		return nil, err
 	}
-	e.furnish(table)
+	e.furnish(table, allowed)
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
 }
 
 // furnish sets up what the engine leaves to other packages.
-func (e *Engine) furnish(table intents.Table) {
+func (e *Engine) furnish(table intents.Table, allowed allowance) {
 	c := &e.config
-	e.reader = signing.Reader{
+	e.preparer = signing.Preparer{
 		Chains: table, Operations: e.operations, Keystore: c.Keystore, Wallets: c.Wallets, Descriptors: c.Descriptors,
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{
 		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
-		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime, MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
+		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime,
+		MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
 		Events: c.Events, Names: c.Names,
 	}
-	e.approvals = approvals.Approvals{Engine: again{e}, Records: &e.records, Directory: c.Directory, Names: c.Names}
+	e.judge = judge{policy: c.Policy, allowed: allowed, records: &e.records, now: c.Now}
+	e.approvals = approvals.Approvals{Prepare: e.prepareTask, Ask: e.judge.ask, Records: &e.records,
+		Directory: c.Directory, Names: c.Names}
 }
 
 // Close closes the keystore, which overwrites its secrets, and the store. It waits for
@@ -126,7 +130,8 @@ func (e *Engine) sweep() {
 func (e *Engine) observed(ctx context.Context, s *request.Submission, err error) {
 	s.Duration = time.Since(s.Started)
 	observation := Observation{
-		OrganizationID: s.OrganizationID, Operation: s.Operation, Repeated: s.Repeated, Waits: err == nil && s.Record != nil && s.Record.Status.Waits(),
+		OrganizationID: s.OrganizationID, Operation: s.Operation, Repeated: s.Repeated,
+		Waits:    err == nil && s.Record != nil && s.Record.Status.Waits(),
 		Duration: s.Duration, Performed: s.Performed,
 	}
 	if s.Caller != nil {

@@ -28,23 +28,33 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 			err = e.admitQuery(ctx, s, query.Query, sent)
 		}
 		if err == nil && e.can.Lister == nil {
-			err = activity.NewError(activity.ReasonInternal, "", errNoLister, "this server cannot list activities: its store is no store.Lister")
+			err = activity.NewError(activity.ReasonInternal, "", errNoLister,
+				"this server cannot list activities: its store is no store.Lister")
 		}
 		if err != nil {
 			return nil, err
 		}
-		return e.page(ctx, s.Caller, &query)
+		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit,
+			records: []*activity.Record{}}
+		return p.gather(ctx)
 	})
 }
 
-// page gathers what the caller may read, until the page is full or the server has no
-// room for more records.
-func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activity.ListActivitiesQuery) ([]*activity.Record, error) {
-	filter := filterOf(query)
-	page := []*activity.Record{}
-	for scanned := 0; scanned < maxScanned && len(page) < query.Limit; {
-		count, more, err := e.pageOf(ctx, reader, &filter, query.Limit, &page)
-		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable && len(page) > 0 {
+// page is a page of a listing: what the caller may read of what the filter finds.
+type page struct {
+	engine  *Engine
+	reader  *request.Caller
+	filter  store.Filter // advanced past what was read
+	limit   int
+	records []*activity.Record
+}
+
+// gather reads the store until the page is full or the server has no room for more records.
+func (p *page) gather(ctx context.Context) ([]*activity.Record, error) {
+	for scanned := 0; scanned < maxScanned && len(p.records) < p.limit; {
+		count, more, err := p.read(ctx)
+		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable &&
+			len(p.records) > 0 {
 			break
 		}
 		if err != nil {
@@ -54,24 +64,23 @@ func (e *Engine) page(ctx context.Context, reader *request.Caller, query *activi
 			break
 		}
 		scanned += count
-		filter.Limit = min(2*filter.Limit, store.MaxList) // most of what is scanned is not the caller's
+		p.filter.Limit = min(2*p.filter.Limit, store.MaxList) // most of what is scanned is not the caller's
 	}
-	if filter.Ascending() {
-		slices.Reverse(page)
+	if p.filter.Ascending() {
+		slices.Reverse(p.records)
 	}
-	return page, nil
+	return p.records, nil
 }
 
-// pageOf reads one page of the store, appends to page what the caller may read of it,
-// up to limit, and advances the filter past it. It returns how many activities the
-// store found, and whether there may be more.
-func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *store.Filter, limit int, page *[]*activity.Record) (count int, more bool, err error) {
+// read reads what the store finds next. It returns how many activities that were, and
+// whether there may be more.
+func (p *page) read(ctx context.Context) (count int, more bool, err error) {
 	free, err := access.OriginOf(ctx).Reserve(store.MaxListBytes)
 	if err != nil {
 		return 0, false, err
 	}
 	defer free()
-	listed, err := e.can.Lister.List(ctx, reader.Organization.ID, *filter)
+	listed, err := p.engine.can.Lister.List(ctx, p.reader.Organization.ID, p.filter)
 	if err != nil {
 		return 0, false, refuse.Store(err)
 	}
@@ -79,44 +88,45 @@ func (e *Engine) pageOf(ctx context.Context, reader *request.Caller, filter *sto
 	for i := range listed {
 		size += len(listed[i].Data)
 	}
-	if filter.Ascending() {
+	if p.filter.Ascending() {
 		slices.Reverse(listed)
 	}
 	for i := range listed {
-		if len(*page) == limit {
+		if len(p.records) == p.limit {
 			break
 		}
-		if e.approvals.MayFind(reader, &listed[i]) {
-			record, err := e.listed(ctx, reader, &listed[i])
-			if err != nil {
-				return 0, false, err
-			}
-			if record != nil {
-				*page = append(*page, record)
-			}
+		if err := p.add(ctx, &listed[i]); err != nil {
+			return 0, false, err
 		}
-		if filter.Ascending() {
-			filter.After = listed[i].ID
+		if p.filter.Ascending() {
+			p.filter.After = listed[i].ID
 		} else {
-			filter.Before = listed[i].ID
+			p.filter.Before = listed[i].ID
 		}
 	}
-	return len(listed), filter.Full(len(listed), size), nil
+	return len(listed), p.filter.Full(len(listed), size), nil
 }
 
-// listed returns an activity as the caller is shown it, or nil if the caller may not
-// read it.
-func (e *Engine) listed(ctx context.Context, reader *request.Caller, recorded *store.Activity) (*activity.Record, error) {
+// add adds an activity as the caller is shown it, if the caller may read it.
+func (p *page) add(ctx context.Context, recorded *store.Activity) error {
+	of := &p.engine.approvals
+	if !of.MayFind(p.reader, recorded) {
+		return nil
+	}
 	record, free, err := records.DecodeInRoom(ctx, recorded)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	readable, err := e.approvals.MayRead(ctx, reader, record)
+	readable, err := of.MayRead(ctx, p.reader, record)
 	if err != nil || !readable {
 		free()
-		return nil, err
+		return err
 	}
-	return e.approvals.ShownTo(ctx, reader, record)
+	shown, err := of.ShownTo(ctx, p.reader, record)
+	if err == nil {
+		p.records = append(p.records, shown)
+	}
+	return err
 }
 
 func filterOf(query *activity.ListActivitiesQuery) store.Filter {

@@ -36,12 +36,14 @@ func (l Log) Prove(ctx context.Context, record *activity.Record) error {
 	if l.engine.config.LogSigner == nil || record.Status.Waits() {
 		return nil
 	}
-	proof, err := store.ProveRecorded(ctx, l.engine.can.Log, l.engine.config.LogSigner, record.Request.OrganizationID, record.ID)
+	proof, err := store.ProveRecorded(ctx, l.engine.can.Log, l.engine.config.LogSigner, record.Request.OrganizationID,
+		record.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the activity is recorded, but the proof that it is in the log could not be created: send the same body again")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the activity is recorded, but the proof that it is in the log could not be created: send the same body again")
 	}
 	lines, checkpoint, _ := bytes.Cut(proof.Encode(), []byte("\n\n"))
 	record.Log = &activity.LogProof{Index: proof.Index, Checkpoint: string(checkpoint), Proof: string(lines) + "\n"}
@@ -72,7 +74,8 @@ func (l Log) Proof(ctx context.Context, organizationID, id string) (*translog.Pr
 	}
 	proof, err := store.Prove(ctx, l.engine.can.Log, l.engine.config.LogSigner, organizationID, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf with the id %q", organizationID, refuse.Shorten(id))
+		return nil, activity.NewError(activity.ReasonNotFound, "", err, "organization %s has no leaf with the id %q",
+			organizationID, refuse.Shorten(id))
 	}
 	if err != nil {
 		return nil, refuse.Store(err)
@@ -84,11 +87,13 @@ func (l Log) Proof(ctx context.Context, organizationID, id string) (*translog.Pr
 // all if no log is signed.
 func (l Log) signs(ctx context.Context, organizationID string) error {
 	if l.engine.config.LogSigner == nil {
-		return activity.NewError(activity.ReasonNotFound, "", nil, "this server signs no log: its configuration names no key for it")
+		return activity.NewError(activity.ReasonNotFound, "", nil,
+			"this server signs no log: its configuration names no key for it")
 	}
 	organization, err := request.OrganizationOf(ctx, l.engine.config.Directory, organizationID)
 	if err == nil && organization == nil && l.engine.config.Directory != nil {
-		err = activity.NewError(activity.ReasonNotFound, "", access.ErrOrganizationNotFound, "there is no organization %q", refuse.Shorten(organizationID))
+		err = activity.NewError(activity.ReasonNotFound, "", access.ErrOrganizationNotFound,
+			"there is no organization %q", refuse.Shorten(organizationID))
 	}
 	return err
 }

@@ -41,7 +41,8 @@ func (o Operator) LogPolicy(ctx context.Context, organizationID string, digest [
 	if err != nil {
 		return err
 	}
-	_, err = o.engine.can.Log.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
+	_, err = o.engine.can.Log.AppendLeaves(ctx, organizationID, store.AnySize,
+		[]store.LogEntry{{ID: leaf.ID, Leaf: encoded}})
 	return err
 }
 
@@ -58,7 +59,8 @@ func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int,
 	}
 	adopted, err := store.Adopt(ctx, o.engine.can.Lister, o.engine.can.Log, organizationID, records.LeafOf)
 	if err == nil && adopted > 0 {
-		o.engine.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization", organizationID, "records", adopted)
+		o.engine.config.Logger.InfoContext(ctx, "added records older than the log to it", "organization",
+			organizationID, "records", adopted)
 	}
 	return adopted, err
 }
@@ -99,7 +101,8 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 		return access.Authorization{}, err
 	}
 	if _, vote := s.Intent.(activity.VoteIntent); vote {
-		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil, "a vote is not decided by a policy")
+		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"a vote is not decided by a policy")
 	}
 	authorization, err := o.askedAbout(ctx, s)
 	if err != nil {
@@ -112,27 +115,21 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 // AskedAboutCall returns what an [access.Decider] would be asked about a call by
 // [Engine.As] a user, if it were made now. Nothing is done or charged, and Spent is nil.
 // The error is an *activity.Error.
-func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string, intent activity.Intent) (access.Authorization, error) {
+func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string,
+	intent activity.Intent) (access.Authorization, error) {
 	e := o.engine
-	s, err := e.As(user, "").submission(organizationID, intent)
+	c, err := e.As(user, "").call(organizationID, intent)
+	if err == nil {
+		_, err = c.read(ctx)
+	}
+	if err == nil {
+		err = c.findOrganization(ctx)
+	}
 	if err != nil {
 		return access.Authorization{}, err
 	}
-	prepared, err := e.reader.Prepare(ctx, organizationID, intent)
-	if err != nil {
-		return access.Authorization{}, err
-	}
-	s.Task = prepared
-	organization, err := request.OrganizationOf(ctx, e.config.Directory, organizationID)
-	if err != nil {
-		return access.Authorization{}, err
-	}
-	if organization != nil {
-		s.Caller.Organization = organization
-	}
-	authorization, err := e.authorization(ctx, s)
-	authorization.Hazards = e.allowed.refusedTo(organization, authorization.Hazards)
-	authorization.Votes = s.OwnVote(authorization.Now)
+	authorization, err := e.judge.asked(ctx, c.Submission)
+	authorization.Votes = c.OwnVote(authorization.Now)
 	return authorization, err
 }
 
@@ -143,9 +140,7 @@ func (o Operator) askedAbout(ctx context.Context, s *request.Submission) (access
 	if err := o.engine.prepareTask(ctx, s); err != nil {
 		return access.Authorization{}, err
 	}
-	authorization, err := o.engine.authorization(ctx, s)
-	authorization.Hazards = o.engine.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
-	return authorization, err
+	return o.engine.judge.asked(ctx, s)
 }
 
 // recordedCaller returns the submitter of a record.
@@ -163,7 +158,8 @@ func (o Operator) recordedCaller(ctx context.Context, record *activity.Record) (
 
 // recordedMember returns the member that cast a vote, or what the record says of the
 // user.
-func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
+func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote,
+) (*access.Member, error) {
 	member, err := request.MemberOf(ctx, o.engine.config.Directory, o.engine.config.Now(), record, vote)
 	if err == nil && member == nil {
 		member = &access.Member{User: access.User{ID: vote.UserID, Name: vote.UserName, CreatedAt: vote.UserSince}}
@@ -172,7 +168,8 @@ func (o Operator) recordedMember(ctx context.Context, record *activity.Record, v
 }
 
 // recordedVotes returns the approvals of a record, the submitter's first if its credential may vote.
-func (o Operator) recordedVotes(ctx context.Context, record *activity.Record, submitter *access.Member) ([]access.Vote, error) {
+func (o Operator) recordedVotes(ctx context.Context, record *activity.Record,
+	submitter *access.Member) ([]access.Vote, error) {
 	var votes []access.Vote
 	for i := range record.Votes {
 		vote := &record.Votes[i]

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -31,7 +32,8 @@ func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Re
 	})
 }
 
-func (e *Engine) getActivity(ctx context.Context, reader *request.Caller, query activity.GetActivityQuery) (*activity.Record, error) {
+func (e *Engine) getActivity(ctx context.Context, reader *request.Caller,
+	query activity.GetActivityQuery) (*activity.Record, error) {
 	recorded, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noActivity(query, err)
@@ -57,7 +59,8 @@ func (e *Engine) getActivity(ctx context.Context, reader *request.Caller, query 
 }
 
 // answerQuery answers a query and reports it to the observer and the log.
-func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer func(s *request.Submission) (A, error)) (A, error) {
+func answerQuery[A any](ctx context.Context, e *Engine, operation string,
+	answer func(s *request.Submission) (A, error)) (A, error) {
 	s := request.New(operation)
 	var answered A
 	err := e.takesRequests()
@@ -73,7 +76,8 @@ func answerQuery[A any](ctx context.Context, e *Engine, operation string, answer
 }
 
 // admitQuery authenticates a query. One that has a time must be live.
-func (e *Engine) admitQuery(ctx context.Context, s *request.Submission, query activity.Query, sent SignedBody) (err error) {
+func (e *Engine) admitQuery(ctx context.Context, s *request.Submission, query activity.Query,
+	sent SignedBody) (err error) {
 	s.OrganizationID = query.OrganizationID
 	if s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil || query.Time.IsZero() {
 		return err
@@ -117,7 +121,8 @@ func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([
 		if err != nil {
 			return nil, err
 		}
-		return e.reader.Inventory(ctx, path, s.Caller.Organization, s.Caller.Member, query)
+		inventory := signing.Inventory{Keystore: e.config.Keystore, Chains: e.preparer.Chains}
+		return inventory.Answer(ctx, path, s.Caller.Organization, s.Caller.Member, query)
 	})
 }
 

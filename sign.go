@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Prepared is a transaction, or messages for one key, that was read, whose keys were found,
@@ -16,11 +17,9 @@ import (
 // been. Use it to show what is signed before signing it: the bytes that are signed are the
 // bytes that were shown. It must be used by one goroutine at a time.
 type Prepared struct {
-	engine *Engine
-	call   *request.Submission
+	call call
+	task *signing.Prepared
 }
-
-func (p *Prepared) signing() *signing.Prepared { return p.call.Signing() }
 
 // Prepare does everything that Sign does except sign.
 func (e *Engine) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
@@ -37,52 +36,54 @@ func (e *Engine) Sign(ctx context.Context, organizationID string, intent activit
 
 // SignTransaction signs a transaction with a key of the organization, if it is
 // well-formed and all its hazards are allowed.
-func (e *Engine) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+func (e *Engine) SignTransaction(ctx context.Context, organizationID string,
+	intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
 	return e.unattributed().SignTransaction(ctx, organizationID, intent)
 }
 
 // SignMessage signs a message with a key of the organization, if it is a structure that
 // the engine reads and all its hazards are allowed. A hash is refused.
-func (e *Engine) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
+func (e *Engine) SignMessage(ctx context.Context, organizationID string,
+	intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
 	return e.unattributed().SignMessage(ctx, organizationID, intent)
 }
 
 // Summary describes what is signed, from its bytes alone.
-func (p *Prepared) Summary() chains.Summary { return *p.signing().Summary() }
+func (p *Prepared) Summary() chains.Summary { return *p.task.Summary() }
 
 // Effects returns what signing does, with the signer's address filled in, Change set on
-// what comes back to the wallet that pays, and Mine on what goes to the organization's
+// what comes back to the wallet that pays, and Controlled on what goes to the organization's
 // accounts. The keystore is asked which addresses those are; the error is the keystore's.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, error) {
-	return p.signing().OwnEffects(ctx)
+	return p.task.OwnEffects(ctx)
 }
 
 // Keys returns the keys that will sign, as a policy sees them.
 func (p *Prepared) Keys(ctx context.Context) ([]access.SigningKey, error) {
-	return p.signing().Signers(ctx)
+	return p.task.Signers(ctx)
 }
 
 // KeyIDs returns the ids of the keys that will sign.
-func (p *Prepared) KeyIDs() []string { return p.signing().KeyIDs() }
+func (p *Prepared) KeyIDs() []string { return p.task.KeyIDs() }
 
 // SignerView returns what depends on the signing keys, to be shown with the summary. The
 // keystore is asked as by Effects.
 func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
-	return p.signing().SignerView(ctx)
+	return p.task.SignerView(ctx)
 }
 
 // Readings returns what Config.Descriptors says of the lookup tables and the calls. It is
 // shown with the summary, but is not part of the summary's digest.
-func (p *Prepared) Readings() chains.Readings { return p.signing().Readings() }
+func (p *Prepared) Readings() chains.Readings { return p.task.Readings() }
 
 // Hazards returns the hazards. All of them are allowed.
-func (p *Prepared) Hazards() []chains.Hazard { return p.signing().Hazards() }
+func (p *Prepared) Hazards() []chains.Hazard { return p.task.Hazards() }
 
 // Sign signs. The result is that of the intent. The call of a user is judged again, charged
 // to the limits of the policy and recorded in Config.Store; a second Sign is then answered
 // from the record and charged nothing.
 func (p *Prepared) Sign(ctx context.Context) (activity.Result, error) {
-	return p.engine.signCall(ctx, p.call)
+	return p.call.sign(ctx)
 }
 
 // Caller calls an engine as a user, without a stamp: the program has authenticated the user
@@ -104,8 +105,8 @@ type Caller struct {
 // and again before one that has waited is carried out.
 //
 // A call for the same organization, user and intent as a recorded one is the same call,
-// however the user was authenticated: it is answered from the record, and charged once. After an activity that was rejected, has
-// failed or was forgotten, it is a new one.
+// however the user was authenticated: it is answered from the record, and charged once. After an
+// activity that was rejected, has failed or was forgotten, it is a new one.
 //
 // A call that needs approvals is recorded and waits for them if the directory finds users
 // by their ids, which those of package access do (see [access.Users]). The error then has
@@ -123,39 +124,39 @@ func (e *Engine) unattributed() *Caller { return &Caller{engine: e} }
 
 // Prepare does everything that Sign does except sign.
 func (c *Caller) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
-	s, err := c.submission(organizationID, intent)
-	if err == nil {
-		err = c.engine.prepareCall(ctx, s, c.engine.spentSoFar())
-	}
-	if err != nil {
-		err = c.engine.answered(ctx, s, err)
-	}
+	call, err := c.call(organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{c.engine, s}, nil
+	var spent access.SpentReader // what limits have counted of all requests; nil without a store
+	if c.engine.config.Store != nil {
+		spent = c.engine.records.Spent(store.Fingerprint{})
+	}
+	task, err := call.prepare(ctx, spent)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{call, task}, nil
 }
 
 // Sign signs what an intent asks for: see [Engine.Sign].
 func (c *Caller) Sign(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {
-	s, err := c.submission(organizationID, intent)
+	call, err := c.call(organizationID, intent)
 	if err != nil {
 		return nil, err
 	}
-	if err = c.engine.prepareCall(ctx, s, nil); err != nil {
-		err = c.engine.answered(ctx, s, err)
-	}
-	if err != nil {
+	if _, err := call.prepare(ctx, nil); err != nil {
 		if c.user != nil || c.engine.config.Policy != nil {
-			c.engine.observed(ctx, s, err)
+			c.engine.observed(ctx, call.Submission, err)
 		}
 		return nil, err
 	}
-	return c.engine.signCall(ctx, s)
+	return call.sign(ctx)
 }
 
 // SignTransaction signs a transaction: see [Engine.SignTransaction].
-func (c *Caller) SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
+func (c *Caller) SignTransaction(ctx context.Context, organizationID string,
+	intent activity.SignTransactionIntent) (activity.SignTransactionResult, error) {
 	result, err := c.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignTransactionResult{}, err
@@ -164,7 +165,8 @@ func (c *Caller) SignTransaction(ctx context.Context, organizationID string, int
 }
 
 // SignMessage signs a message: see [Engine.SignMessage].
-func (c *Caller) SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
+func (c *Caller) SignMessage(ctx context.Context, organizationID string,
+	intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error) {
 	result, err := c.Sign(ctx, organizationID, intent)
 	if err != nil {
 		return activity.SignRawPayloadResult{}, err
@@ -172,10 +174,10 @@ func (c *Caller) SignMessage(ctx context.Context, organizationID string, intent 
 	return result.(activity.SignRawPayloadResult), nil
 }
 
-// submission returns the submission of a call.
-func (c *Caller) submission(organizationID string, intent activity.Intent) (*request.Submission, error) {
+// call returns a call, which is not prepared yet.
+func (c *Caller) call(organizationID string, intent activity.Intent) (call, error) {
 	if err := c.check(); err != nil {
-		return nil, activity.NewError(activity.ReasonInternal, "", err, "%v", err)
+		return call{}, activity.NewError(activity.ReasonInternal, "", err, "%v", err)
 	}
 	s := request.New("")
 	s.OrganizationID, s.Intent = organizationID, intent
@@ -189,7 +191,7 @@ func (c *Caller) submission(organizationID string, intent activity.Intent) (*req
 			Scheme:       c.scheme,
 		}
 	}
-	return s, nil
+	return call{c.engine, s}, nil
 }
 
 // check refuses a user that a record cannot name.

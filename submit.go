@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
-	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -21,8 +20,9 @@ import (
 //	1 activity.Decode   strict; every later step uses this one reading
 //	2 authenticate      the stamp is over exactly these bytes; the credential may submit this type
 //	3 checkTime         timestampMs is neither too old nor too far ahead
-//	4 prepareTask       the transaction, its keys, effects and hazards: everything that can be refused without side effects
-//	5 decide            the policy is asked about this credential, also if the answer is recorded; then hazards that are not allowed are refused
+//	4 prepareTask       the transaction, its keys, effects and hazards: all that can be refused without side effects
+//	5 decide            the policy is asked about this credential, also if the answer is recorded;
+//	                    then hazards that are not allowed are refused
 //	6 store.Acquire     a lease, or the recorded activity
 //	7 perform           sign, or send a one-time password
 //	8 store.Complete    records the activity, before it is answered
@@ -35,9 +35,6 @@ import (
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
 	s := request.New(sent.Path)
 	record, err := e.process(ctx, s, sent)
-	if err == nil && s.Result == nil {
-		record, err = e.approvals.ShownTo(ctx, s.Caller, record)
-	}
 	s.Record = record
 	if err == nil {
 		err = e.proveLogged(ctx, record)
@@ -56,7 +53,11 @@ func (e *Engine) process(ctx context.Context, s *request.Submission, sent Signed
 	}
 	e.sweep()
 	if vote, ok := s.Intent.(activity.VoteIntent); ok {
-		return e.approvals.Vote(ctx, s, vote)
+		record, err := e.approvals.Vote(ctx, s, vote)
+		if err != nil {
+			return nil, err
+		}
+		return e.approvals.ShownTo(ctx, s.Caller, record)
 	}
 	if err := e.prepareTask(ctx, s); err != nil {
 		return nil, err
@@ -73,7 +74,11 @@ func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.
 		return nil, err
 	case recorded != nil:
 		s.Repeated = true
-		return records.Decode(ctx, recorded)
+		record, err := records.Decode(ctx, recorded)
+		if err != nil {
+			return nil, err
+		}
+		return e.approvals.ShownTo(ctx, s.Caller, record)
 	case s.Waits:
 		return e.approvals.Wait(ctx, s)
 	}
@@ -143,25 +148,18 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 		return activity.NewError(activity.ReasonRequestInvalid, "generateAppProofs", nil,
 			"app proofs are not available: this engine has no proof key")
 	}
-	if s.Request.Type == activity.TypeSignTransaction {
-		return prepareSigning(ctx, &e.reader, s)
-	}
 	served, err := e.operations.Of(s.Request.Type)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case served.Sign != nil:
-		return prepareSigning(ctx, &e.reader, s)
 	}
-	s.Task, err = served.Prepare(ctx, operation.Request{
-		Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(), Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
-	})
-	return err
-}
-
-// prepareSigning is prepareTask for what is signed.
-func prepareSigning(ctx context.Context, reader *signing.Reader, s *request.Submission) error {
-	prepared, err := reader.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
+	if served.Prepare != nil {
+		s.Task, err = served.Prepare(ctx, operation.Request{
+			Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(),
+			Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
+		})
+		return err
+	}
+	prepared, err := e.preparer.Prepare(ctx, s.Caller.Organization.ID, s.Intent)
 	if err == nil {
 		s.Task = prepared
 	}
@@ -181,9 +179,10 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 		if s.Waits {
 			s.Charges.List = nil // charged with the last vote
 		}
-		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now, func(now time.Time) store.Change {
-			return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
-		})
+		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now,
+			func(now time.Time) store.Change {
+				return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
+			})
 		switch {
 		case errors.Is(err, store.ErrLimit):
 			limited, spent = err, e.records.Spent(s.Request.Fingerprint)
@@ -225,20 +224,8 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal er
 // takesRequests refuses all requests if the engine has no directory.
 func (e *Engine) takesRequests() error {
 	if e.config.Directory == nil {
-		return activity.NewError(activity.ReasonInternal, "", nil, "this engine takes no requests: its Config has no Directory")
+		return activity.NewError(activity.ReasonInternal, "", nil,
+			"this engine takes no requests: its Config has no Directory")
 	}
 	return nil
-}
-
-// again takes the steps of an activity that waits, with its votes.
-type again struct{ engine *Engine }
-
-// Prepare implements approvals.Engine.
-func (a again) Prepare(ctx context.Context, s *request.Submission) error {
-	return a.engine.prepareTask(ctx, s)
-}
-
-// Ask implements approvals.Engine.
-func (a again) Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error) {
-	return a.engine.ask(ctx, s, votes, spent)
 }

@@ -82,7 +82,8 @@ type Directory interface {
 func CheckGranted(types []activity.Type) error {
 	for i, kind := range types {
 		if !kind.Signs() {
-			return fmt.Errorf("activities[%d]: %q cannot be granted to a caller without a credential: name types that sign, such as %s, or leave the list out for all of these",
+			return fmt.Errorf("activities[%d]: %q cannot be granted to a caller without a credential: name types "+
+				"that sign, such as %s, or leave the list out for all of these",
 				i, plaintext.Shorten(string(kind), maxShown), activity.TypeSignTransaction)
 		}
 	}

@@ -43,10 +43,12 @@ type UserConfig struct {
 
 // APIKeyConfig configures an API key.
 type APIKeyConfig struct {
-	Curve      stamp.Curve     `yaml:"curve"`      // API_KEY_CURVE_P256, …
-	PublicKey  string          `yaml:"publicKey"`  // hex
-	ExpiresAt  time.Time       `yaml:"expiresAt"`  // zero: never
-	Activities []activity.Type `yaml:"activities"` // nil: all that need not be named, see activity.Type.MustBeNamed; an empty list is an error
+	Curve     stamp.Curve `yaml:"curve"`     // API_KEY_CURVE_P256, …
+	PublicKey string      `yaml:"publicKey"` // hex
+	ExpiresAt time.Time   `yaml:"expiresAt"` // zero: never
+	// Activities is nil for all that need not be named, see activity.Type.MustBeNamed; an empty
+	// list is an error.
+	Activities []activity.Type `yaml:"activities"`
 }
 
 // PasskeyConfig configures a passkey.
@@ -125,8 +127,10 @@ func CheckHazards(organizations []OrganizationConfig, known []string) error {
 	for i := range organizations {
 		for j, name := range organizations[i].AllowHazards {
 			if !slices.Contains(known, name) {
-				return entryError(item("organizations", i)+"."+item("allowHazards", j), "organization %s: allowHazards: %s", organizations[i].ID,
-					plaintext.Meant(fmt.Sprintf("unknown hazard %q", plaintext.Shorten(name, maxShown)), name, known, "refusals and 'countersign inspect' show the names"))
+				return entryError(item("organizations", i)+"."+item("allowHazards", j),
+					"organization %s: allowHazards: %s", organizations[i].ID,
+					plaintext.Meant(fmt.Sprintf("unknown hazard %q", plaintext.Shorten(name, maxShown)), name, known,
+						"refusals and 'countersign inspect' show the names"))
 			}
 		}
 	}
@@ -140,7 +144,8 @@ func (d configuredDirectory) checkID(id string) error {
 	case id == "":
 		return errors.New("id is missing")
 	case len(id) > activity.MaxOrganizationID:
-		return fmt.Errorf("id %q: %d bytes, at most %d are allowed", plaintext.Shorten(id, maxShown), len(id), activity.MaxOrganizationID)
+		return fmt.Errorf("id %q: %d bytes, at most %d are allowed", plaintext.Shorten(id, maxShown), len(id),
+			activity.MaxOrganizationID)
 	case twice:
 		return fmt.Errorf("id %q appears twice", id)
 	}
@@ -156,14 +161,17 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 	for i := range config.Users {
 		user := &config.Users[i]
 		if user.ID == "" && user.Name == "" {
-			return nil, entryError(item("users", i), "users[%d]: name is missing: policies and records name the user by it, or by an id", i)
+			return nil, entryError(item("users", i),
+				"users[%d]: name is missing: policies and records name the user by it, or by an id", i)
 		}
 		if err := user.checkNames(); err != nil {
 			return nil, entryError(item("users", i), "users[%d]: %w", i, err)
 		}
 		id := user.UserID(config.ID)
 		if configured.users[id] != nil {
-			return nil, entryError(item("users", i), "users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry", i, user.Name)
+			return nil, entryError(item("users", i),
+				"users[%d] (%s): another user has this id or, without an id, this name: list all keys of a user under one entry",
+				i, user.Name)
 		}
 		configured.users[id] = &User{ID: id, Name: user.Name, Tags: slices.Clone(user.Tags)}
 		if err := configured.add(*configured.users[id], user); err != nil {
@@ -234,7 +242,9 @@ func (o *configuredOrganization) addCredential(user User, read func() (*stamp.Cr
 func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
 	publicKey, err := hex.DecodeString(k.PublicKey)
 	if err != nil {
-		return nil, entryError("publicKey", "publicKey: %d characters that are not all pairs of hex digits: expected 66 of a compressed key, or 64 of Ed25519, without 0x", len(k.PublicKey))
+		return nil, entryError("publicKey",
+			"publicKey: %d characters that are not all pairs of hex digits: expected 66 of a compressed key, or 64 "+
+				"of Ed25519, without 0x", len(k.PublicKey))
 	}
 	credential, err := stamp.NewAPIKey(k.Curve, publicKey)
 	if err != nil {
@@ -256,7 +266,8 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	}
 	const required = "required"
 	if k.UserVerification != "" && k.UserVerification != required {
-		return nil, entryError("userVerification", "userVerification: unknown value %q: use %s, or leave it out", plaintext.Shorten(k.UserVerification, maxShown), required)
+		return nil, entryError("userVerification", "userVerification: unknown value %q: use %s, or leave it out",
+			plaintext.Shorten(k.UserVerification, maxShown), required)
 	}
 	if err := k.checkRelyingParty(); err != nil {
 		return nil, err
@@ -290,13 +301,15 @@ func (k *PasskeyConfig) checkRelyingParty() error {
 // its author means none, but [stamp.Credential] takes it as the default.
 func typeNames(types []activity.Type) ([]string, error) {
 	if types != nil && len(types) == 0 {
-		return nil, entryError("activities", "activities: the list is empty: name at least one type, or leave it out for the default")
+		return nil, entryError("activities",
+			"activities: the list is empty: name at least one type, or leave it out for the default")
 	}
 	var names []string
 	for i, kind := range types {
 		if !slices.Contains(activity.Types(), kind) {
 			return nil, entryError(item("activities", i), "activities: %s",
-				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(kind), maxShown)), string(kind), activityNames(), fmt.Sprintf("use %v", activity.Types())))
+				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(kind), maxShown)),
+					string(kind), activityNames(), fmt.Sprintf("use %v", activity.Types())))
 		}
 		names = append(names, string(kind))
 	}

@@ -202,14 +202,17 @@ func BelongsTo(group *Group, user User) bool {
 // the same.
 func Missing(groups []Group, votes []Vote, submitter string, now time.Time) []int {
 	f := &filling{groups: groups, seated: make([][]string, len(groups)), admits: func(group *Group, user string) bool {
-		return slices.ContainsFunc(votes, func(vote Vote) bool { return vote.User.ID == user && Admits(group, vote, submitter, now) })
+		return slices.ContainsFunc(votes, func(vote Vote) bool {
+			return vote.User.ID == user && Admits(group, vote, submitter, now)
+		})
 	}}
 	for i := range groups {
 		if slices.ContainsFunc(groups[:i], func(group Group) bool { return group.Rule == groups[i].Rule }) {
 			continue
 		}
 		for j := range votes {
-			if user := votes[j].User.ID; !slices.ContainsFunc(votes[:j], func(vote Vote) bool { return vote.User.ID == user }) {
+			user := votes[j].User.ID
+			if !slices.ContainsFunc(votes[:j], func(vote Vote) bool { return vote.User.ID == user }) {
 				f.seat(user, groups[i].Rule, make([]bool, len(groups)))
 			}
 		}

@@ -10,6 +10,7 @@ const (
 	MaxOrganizationID = 128
 	MaxSignWith       = 255
 	MaxPayload        = 256 << 10 // also for the sum of a request's payloads
+	maxScheme         = 300
 )
 
 // bounds are the maximum lengths of a request's strings, in bytes of UTF-8. They are
@@ -26,7 +27,7 @@ var bounds = map[string]int{
 	"walletId":       MaxSignWith,
 	"address":        MaxSignWith,
 	"path":           MaxSignWith,
-	"scheme":         MaxScheme,
+	"scheme":         maxScheme,
 
 	"fingerprint":    len("sha256:") + 64,
 	"shown":          64,

@@ -98,7 +98,8 @@ type Error struct {
 // NewError returns an error with the reason's code. The cause may be nil; it is not shown
 // to the caller.
 func NewError(reason Reason, field string, cause error, format string, args ...any) *Error {
-	return &Error{Code: reason.Code(), Reason: reason, Field: field, Message: fmt.Sprintf(format, args...), cause: cause}
+	return &Error{Code: reason.Code(), Reason: reason, Field: field, Message: fmt.Sprintf(format, args...),
+		cause: cause}
 }
 
 // Error returns the message.

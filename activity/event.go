@@ -22,7 +22,8 @@ const (
 
 // EventTypes returns all types of events.
 func EventTypes() []EventType {
-	return []EventType{EventWaiting, EventCompleted, EventRejected, EventFailed, EventRefused, EventReloaded, EventLogConflict}
+	return []EventType{EventWaiting, EventCompleted, EventRejected, EventFailed, EventRefused, EventReloaded,
+		EventLogConflict}
 }
 
 // Event is what a receiver of events is told. It has no secrets, no contacts and no stamps:

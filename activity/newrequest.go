@@ -51,9 +51,11 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID || request.Submitter != envelope.Submitter {
+	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID ||
+		request.Submitter != envelope.Submitter {
 		return nil, NewError(ReasonRequestInvalid, "parameters", nil,
-			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a member has no JSON name", intent)
+			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a "+
+				"member has no JSON name", intent)
 	}
 	return request, nil
 }

@@ -85,7 +85,8 @@ var operations = []Operation{
 		decode: decodeInit[InitOTPAuthIntent], decodeResult: resultOf[InitOTPAuthResult],
 	},
 	{
-		Type: TypeSignTransaction, Path: "sign_transaction", intent: "signTransactionIntentV2", result: "signTransactionResult",
+		Type: TypeSignTransaction, Path: "sign_transaction",
+		intent: "signTransactionIntentV2", result: "signTransactionResult",
 		decode: decodeSignTransaction, decodeResult: resultOf[SignTransactionResult],
 	},
 	{
@@ -105,11 +106,13 @@ var operations = []Operation{
 		decode: decodeVerifyOTPV2, decodeResult: resultOf[VerifyOTPV2Result],
 	},
 	{
-		Type: TypeSignRawPayload, Path: "sign_raw_payload", named: true, intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
+		Type: TypeSignRawPayload, Path: "sign_raw_payload", named: true,
+		intent: "signRawPayloadIntentV2", result: "signRawPayloadResult",
 		decode: decodeSignRawPayload, decodeResult: resultOf[SignRawPayloadResult],
 	},
 	{
-		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", named: true, intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
+		Type: TypeSignRawPayloads, Path: "sign_raw_payloads", named: true,
+		intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
 		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
 	},
 	{Type: TypeApproveActivity, Path: "approve_activity", named: true, decode: decodeVote(TypeApproveActivity)},
@@ -186,9 +189,11 @@ func notServed(kind Type) error {
 	switch len(versions) {
 	case 0:
 	case 1:
-		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the version served is %s", quoted(string(kind)), versions[0])
+		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the version served is %s",
+			quoted(string(kind)), versions[0])
 	default:
-		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the versions served are %s", quoted(string(kind)), strings.Join(versions, " and "))
+		return NewError(ReasonRequestInvalid, "type", nil, "type %s is not served: the versions served are %s",
+			quoted(string(kind)), strings.Join(versions, " and "))
 	}
 	return NewError(ReasonRequestInvalid, "type", nil,
 		"type %s is not served: use %s", quoted(string(kind)), strings.Join(names, ", "))

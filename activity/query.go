@@ -81,7 +81,8 @@ func DecodeListActivities(body []byte) (query ListActivitiesQuery, err error) {
 	var names, types []string
 	var limit string
 	pages := func(reader *strictjson.Reader) error {
-		return reader.Object(optional("limit", &limit), optional("before", &query.Before), optional("after", &query.After))
+		return reader.Object(optional("limit", &limit), optional("before", &query.Before),
+			optional("after", &query.After))
 	}
 	err = query.read(body,
 		strictjson.Optional("filterByStatus", &names).AtMost(boundOf("filterByStatus")),
@@ -93,7 +94,8 @@ func DecodeListActivities(body []byte) (query ListActivitiesQuery, err error) {
 	}
 	for _, status := range names {
 		if !slices.Contains(statuses, Status(status)) {
-			return query, NewError(ReasonRequestInvalid, "filterByStatus", nil, "filterByStatus: status %s is not known", quoted(status))
+			return query, NewError(ReasonRequestInvalid, "filterByStatus", nil,
+				"filterByStatus: status %s is not known", quoted(status))
 		}
 		query.Statuses = append(query.Statuses, Status(status))
 	}
@@ -116,7 +118,8 @@ func parsePage(text string) (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > MaxPage || strconv.Itoa(limit) != text {
-		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: expected 1 to %d, as a string", quoted(text), MaxPage)
+		return 0, NewError(ReasonRequestInvalid, "limit", nil, "limit %s: expected 1 to %d, as a string",
+			quoted(text), MaxPage)
 	}
 	return limit, nil
 }

@@ -49,7 +49,8 @@ func (r *Review) Check() error {
 	case r.SummaryDigest != hex.EncodeToString(summary[:]):
 		return errors.New("review: summaryDigest is not the digest of summary")
 	case r.Shown != hex.EncodeToString(shown[:]):
-		return fmt.Errorf("review: shown is not the digest of its summary, effects, keyIds and readings, which is %x", shown)
+		return fmt.Errorf("review: shown is not the digest of its summary, effects, keyIds and readings, which is %x",
+			shown)
 	}
 	return nil
 }

@@ -121,19 +121,18 @@ const (
 // a text such as "CERTIFICATE dns:batcher.example". Such a vote has no signature.
 const SchemeLocal = "LOCAL"
 
-// StampScheme is what the schemes of stamps begin with.
-const StampScheme = "SIGNATURE_SCHEME_"
-
-// MaxScheme is the length of the longest scheme, in bytes.
-const MaxScheme = 300
+// stampScheme is what the schemes of stamps begin with.
+const stampScheme = "SIGNATURE_SCHEME_"
 
 // CheckScheme refuses what cannot be the scheme of a call.
 func CheckScheme(scheme string) error {
-	if scheme == "" || len(scheme) > MaxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters", plaintext.Shorten(scheme, 100), MaxScheme)
+	if scheme == "" || len(scheme) > maxScheme || strings.ContainsFunc(scheme,
+		func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Errorf("authentication %q: expected 1 to %d printable ASCII characters",
+			plaintext.Shorten(scheme, 100), maxScheme)
 	}
-	if strings.HasPrefix(scheme, StampScheme) {
-		return fmt.Errorf("authentication %q: %s… says that a stamp was verified", scheme, StampScheme)
+	if strings.HasPrefix(scheme, stampScheme) {
+		return fmt.Errorf("authentication %q: %s… says that a stamp was verified", scheme, stampScheme)
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ type Vote struct {
 }
 
 // Stamped reports whether the vote is a stamp, and not that of a call.
-func (v *Vote) Stamped() bool { return strings.HasPrefix(v.Scheme, StampScheme) }
+func (v *Vote) Stamped() bool { return strings.HasPrefix(v.Scheme, stampScheme) }
 
 // Submitter returns the submitter's vote, which is the first.
 func (r *Record) Submitter() *Vote { return &r.Votes[0] }

@@ -55,9 +55,9 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 //	{ "type": …, "timestampMs": "…", "organizationId": "…", "parameters": {…}, "generateAppProofs": …, "submitter": {…} }
 //
 // with members in any order. generateAppProofs is optional; some clients put it inside
-// parameters, and it is true if either is. submitter is only in the body of a call. The request keeps the body, which the caller
-// must not modify afterwards. The error is an [*Error] with REQUEST_INVALID that names the
-// member.
+// parameters, and it is true if either is. submitter is only in the body of a call. The request
+// keeps the body, which the caller must not modify afterwards. The error is an [*Error] with
+// REQUEST_INVALID that names the member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
 	var text struct {
@@ -82,7 +82,8 @@ func Decode(body []byte) (*Request, error) {
 	if err := checkOrganizationID(request.OrganizationID); err != nil {
 		return nil, err
 	}
-	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start, enveloped: true}
+	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start,
+		enveloped: true}
 	if err := request.decodeIntent(&text.parameters); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,8 @@ func parseTimestamp[T string | []byte](digits T) (int64, error) {
 	text := []byte(digits)
 	if len(text) == 0 || len(text) > maxTimestampDigits || len(bytes.Trim(text, "0123456789")) > 0 || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
-			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits", quoted(string(text)), maxTimestampDigits)
+			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits",
+			quoted(string(text)), maxTimestampDigits)
 	}
 	return strconv.ParseInt(string(text), 10, 64)
 }

@@ -51,7 +51,8 @@ func decodeVote(kind Type) func(*parameterText) (Intent, bool, error) {
 			return intent, proofs, err
 		}
 		if intent.Shown != "" && !isDigest(intent.Shown) {
-			return intent, proofs, NewError(ReasonRequestInvalid, "shown", nil, "shown: expected 64 lower-case hex digits")
+			return intent, proofs, NewError(ReasonRequestInvalid, "shown", nil,
+				"shown: expected 64 lower-case hex digits")
 		}
 		intent.Fingerprint, err = ParseFingerprint(fingerprint)
 		return intent, proofs, err

@@ -72,6 +72,19 @@ func (a Asset) token() string {
 	return a.Token.String()
 }
 
+// Text returns the chain of a native asset, otherwise chain/token; empty for none.
+func (a Asset) Text() string {
+	switch {
+	case a.IsNone() || a.IsNative():
+		return a.Chain
+	case a.TokenID != "":
+		return a.Chain + "/" + a.TokenID
+	case a.NFT != nil:
+		return a.Chain + "/" + a.Token.String() + "/" + a.NFT.String()
+	}
+	return a.Chain + "/" + a.Token.String()
+}
+
 // Bound is how an amount bounds what leaves From.
 type Bound string
 
@@ -135,6 +148,19 @@ func (q Quantity) IsNone() bool { return q.Bound == "" }
 // IsUnknown reports whether no value bounds the amount from above.
 func (q Quantity) IsUnknown() bool {
 	return q.Bound == BoundAll || q.Bound == BoundLeast || q.Bound == BoundUnlimited || q.Bound != "" && q.Value == nil
+}
+
+// Text returns the amount in the smallest unit, or the word for one that has no number.
+func (q Quantity) Text() string {
+	switch {
+	case q.Bound == BoundAll, q.Bound == BoundUnlimited:
+		return string(q.Bound)
+	case q.Value == nil:
+		return "unknown"
+	case q.Bound == BoundExact:
+		return q.Value.String()
+	}
+	return string(q.Bound) + " " + q.Value.String()
 }
 
 // Until is when something expires: never (the zero value), at a time, at a height, or at

@@ -119,7 +119,8 @@ func (f *flow) step(i int) {
 		return
 	}
 	if !e.moves() {
-		e.Reached = e.Kind == KindApprove && e.By == ByOther && slices.ContainsFunc(slices.Concat(f.ours, f.reached), func(p *purse) bool { return p.paysFor(e) })
+		e.Reached = e.Kind == KindApprove && e.By == ByOther &&
+			slices.ContainsFunc(slices.Concat(f.ours, f.reached), func(p *purse) bool { return p.paysFor(e) })
 		return
 	}
 	rest := e.Amount
@@ -157,7 +158,8 @@ func (f *flow) leave(i int, p *purse, part Quantity) {
 	}
 	through := append(slices.Clone(p.through), p.account)
 	if f.passages > MaxPassages || slices.ContainsFunc(through, derived.To.Equal) {
-		f.lost = &Effect{Kind: KindCall, By: BySigner, From: p.payer, To: p.account, Undecoded: true, Function: Unfollowed, Path: derived.Path + "/passages"}
+		f.lost = &Effect{Kind: KindCall, By: BySigner, From: p.payer, To: p.account, Undecoded: true,
+			Function: Unfollowed, Path: derived.Path + "/passages"}
 		return
 	}
 	if derived.Kind == KindStake || derived.Kind == KindUnstake {

@@ -210,7 +210,8 @@ func (r *Reading) show() []Field {
 		source += " (" + r.Trust + ", sha256 " + r.Digest[:min(16, len(r.Digest))] + "…)"
 	}
 	fields := []Field{Text("read with", source)}
-	for _, field := range []Field{Text("not read", r.Problem), Text("domain", r.Domain), Text("owner", r.Owner), Text("intent", r.Intent), Text("function", r.Function)} {
+	for _, field := range []Field{Text("not read", r.Problem), Text("domain", r.Domain), Text("owner", r.Owner),
+		Text("intent", r.Intent), Text("function", r.Function)} {
 		if field.Value != "" {
 			fields = append(fields, field)
 		}

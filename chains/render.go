@@ -116,7 +116,8 @@ func renderValue(field Field, column int) string {
 		return Wrap(strings.TrimSpace(value+words), column)
 	}
 	if utf8.RuneCountInString(words) > maxWords {
-		return value + "\n" + strings.Repeat(" ", column) + continued + Wrap(strings.TrimSpace(words), column+len(continued))
+		return value + "\n" + strings.Repeat(" ", column) + continued + Wrap(strings.TrimSpace(words),
+			column+len(continued))
 	}
 	return strings.TrimSpace(value + words)
 }
@@ -179,7 +180,8 @@ func printable(text string) string {
 // isPlain reports whether text is printable ASCII without leading, trailing or repeated
 // spaces. The ellipsis at the end of our own shortened values is allowed.
 func isPlain(text string) bool {
-	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text || strings.HasPrefix(text, strings.TrimSpace(continued)) {
+	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text ||
+		strings.HasPrefix(text, strings.TrimSpace(continued)) {
 		return false
 	}
 	return strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }) < 0

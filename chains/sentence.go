@@ -47,7 +47,8 @@ func Sentence(effect Effect, names Names) string {
 // claimed says that what is called may be no token: an account of the organization's is none, and
 // without keys it is not known whose accounts are.
 func (s sentence) claimed() string {
-	if s.Controlled != ControlledUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") || !strings.Contains(s.Function, "(") {
+	if s.Controlled != ControlledUnknown || !strings.HasPrefix(s.Asset.Standard, "erc") ||
+		!strings.Contains(s.Function, "(") {
 		return ""
 	}
 	switch s.Kind {
@@ -208,7 +209,8 @@ const maxWord = 64
 // since it could be read as a part of the sentence. Several words are separated by commas.
 func plain(text string) string {
 	for word := range strings.SplitSeq(text, ", ") {
-		if len(word) > maxWord || strings.Trim(word, "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+		if len(word) > maxWord || strings.Trim(word,
+			"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
 			return foreign(text)
 		}
 	}

@@ -63,7 +63,8 @@ func (s sentence) amount() string {
 // several reports whether the amount of a numbered token is another than one. A number of
 // ERC-1155 or ERC-6909 can have many.
 func (s sentence) several() bool {
-	return s.Amount.Bound != BoundUnlimited && s.Amount.Value != nil && (!s.Amount.Value.IsUint64() || s.Amount.Value.Uint64() != 1)
+	return s.Amount.Bound != BoundUnlimited && s.Amount.Value != nil &&
+		(!s.Amount.Value.IsUint64() || s.Amount.Value.Uint64() != 1)
 }
 
 // AssetText describes an asset as sentences do.

@@ -83,7 +83,8 @@ func Amount(label string, amount *big.Int, decimals int, symbol string) Field {
 
 // AmountUint is Amount for an amount of 64 bits.
 func AmountUint(label string, amount uint64, decimals int, symbol string) Field {
-	return Field{Label: label, Type: TypeAmount, Value: strconv.FormatUint(amount, 10), Decimals: decimals, Symbol: symbol}
+	return Field{Label: label, Type: TypeAmount, Value: strconv.FormatUint(amount, 10), Decimals: decimals,
+		Symbol: symbol}
 }
 
 // Integer is a field with a number that is not an amount.

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -102,7 +103,7 @@ func TestVeto(t *testing.T) {
 // deliverTo delivers the events of an outbox, until the test ends or the outbox is empty.
 func deliverTo(t *testing.T, s *memory.Store, url, configured string) (stats func() events.Stats) {
 	t.Helper()
-	secrets, err := events.ParseSecrets([]byte(configured))
+	secrets, err := webhook.ParseSecrets([]byte(configured))
 	if err != nil {
 		t.Fatal(err)
 	}

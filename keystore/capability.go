@@ -26,7 +26,7 @@ type LowRSigner interface {
 
 // SignLowR signs like a LowRSigner if the signer is one, and like any ECDSASigner otherwise.
 func SignLowR(ctx context.Context, signer ECDSASigner, digest [32]byte) ([65]byte, error) {
-	if low, ok := signer.(LowRSigner); ok {
+	if low, ok := as[LowRSigner](signer); ok {
 		return low.SignLowR(ctx, digest)
 	}
 	return signer.SignECDSA(ctx, digest)
@@ -45,10 +45,22 @@ type Ed25519Signer interface {
 	SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error)
 }
 
+// As returns a capability of a key. A key of [Verified] has those of the key that it verifies, and
+// the methods of others: a type assertion does not tell them apart.
+func As[Signer any](key Key) (signer Signer, ok bool) { return as[Signer](key) }
+
+func as[Signer any](key any) (signer Signer, ok bool) {
+	signer, ok = key.(Signer)
+	if verified, isVerified := key.(*verifiedKey); isVerified {
+		_, ok = verified.Key.(Signer)
+	}
+	return signer, ok
+}
+
 // AsECDSA returns the key's ECDSA capability, or an error that wraps ErrUnsupported and names
 // the key.
 func AsECDSA(key Key) (ECDSASigner, error) {
-	if signer, ok := key.(ECDSASigner); ok {
+	if signer, ok := As[ECDSASigner](key); ok {
 		return signer, nil
 	}
 	return nil, unsupported(key, "ECDSA signatures on secp256k1")
@@ -57,7 +69,7 @@ func AsECDSA(key Key) (ECDSASigner, error) {
 // AsSchnorr returns the key's BIP-340 capability, like AsECDSA. Keys in HSMs do not have it;
 // the error names the address to use instead.
 func AsSchnorr(key Key) (SchnorrSigner, error) {
-	if signer, ok := key.(SchnorrSigner); ok {
+	if signer, ok := As[SchnorrSigner](key); ok {
 		return signer, nil
 	}
 	err := unsupported(key, "BIP-340 signatures")
@@ -69,7 +81,7 @@ func AsSchnorr(key Key) (SchnorrSigner, error) {
 
 // AsEd25519 returns the key's Ed25519 capability, like AsECDSA.
 func AsEd25519(key Key) (Ed25519Signer, error) {
-	if signer, ok := key.(Ed25519Signer); ok {
+	if signer, ok := As[Ed25519Signer](key); ok {
 		return signer, nil
 	}
 	return nil, unsupported(key, "Ed25519 signatures")

@@ -35,7 +35,8 @@ func FinishECDSA(public PublicKey, digest [32]byte, signature []byte) ([65]byte,
 		}
 	}
 	if !isDER {
-		return [65]byte{}, fmt.Errorf("%w: ecdsa: %d bytes, want r and s of 32 each, or their DER", ErrSignatureCheck, len(signature))
+		return [65]byte{}, fmt.Errorf("%w: ecdsa: %d bytes, want r and s of 32 each, or their DER", ErrSignatureCheck,
+			len(signature))
 	}
 	return finishRS(public, digest, rs)
 }

@@ -29,125 +29,95 @@ func Verified(key Key) Key {
 	if self, ok := key.(SelfVerifying); ok && self.VerifiesSignatures() {
 		return key
 	}
-	base := verifiedKey{key}
-	ecdsa, isECDSA := key.(ECDSASigner)
-	schnorr, isSchnorr := key.(SchnorrSigner)
-	ed25519, isEd25519 := key.(Ed25519Signer)
-	low, isLowR := key.(LowRSigner)
-	switch {
-	case isECDSA && isSchnorr && isLowR:
-		return &struct {
-			verifiedLowR
-			verifiedSchnorr
-		}{verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}, verifiedSchnorr{key, schnorr}}
-	case isECDSA && isLowR:
-		return &verifiedLowR{verifiedECDSA{base, ecdsa, checkOf(key)}, low}
-	case isECDSA && isSchnorr:
-		return &struct {
-			verifiedECDSA
-			verifiedSchnorr
-		}{verifiedECDSA{base, ecdsa, checkOf(key)}, verifiedSchnorr{key, schnorr}}
-	case isECDSA:
-		return &verifiedECDSA{base, ecdsa, checkOf(key)}
-	case isSchnorr:
-		return &struct {
-			verifiedKey
-			verifiedSchnorr
-		}{base, verifiedSchnorr{key, schnorr}}
-	case isEd25519:
-		return &verifiedEd25519{base, ed25519}
+	switch key.(type) {
+	case ECDSASigner, SchnorrSigner, Ed25519Signer:
+		return &verifiedKey{key}
 	}
 	return key
 }
 
-// verifiedKey has the methods that all verified keys share.
+// verifiedKey has the methods of all capabilities; [As] finds those of the key.
 type verifiedKey struct{ Key }
 
 var (
-	_ SelfVerifying = verifiedKey{}
-	_ Described     = verifiedKey{}
-	_ Delegate      = verifiedKey{}
+	_ SelfVerifying = (*verifiedKey)(nil)
+	_ Described     = (*verifiedKey)(nil)
+	_ Delegate      = (*verifiedKey)(nil)
 )
 
 // VerifiesSignatures implements SelfVerifying, so that a key is not verified twice.
-func (verifiedKey) VerifiesSignatures() bool { return true }
+func (*verifiedKey) VerifiesSignatures() bool { return true }
 
 // Info implements Described.
-func (k verifiedKey) Info() KeyInfo { return InfoOf(k.Key) }
+func (k *verifiedKey) Info() KeyInfo { return InfoOf(k.Key) }
 
 // ActsFor implements Delegate.
-func (k verifiedKey) ActsFor() []byte { return ActsFor(k.Key) }
+func (k *verifiedKey) ActsFor() []byte { return ActsFor(k.Key) }
+
+// SignECDSA implements ECDSASigner.
+func (k *verifiedKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signer, err := AsECDSA(k.Key)
+	if err != nil {
+		return [65]byte{}, err
+	}
+	signature, err := signer.SignECDSA(ctx, digest)
+	return k.checkedECDSA(digest, signature, err)
+}
+
+// SignLowR implements LowRSigner. It also refuses a signature with a high r.
+func (k *verifiedKey) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	signer, ok := k.Key.(LowRSigner)
+	if !ok {
+		return [65]byte{}, unsupported(k.Key, "signatures with a low r")
+	}
+	signature, err := signer.SignLowR(ctx, digest)
+	if err == nil && signature[0] >= 0x80 {
+		return [65]byte{}, fmt.Errorf("key %s: %w: ecdsa: r is high", k.ID(), ErrSignatureCheck)
+	}
+	return k.checkedECDSA(digest, signature, err)
+}
 
 // recoverer is implemented by software keys, whose recovery ids the curve library computes.
 type recoverer interface{ ComputesRecoveryID() }
 
-// checkOf returns the check of a key's ECDSA signatures.
-func checkOf(key Key) func(PublicKey, [32]byte, [65]byte) error {
-	if _, ok := key.(recoverer); ok {
-		return verifyRS
-	}
-	return VerifyECDSA
-}
-
-type verifiedECDSA struct {
-	verifiedKey
-	signer ECDSASigner
-	check  func(PublicKey, [32]byte, [65]byte) error
-}
-
-func (k *verifiedECDSA) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
-	signature, err := k.signer.SignECDSA(ctx, digest)
-	return k.checked(digest, signature, err)
-}
-
-func (k *verifiedECDSA) checked(digest [32]byte, signature [65]byte, err error) ([65]byte, error) {
+// checkedECDSA returns an ECDSA signature that verifies.
+func (k *verifiedKey) checkedECDSA(digest [32]byte, signature [65]byte, err error) ([65]byte, error) {
 	if err != nil {
 		return [65]byte{}, err
 	}
-	if err := k.check(k.PublicKey(), digest, signature); err != nil {
+	check := VerifyECDSA
+	if _, ok := k.Key.(recoverer); ok {
+		check = verifyRS
+	}
+	if err := check(k.PublicKey(), digest, signature); err != nil {
 		return [65]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
 	}
 	return signature, nil
 }
 
-type verifiedLowR struct {
-	verifiedECDSA
-	low LowRSigner
-}
-
-// SignLowR also refuses a signature with a high r.
-func (k *verifiedLowR) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
-	signature, err := k.low.SignLowR(ctx, digest)
-	if err == nil && signature[0] >= 0x80 {
-		return [65]byte{}, fmt.Errorf("key %s: %w: ecdsa: r is high", k.ID(), ErrSignatureCheck)
-	}
-	return k.checked(digest, signature, err)
-}
-
-// verifiedSchnorr has no methods of Key, which those beside it have.
-type verifiedSchnorr struct {
-	key    Key
-	signer SchnorrSigner
-}
-
-func (k *verifiedSchnorr) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
-	signature, err := k.signer.SignSchnorr(ctx, digest, tweak)
+// SignSchnorr implements SchnorrSigner.
+func (k *verifiedKey) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
+	signer, err := AsSchnorr(k.Key)
 	if err != nil {
 		return [64]byte{}, err
 	}
-	if err := verifySchnorr(k.key.PublicKey(), digest, tweak, signature); err != nil {
-		return [64]byte{}, fmt.Errorf("key %s: %w", k.key.ID(), err)
+	signature, err := signer.SignSchnorr(ctx, digest, tweak)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	if err := verifySchnorr(k.PublicKey(), digest, tweak, signature); err != nil {
+		return [64]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
 	}
 	return signature, nil
 }
 
-type verifiedEd25519 struct {
-	verifiedKey
-	signer Ed25519Signer
-}
-
-func (k *verifiedEd25519) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
-	signature, err := k.signer.SignEd25519(ctx, message)
+// SignEd25519 implements Ed25519Signer.
+func (k *verifiedKey) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
+	signer, err := AsEd25519(k.Key)
+	if err != nil {
+		return [64]byte{}, err
+	}
+	signature, err := signer.SignEd25519(ctx, message)
 	if err != nil {
 		return [64]byte{}, err
 	}

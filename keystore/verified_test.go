@@ -118,14 +118,16 @@ func TestVerifiedLowR(t *testing.T) {
 // sign makes whatever signature the verified key is capable of.
 func sign(t *testing.T, key keystore.Key) ([]byte, error) {
 	t.Helper()
-	switch signer := keystore.Verified(key).(type) {
-	case keystore.ECDSASigner:
+	key = keystore.Verified(key)
+	if signer, err := keystore.AsECDSA(key); err == nil {
 		signature, err := signer.SignECDSA(t.Context(), [32]byte{1})
 		return signature[:], err
-	case keystore.SchnorrSigner:
+	}
+	if signer, err := keystore.AsSchnorr(key); err == nil {
 		signature, err := signer.SignSchnorr(t.Context(), [32]byte{1}, keystore.KeyPath())
 		return signature[:], err
-	case keystore.Ed25519Signer:
+	}
+	if signer, err := keystore.AsEd25519(key); err == nil {
 		signature, err := signer.SignEd25519(t.Context(), []byte("message"))
 		return signature[:], err
 	}
@@ -300,11 +302,20 @@ func TestVerifiedKeepsCapabilities(t *testing.T) {
 	}
 }
 
+// TestVerifiedLacks: the methods of a capability that the verified key lacks sign nothing.
+func TestVerifiedLacks(t *testing.T) {
+	_, _, solana := signers(t)
+	signature, err := keystore.Verified(solana).(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1})
+	if !errors.Is(err, keystore.ErrUnsupported) || signature != [65]byte{} {
+		t.Errorf("%x, %v", signature, err)
+	}
+}
+
 func capabilities(key keystore.Key) [4]bool {
 	_, ecdsa := keystore.AsECDSA(key)
 	_, schnorr := keystore.AsSchnorr(key)
 	_, ed25519 := keystore.AsEd25519(key)
-	_, low := key.(keystore.LowRSigner)
+	_, low := keystore.As[keystore.LowRSigner](key)
 	return [4]bool{ecdsa == nil, schnorr == nil, ed25519 == nil, low}
 }
 

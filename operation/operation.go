@@ -73,6 +73,61 @@ type Task interface {
 
 	// Perform carries out the task.
 	Perform(ctx context.Context) (Outcome, error)
+
+	// Signs returns what the task signs, nil if it signs nothing.
+	Signs() SigningTask
+}
+
+// Plain is embedded in tasks that sign nothing: what it implements of Task does nothing.
+type Plain struct{}
+
+// Summary implements Task.
+func (Plain) Summary() *chains.Summary { return nil }
+
+// Hazards implements Task.
+func (Plain) Hazards() []chains.Hazard { return nil }
+
+// Effects implements Task.
+func (Plain) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
+	return nil, nil, nil
+}
+
+// Begin implements Task.
+func (Plain) Begin(time.Time) store.Change { return nil }
+
+// Signs implements Task.
+func (Plain) Signs() SigningTask { return nil }
+
+// SigningTask is what a task signs: the engine's own, of a transaction or of messages.
+type SigningTask interface {
+	// Chain returns the chain that the signature is for.
+	Chain() chains.Chain
+
+	// KeyIDs returns the ids of the keys that will sign, and Addresses one address of each.
+	KeyIDs() []string
+	Addresses() []string
+
+	// Claimed returns what signing does as the bytes say it, without a look at the keystore.
+	Claimed() []chains.Effect
+
+	// Readings returns what descriptors say.
+	Readings() chains.Readings
+
+	// Wallets returns the registered wallets that have a part in the transaction.
+	Wallets() RegisteredWallets
+
+	// Recorded returns what a record keeps while it waits, and what its voters are shown.
+	Recorded(ctx context.Context, names chains.Names) (*activity.Reading, error)
+
+	// Did returns what a record keeps of what was signed.
+	Did(ctx context.Context, names chains.Names) *activity.Did
+}
+
+// RegisteredWallets are the registered wallets that a transaction spends from or pays to.
+type RegisteredWallets struct {
+	Used  []activity.RegisteredWallet
+	Only  *access.SigningWallet // that every input to be signed is of; nil if there is none
+	Mixed bool                  // inputs to be signed are of a registered wallet, or may be, and not all are of one
 }
 
 // Outcome is what a task has done.

@@ -51,7 +51,7 @@ func (a *Approvals) judge(ctx context.Context, organization *access.Organization
 		err = a.prepareAgain(ctx, s)
 	}
 	if err == nil {
-		s.Decision, err = a.Engine.Ask(ctx, s, j.votes, spent)
+		s.Decision, err = a.Ask(ctx, s, j.votes, spent)
 	}
 	if err != nil {
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
@@ -80,10 +80,10 @@ func (a *Approvals) prepareAgain(ctx context.Context, s *request.Submission) err
 		return err
 	}
 	s.Request, s.Intent = request, request.Intent
-	if err := a.Engine.Prepare(ctx, s); err != nil {
+	if err := a.Prepare(ctx, s); err != nil {
 		return err
 	}
-	signs := s.Signing()
+	signs := s.Signs()
 	if signs == nil {
 		return activity.NewError(activity.ReasonRequestInvalid, "type", nil, "%s cannot wait", request.Type)
 	}

@@ -21,20 +21,15 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Engine is what an activity that waits takes of the engine: it is prepared and judged
-// again, as if it were submitted now.
-type Engine interface {
-	// Prepare sets the task of a submission.
-	Prepare(ctx context.Context, s *request.Submission) error
-
-	// Ask asks the policy about a submission that has these votes.
-	Ask(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error)
-}
-
 // Approvals has activities wait for votes, counts these, and carries an activity out with
 // the last vote that it needs.
 type Approvals struct {
-	Engine    Engine
+	// What an activity that waits takes of the engine: it is prepared and judged again, as if it
+	// were submitted now. Prepare sets the task of a submission. Ask asks the policy about one
+	// that has these votes.
+	Prepare func(ctx context.Context, s *request.Submission) error
+	Ask     func(ctx context.Context, s *request.Submission, votes []access.Vote, spent access.SpentReader) (access.Decision, error)
+
 	Records   *records.Keeper
 	Directory access.Directory
 	Names     chains.Names
@@ -63,12 +58,12 @@ func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.
 		a.Records.Release(ctx, s.Lease, nil)
 		return nil, err
 	}
-	return record, nil
+	return a.ShownTo(ctx, s.Caller, record)
 }
 
 // waiting returns the record of a request that needs votes.
 func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activity.Record, error) {
-	reading, err := s.Signing().Recorded(ctx, a.Names)
+	reading, err := s.Signs().Recorded(ctx, a.Names)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -178,7 +179,7 @@ func (s *Sender) deliver(ctx context.Context, a attempt) (inRow int) {
 		if held, err := s.hold(ctx); err != nil || !held {
 			return 0
 		}
-		err := s.post(ctx, &a.lane[i])
+		err := s.endpoint.Post(ctx, a.lane[i].ID, s.config.Now(), a.lane[i].Data)
 		if err == nil {
 			err = s.config.Outbox.RemoveEvents(ctx, a.lane[i:i+1])
 		}
@@ -219,14 +220,15 @@ func (s *Sender) failed(event *store.Pending, cause error, probe bool) (inRow in
 	of := s.standing[event.OrganizationID]
 	of.inRow++
 	s.untold++
-	if s.unanswered++; errors.Is(cause, errAnswered) {
+	if s.unanswered++; errors.Is(cause, webhook.ErrAnswered) {
 		s.unanswered, s.pause = 0, 0
 	} else if probe || s.unanswered == patience {
 		s.pause = longer(s.pause)
 		s.probeAt = now.Add(s.pause)
 	}
 	if now.Sub(s.warned) >= warnEvery {
-		s.config.Logger.Warn("events were not taken", "attempts", s.untold, "last", event.ID, "organization", event.OrganizationID, "cause", cause, "away", s.pause > 0)
+		s.config.Logger.Warn("events were not taken", "attempts", s.untold, "last", event.ID, "organization",
+			event.OrganizationID, "cause", cause, "away", s.pause > 0)
 		s.warned, s.untold = now, 0
 	}
 	return of.inRow

@@ -132,7 +132,8 @@ func (o *Others) Tell(ctx context.Context, kind activity.EventType, data activit
 	event := activity.Event{Type: kind, Timestamp: o.Now().UTC(), Data: data}
 	encoded, err := event.Encode()
 	if err == nil {
-		err = o.Outbox.AddEvents(ctx, data.OrganizationID, []store.Event{{ID: "evt_" + uuid.NewString(), At: event.Timestamp, Data: encoded}})
+		err = o.Outbox.AddEvents(ctx, data.OrganizationID,
+			[]store.Event{{ID: "evt_" + uuid.NewString(), At: event.Timestamp, Data: encoded}})
 	}
 	if err != nil {
 		o.Logger.Warn("an event could not be told", "type", string(kind), "cause", err)

@@ -1,16 +1,19 @@
+// Package events delivers the events of a server's outbox to an endpoint, signed as Standard
+// Webhooks 1.0.0 says (https://www.standardwebhooks.com), and keeps the latest for 'countersign
+// events tail'.
+//
+// An event is in the outbox of the store before its activity is answered, and leaves it when
+// the endpoint has taken it with a 2xx status: it is delivered at least once. Events about one
+// activity arrive in order. While the endpoint fails, there is one growing pause for all
+// events; an endpoint that cannot be reached delays and refuses no request.
 package events
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -38,7 +41,7 @@ const (
 type Config struct {
 	Outbox  store.Outbox
 	URL     string // https, or http on this machine
-	Secrets Secrets
+	Secrets webhook.Secrets
 	Client  *http.Client // redirects are not followed; default: a new one
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -46,9 +49,9 @@ type Config struct {
 
 // Sender delivers events. Use New to create one. A nil Sender has sent nothing.
 type Sender struct {
-	config Config
-	client http.Client
-	holder uint64
+	config   Config
+	endpoint *webhook.Endpoint
+	holder   uint64
 
 	trimmed  time.Time
 	attempts sync.WaitGroup
@@ -83,7 +86,8 @@ type Stats struct {
 
 // New returns a Sender, or an error that names the invalid setting.
 func New(config Config) (*Sender, error) {
-	if err := webhook.CheckURL(config.URL); err != nil {
+	endpoint, err := webhook.NewEndpoint(config.URL, config.Secrets, config.Client, timeout)
+	if err != nil {
 		return nil, err
 	}
 	if config.Logger == nil {
@@ -94,15 +98,10 @@ func New(config Config) (*Sender, error) {
 	}
 	var holder [8]byte
 	_, _ = rand.Read(holder[:]) // never fails
-	s := &Sender{
-		config: config, holder: binary.BigEndian.Uint64(holder[:]), freed: make(chan struct{}, 1),
+	return &Sender{
+		config: config, endpoint: endpoint, holder: binary.BigEndian.Uint64(holder[:]), freed: make(chan struct{}, 1),
 		late: map[store.Lane]late{}, busy: map[store.Lane]bool{}, standing: map[string]*standing{},
-	}
-	if config.Client != nil {
-		s.client = *config.Client
-	}
-	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return s, nil
+	}, nil
 }
 
 // Stats returns what became of events.
@@ -202,38 +201,10 @@ func (s *Sender) trim(ctx context.Context) error {
 	}
 	s.trimmed = now
 	if first > 0 {
-		s.config.Logger.Error("events about activities were dropped: they were older than three days, or too many", "events", first)
+		s.config.Logger.Error("events about activities were dropped: they were older than three days, or too many",
+			"events", first)
 	}
 	s.count(func(stats *Stats) { stats.Dropped += uint64(first); stats.DroppedOthers += uint64(second) })
-	return nil
-}
-
-// errAnswered is the cause of a failure if the endpoint answered.
-var errAnswered = errors.New("the endpoint answered")
-
-// post makes one attempt. The event's id stays, the time and the signatures are the attempt's.
-func (s *Sender) post(ctx context.Context, event *store.Pending) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.URL, bytes.NewReader(event.Data))
-	if err != nil {
-		return err
-	}
-	now := s.config.Now()
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "countersign")
-	request.Header.Set("webhook-id", event.ID)
-	request.Header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
-	request.Header.Set("webhook-signature", s.config.Secrets.Sign(event.ID, now, event.Data))
-	answer, err := s.client.Do(request)
-	if err != nil {
-		return webhook.Unnamed(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return fmt.Errorf("%w %d", errAnswered, answer.StatusCode)
-	}
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -84,7 +85,7 @@ func add(t *testing.T, s *memory.Store, organization, body string, waits bool, i
 // sending starts a sender over an outbox.
 func sending(t *testing.T, outbox store.Outbox, to *receiver) (s *Sender, stop func()) {
 	t.Helper()
-	s, err := New(Config{Outbox: outbox, URL: "https://events.example/", Secrets: Secrets{make([]byte, 32)}, Client: &http.Client{Transport: to}})
+	s, err := New(Config{Outbox: outbox, URL: "https://events.example/", Secrets: webhook.Secrets{make([]byte, 32)}, Client: &http.Client{Transport: to}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Tran
 	}
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
-		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction, errors.Join(chains.ErrMalformed, err),
+		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction,
+			errors.Join(chains.ErrMalformed, err),
 			"%s: %v; %s expects %s", FieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)

@@ -43,7 +43,8 @@ func (t Table) Of(kind activity.TransactionType) (chains.Chain, error) {
 	name, ok := strings.CutPrefix(string(kind), transactionTypePrefix)
 	for _, chain := range t {
 		// Unlike TransactionType(chain) == kind, this allocates nothing.
-		if known := chain.Name(); ok && len(known) == len(name) && strings.EqualFold(known, name) && strings.ToUpper(name) == name {
+		if known := chain.Name(); ok && len(known) == len(name) && strings.EqualFold(known, name) &&
+			strings.ToUpper(name) == name {
 			return chain, nil
 		}
 	}

@@ -20,12 +20,13 @@ func (k *Keeper) Tell(record *activity.Record, missing int) (*store.Event, error
 }
 
 // tellCompleted is Tell for what was carried out, whose record need not say what it did.
-func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, record *activity.Record) (*store.Event, error) {
-	signing := s.Signing()
-	if record.Reading != nil || signing == nil || !slices.Contains(k.Events, activity.EventCompleted) {
+func (k *Keeper) tellCompleted(ctx context.Context, s *request.Submission, record *activity.Record,
+) (*store.Event, error) {
+	signs := s.Signs()
+	if record.Reading != nil || signs == nil || !slices.Contains(k.Events, activity.EventCompleted) {
 		return k.Tell(record, 0)
 	}
-	reading, err := signing.Recorded(context.WithoutCancel(ctx), k.Names)
+	reading, err := signs.Recorded(context.WithoutCancel(ctx), k.Names)
 	if err != nil { // it is signed: an event that says less is better than none
 		return k.Tell(record, 0)
 	}

@@ -77,7 +77,8 @@ type spentReader struct {
 }
 
 // Spent implements access.SpentReader.
-func (r spentReader) Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int, frees time.Time, err error) {
+func (r spentReader) Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int,
+	frees time.Time, err error) {
 	err = r.keeper.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
 		sum, frees, err = store.SpentByOthers(ledger, r.except, charge, r.keeper.Now())
 		return nil, err

@@ -70,7 +70,8 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 
 // Complete records the activity, with its event, which may be nil. Nothing may be answered
 // unless it returns nil.
-func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event, change store.Change) error {
+func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event,
+	change store.Change) error {
 	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
 	defer within.cancel(context.Canceled)
 	entry, err := k.stored(record)

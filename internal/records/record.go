@@ -19,7 +19,8 @@ import (
 func (k *Keeper) New(s *request.Submission) *activity.Record {
 	now := k.Now()
 	return &activity.Record{
-		ID: request.NewID(), Request: s.Request, Votes: []activity.Vote{s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)},
+		ID: request.NewID(), Request: s.Request,
+		Votes:    []activity.Vote{s.Caller.Vote(activity.SelectionApproved, "", s.Request.Time(), now)},
 		Decision: recordedDecision(&s.Decision), CreatedAt: now, UpdatedAt: now,
 	}
 }
@@ -42,11 +43,11 @@ func (k *Keeper) completed(ctx context.Context, s *request.Submission) (*activit
 
 // did returns what was signed, nil if nothing was.
 func (k *Keeper) did(ctx context.Context, s *request.Submission) *activity.Did {
-	prepared := s.Signing()
-	if prepared == nil {
+	signs := s.Signs()
+	if signs == nil {
 		return nil
 	}
-	did := prepared.Did(ctx, k.Names)
+	did := signs.Did(ctx, k.Names)
 	did.Rules = s.Decision.Rules
 	return did
 }
@@ -62,7 +63,8 @@ func recordedDecision(decision *access.Decision) activity.Decision {
 	}
 	for _, charge := range decision.Charges {
 		recorded.Charges = append(recorded.Charges, activity.Charge{
-			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount, Max: charge.Max, Window: charge.Window, Slot: charge.Slot,
+			Limit: charge.Limit, Subject: charge.Subject, Amount: charge.Amount,
+			Max: charge.Max, Window: charge.Window, Slot: charge.Slot,
 		})
 	}
 	return recorded

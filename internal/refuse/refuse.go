@@ -30,23 +30,30 @@ func Key(err error) error {
 	var throttled *keystore.ThrottledError
 	switch {
 	case errors.As(err, &throttled):
-		refused := activity.NewError(activity.ReasonUnavailable, "", err, "the key's backend accepts no more requests at the moment: send the same body again")
+		refused := activity.NewError(activity.ReasonUnavailable, "", err,
+			"the key's backend accepts no more requests at the moment: send the same body again")
 		refused.RetryAfter = throttled.RetryAfter
 		return refused
 	case errors.Is(err, keystore.ErrDenied):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the key's backend refuses the use of the key: its operator has to change the credentials or the rights")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the key's backend refuses the use of the key: its operator has to change the credentials or the rights")
 	case errors.Is(err, context.Canceled):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", context.Canceled)
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v",
+			context.Canceled)
 	case errors.Is(err, context.DeadlineExceeded):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v", context.DeadlineExceeded)
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before the key signed: %v",
+			context.DeadlineExceeded)
 	case errors.Is(err, keystore.ErrClosed):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore is closed: the engine is shutting down")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the keystore is closed: the engine is shutting down")
 	case errors.Is(err, keystore.ErrWithdrawn):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the key was removed or changed while the request was carried out: send the request again")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the key was removed or changed while the request was carried out: send the request again")
 	case errors.Is(err, keystore.ErrUnavailable):
 		return activity.NewError(activity.ReasonUnavailable, "", err, "the keystore cannot be reached at the moment")
 	case errors.Is(err, keystore.ErrSignatureCheck):
-		return activity.NewError(activity.ReasonInternal, "", err, "the key's backend returned a signature that does not verify; it was not released")
+		return activity.NewError(activity.ReasonInternal, "", err,
+			"the key's backend returned a signature that does not verify; it was not released")
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the key could not be used")
 }
@@ -56,7 +63,8 @@ var ErrNoKey = errors.New("keystore: Find returned neither a key nor an error")
 
 // Directory translates an error of the directory.
 func Directory(err error) error {
-	return activity.NewError(activity.ReasonUnavailable, "", err, "the directory of organizations cannot be read: try again")
+	return activity.NewError(activity.ReasonUnavailable, "", err,
+		"the directory of organizations cannot be read: try again")
 }
 
 // Store translates an error of the store, without its text, which may name files
@@ -71,10 +79,12 @@ func Store(err error) error {
 	switch {
 	case errors.As(err, &superseded):
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err,
-			"the store has lost what was answered to requests up to %s, and this one may be among them: find out whether it was carried out, and if not make it again after that time",
+			"the store has lost what was answered to requests up to %s, and this one may be among them: find out "+
+				"whether it was carried out, and if not make it again after that time",
 			superseded.Until.UTC().Format(time.RFC3339))
 	case errors.Is(err, store.ErrConflict):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "this organization takes no requests: its store lacks what was answered before, and an operator has to look at it")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"this organization takes no requests: its store lacks what was answered before, and an operator has to look at it")
 	case errors.As(err, &limit):
 		refused := activity.NewError(activity.ReasonLimitExceeded, "", err, "%v", limit)
 		refused.RetryAfter = limit.RetryAfter
@@ -82,17 +92,23 @@ func Store(err error) error {
 	case errors.As(err, &crowded):
 		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "%s", tooManyWait(crowded))
 	case errors.Is(err, store.ErrUncharged):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request took longer than the window of its limit: send the same body again")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the request took longer than the window of its limit: send the same body again")
 	case errors.Is(err, store.ErrFull):
-		return activity.NewError(activity.ReasonRateLimitExceeded, "", err, "the store of activities is full: try again later")
+		return activity.NewError(activity.ReasonRateLimitExceeded, "", err,
+			"the store of activities is full: try again later")
 	case errors.Is(err, store.ErrStale):
-		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err, "the request expired before it was carried out: make it again")
+		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err,
+			"the request expired before it was carried out: make it again")
 	case errors.Is(err, store.ErrLeaseLost):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "another node has taken over this request: send the same body again for its answer")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"another node has taken over this request: send the same body again for its answer")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the store of activities is unavailable: send the same body again")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the store of activities is unavailable: send the same body again")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return activity.NewError(activity.ReasonUnavailable, "", err, "the request ended before it was recorded: send the same body again")
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"the request ended before it was recorded: send the same body again")
 	}
 	return activity.NewError(activity.ReasonInternal, "", err, "the store of activities could not be used")
 }
@@ -103,7 +119,8 @@ func tooManyWait(crowded *store.CrowdedError) string {
 	if crowded.OfUser {
 		of = " of this user"
 	}
-	return fmt.Sprintf("%d activities%s wait for approvals, and no more may: have some approved or rejected", crowded.Waiting, of)
+	return fmt.Sprintf("%d activities%s wait for approvals, and no more may: have some approved or rejected",
+		crowded.Waiting, of)
 }
 
 // Policy translates an error of a policy.

@@ -29,7 +29,8 @@ type Call struct {
 
 // NewCall returns the call that asks for something, which is given in a canonical form.
 func NewCall(asked []byte) *Call {
-	return &Call{key: store.Key{Kind: store.KindCall, ID: sha256.Sum256(append([]byte("countersign call v1"), asked...))}}
+	return &Call{key: store.Key{Kind: store.KindCall,
+		ID: sha256.Sum256(append([]byte("countersign call v1"), asked...))}}
 }
 
 // ID returns a hash of what the call asks for.

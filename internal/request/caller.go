@@ -31,7 +31,8 @@ func (c *Caller) CheckType(ctx context.Context, directory access.Directory, kind
 		if err != nil {
 			return err
 		}
-		who, entry = fmt.Sprintf("user %s, recognized by %s,", c.Member.User.ID, c.Scheme), &access.Member{Granted: granted}
+		who = fmt.Sprintf("user %s, recognized by %s,", c.Member.User.ID, c.Scheme)
+		entry = &access.Member{Granted: granted}
 	}
 	if c.Member.May(kind) && entry.May(kind) {
 		return nil
@@ -54,7 +55,8 @@ func (c *Caller) granted(ctx context.Context, directory access.Directory) ([]act
 	switch {
 	case errors.Is(err, access.ErrCallerNotFound):
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", err,
-			"not authorized: no entry of the configuration recognizes user %s by %s any more", c.Member.User.ID, c.Scheme)
+			"not authorized: no entry of the configuration recognizes user %s by %s any more",
+			c.Member.User.ID, c.Scheme)
 	case err != nil:
 		return nil, refuse.Directory(err)
 	}

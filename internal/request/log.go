@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
-	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/operation"
 )
 
 // Log writes the log line of the request: as far as it came, who sent it, which keys it
@@ -24,7 +24,8 @@ import (
 func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	refused, _ := errors.AsType[*activity.Error](err)
 	level := slog.LevelInfo
-	if err != nil && (refused == nil || refused.Code == activity.CodeInternal || refused.Code == activity.CodeUnavailable) {
+	if err != nil && (refused == nil || refused.Code == activity.CodeInternal ||
+		refused.Code == activity.CodeUnavailable) {
 		level = slog.LevelError
 	}
 	if !logger.Enabled(ctx, level) {
@@ -53,7 +54,8 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	if refused == nil {
 		attributes = append(attributes, slog.Bool("repeated", s.Repeated))
 	} else {
-		attributes = append(attributes, slog.String("reason", string(refused.Reason)), slog.String("message", s.withoutContents(refused.Message, refused)))
+		attributes = append(attributes, slog.String("reason", string(refused.Reason)),
+			slog.String("message", s.withoutContents(refused.Message, refused)))
 		if cause := causeOf(refused); cause != "" && cause != refused.Message {
 			attributes = append(attributes, slog.String("cause", s.withoutContents(cause, refused)))
 		}
@@ -69,7 +71,7 @@ func (s *Submission) state(err error) string {
 		return "refused"
 	case s.Record != nil:
 		return s.Record.State()
-	case s.Signing() != nil:
+	case s.Signs() != nil:
 		return "signed" // by a call that is not recorded
 	}
 	return ""
@@ -96,7 +98,7 @@ func (s *Submission) attributes() []slog.Attr {
 		attributes = append(attributes, recorded(s.Record)...)
 	}
 	carried := s.Carried()
-	if p := carried.Signing(); p != nil {
+	if p := carried.Signs(); p != nil {
 		attributes = append(attributes, signed(p)...)
 	}
 	if len(carried.Decision.Rules) > 0 {
@@ -108,7 +110,8 @@ func (s *Submission) attributes() []slog.Attr {
 // recorded returns the activity, who submitted it and who approved it, and what was signed
 // or waits to be.
 func recorded(record *activity.Record) []slog.Attr {
-	attributes := []slog.Attr{slog.String("activity", record.ID), slog.String("submitter", record.Submitter().UserID), slog.String("submitterName", record.Submitter().UserName)}
+	attributes := []slog.Attr{slog.String("activity", record.ID), slog.String("submitter", record.Submitter().UserID),
+		slog.String("submitterName", record.Submitter().UserName)}
 	if approvers := record.Approvers(); len(approvers) > 0 {
 		attributes = append(attributes, slog.Any("approvers", approvers))
 	}
@@ -117,7 +120,8 @@ func recorded(record *activity.Record) []slog.Attr {
 		sentences = record.Reading.Sentences
 	}
 	if len(sentences) > maxLoggedEffects {
-		sentences = append(slices.Clone(sentences[:maxLoggedEffects]), fmt.Sprintf("and %d more", len(sentences)-maxLoggedEffects))
+		sentences = append(slices.Clone(sentences[:maxLoggedEffects]),
+			fmt.Sprintf("and %d more", len(sentences)-maxLoggedEffects))
 	}
 	if len(sentences) > 0 {
 		attributes = append(attributes, slog.Any("does", sentences))
@@ -126,7 +130,7 @@ func recorded(record *activity.Record) []slog.Attr {
 }
 
 // signed returns the chain, the keys and the effects.
-func signed(p *signing.Prepared) []slog.Attr {
+func signed(p operation.SigningTask) []slog.Attr {
 	attributes := []slog.Attr{
 		slog.String("chain", p.Chain().Name()),
 		slog.Any("keys", p.KeyIDs()),
@@ -162,10 +166,10 @@ func shortEffect(effect *chains.Effect) string {
 		words[0] = "undecoded " + words[0]
 	}
 	if !effect.Amount.IsNone() {
-		words = append(words, signing.AmountText(effect.Amount))
+		words = append(words, effect.Amount.Text())
 	}
 	if !effect.Asset.IsNone() {
-		words = append(words, refuse.Shorten(signing.AssetText(effect.Asset)))
+		words = append(words, refuse.Shorten(effect.Asset.Text()))
 	}
 	for _, party := range []struct {
 		word string
@@ -192,7 +196,7 @@ func (s *Submission) withoutContents(text string, cause error) string {
 	if !intents.IsMessage(carried.Intent) {
 		return text
 	}
-	p := carried.Signing()
+	p := carried.Signs()
 	if parse, ok := errors.AsType[*chains.ParseError](cause); ok && p == nil {
 		return fmt.Sprintf("%s: malformed at byte %d", parse.Chain, parse.Offset)
 	}

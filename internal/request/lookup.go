@@ -13,7 +13,8 @@ import (
 
 // OrganizationOf looks up an organization. It returns nil if there is no directory, or
 // if the organization is not in it.
-func OrganizationOf(ctx context.Context, directory access.Directory, organizationID string) (*access.Organization, error) {
+func OrganizationOf(ctx context.Context, directory access.Directory, organizationID string,
+) (*access.Organization, error) {
 	if directory == nil {
 		return nil, nil
 	}
@@ -29,7 +30,8 @@ func OrganizationOf(ctx context.Context, directory access.Directory, organizatio
 
 // MemberOf returns the member that cast a vote, or nil if it is no longer a member or
 // its credential has expired. The vote of a call is that of a user without a credential.
-func MemberOf(ctx context.Context, directory access.Directory, now time.Time, record *activity.Record, vote *activity.Vote) (*access.Member, error) {
+func MemberOf(ctx context.Context, directory access.Directory, now time.Time, record *activity.Record,
+	vote *activity.Vote) (*access.Member, error) {
 	if !vote.Stamped() {
 		user, err := UserOf(ctx, directory, record.Request.OrganizationID, vote.UserID)
 		if user == nil || err != nil {

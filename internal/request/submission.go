@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -17,20 +16,27 @@ import (
 // the process that embeds the engine. Its log line is written from it at the end.
 type Submission struct {
 	Operation string // path of the operation; empty if the body did not say
-	Started   time.Time
-	Duration  time.Duration // set at the end
-	Performed time.Duration // of carrying out the task; 0 if it did not come to that
-	Repeated  bool          // the answer was recorded before
 
 	// Read from the body, and unverified until Caller is set.
 	OrganizationID string
 	Intent         activity.Intent
 	Request        *activity.Request // nil for a call that is not recorded
 
-	Caller   *Caller         // who sent it; nil for a call by no user
-	Call     *Call           // what a call asks for; nil for a request with a stamp
-	Task     operation.Task  // what it asks for, ready to be carried out
-	Decision access.Decision // what the policy demands of it
+	Caller *Caller        // who sent it; nil for a call by no user
+	Call   *Call          // what a call asks for; nil for a request with a stamp
+	Task   operation.Task // what it asks for, ready to be carried out
+
+	Attempt
+}
+
+// Attempt is what came of an attempt to carry out a request. A call can be carried out again.
+type Attempt struct {
+	Started   time.Time
+	Duration  time.Duration // set at the end
+	Performed time.Duration // of carrying out the task; 0 if it did not come to that
+	Repeated  bool          // the answer was recorded before
+
+	Decision access.Decision // what the policy demands of the request
 	Waits    bool            // Decision demands more votes than the caller's
 	Charges  store.Charges   // taken with the lease
 	Lease    store.Lease
@@ -47,19 +53,14 @@ type Submission struct {
 
 // New returns the submission of a request to an operation that has just arrived.
 func New(operation string) *Submission {
-	return &Submission{Operation: operation, Started: time.Now()}
+	return &Submission{Operation: operation, Attempt: Attempt{Started: time.Now()}}
 }
 
 // NewOf returns the submission of a request for a type of activity that has just arrived.
 func NewOf(kind activity.Type) *Submission { return New(Path(kind)) }
 
-// Restart forgets what an attempt to carry out a call has found out, for the next one.
-func (s *Submission) Restart() {
-	*s = Submission{
-		Operation: s.Operation, Started: time.Now(), OrganizationID: s.OrganizationID,
-		Intent: s.Intent, Request: s.Request, Caller: s.Caller, Task: s.Task,
-	}
-}
+// Restart begins another attempt to carry out a call.
+func (s *Submission) Restart() { s.Call, s.Attempt = nil, Attempt{Started: time.Now()} }
 
 // CheckCaller refuses a call that its caller may not make: see Caller.CheckType.
 func (s *Submission) CheckCaller(ctx context.Context, directory access.Directory) error {
@@ -78,20 +79,20 @@ func (s *Submission) Carried() *Submission {
 	return s
 }
 
-// Signing returns the task if it signs something, otherwise nil.
-func (s *Submission) Signing() *signing.Prepared {
-	prepared, _ := s.Task.(*signing.Prepared)
-	return prepared
+// Signs returns what the task signs, nil if it signs nothing or is not prepared.
+func (s *Submission) Signs() operation.SigningTask {
+	if s.Task == nil {
+		return nil
+	}
+	return s.Task.Signs()
 }
 
 // ChargedBy returns what the limits charge the request as: its fingerprint or, if it signs for
 // a registered wallet, what identifies that the wallet pays for the transaction. The second
 // cosigner's request for the same transaction is then not charged again.
 func (s *Submission) ChargedBy() store.Fingerprint {
-	if prepared := s.Signing(); prepared != nil {
-		if wallet := prepared.Wallet(); wallet != nil {
-			return wallet.ChargeID
-		}
+	if signs := s.Signs(); signs != nil && signs.Wallets().Only != nil {
+		return signs.Wallets().Only.ChargeID
 	}
 	return s.Request.Fingerprint
 }

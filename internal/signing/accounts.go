@@ -71,7 +71,7 @@ func (a *accounts) at(address []byte) (none chains.Account, err error) {
 	if err != nil {
 		return none, err
 	}
-	_, held.Schnorr = key.(keystore.SchnorrSigner)
+	_, held.Schnorr = keystore.As[keystore.SchnorrSigner](key)
 	return held.Account, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
-// Did returns what a record keeps of what was signed. There is a signature already, so that
+// Did implements operation.SigningTask. There is a signature already, so that
 // it does not fail: if the keystore cannot say what is change, nothing is called change.
 func (p *Prepared) Did(ctx context.Context, book chains.Names) *activity.Did {
 	effects, err := p.OwnEffects(ctx)
@@ -33,7 +33,7 @@ func (p *Prepared) Did(ctx context.Context, book chains.Names) *activity.Did {
 
 // didEffect returns the numbers of an effect.
 func didEffect(effect *chains.Effect, book chains.Names) activity.DidEffect {
-	did := activity.DidEffect{Kind: string(effect.Kind), Change: effect.Change, Asset: AssetText(effect.Asset)}
+	did := activity.DidEffect{Kind: string(effect.Kind), Change: effect.Change, Asset: effect.Asset.Text()}
 	if !effect.To.IsNone() {
 		did.To = effect.To.String()
 	}
@@ -52,32 +52,4 @@ func didEffect(effect *chains.Effect, book chains.Names) activity.DidEffect {
 		did.Symbol, did.Amount = symbol, chains.Decimal(did.Amount, decimals)
 	}
 	return did
-}
-
-// AmountText returns an amount in the smallest unit, or the word for one that has no number.
-func AmountText(amount chains.Quantity) string {
-	switch {
-	case amount.Bound == chains.BoundAll, amount.Bound == chains.BoundUnlimited:
-		return string(amount.Bound)
-	case amount.Value == nil:
-		return "unknown"
-	case amount.Bound == chains.BoundExact:
-		return amount.Value.String()
-	}
-	return string(amount.Bound) + " " + amount.Value.String()
-}
-
-// AssetText names an asset: its chain if it is native, otherwise chain/token; empty for none.
-func AssetText(asset chains.Asset) string {
-	switch {
-	case asset.IsNone():
-		return ""
-	case asset.IsNative():
-		return asset.Chain
-	case asset.TokenID != "":
-		return asset.Chain + "/" + asset.TokenID
-	case asset.NFT != nil:
-		return asset.Chain + "/" + asset.Token.String() + "/" + asset.NFT.String()
-	}
-	return asset.Chain + "/" + asset.Token.String()
 }

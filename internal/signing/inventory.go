@@ -9,17 +9,24 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Inventory answers a query about the keys, wallets and users of an organization: see
+// Inventory lists the keys, wallets and users of an organization.
+type Inventory struct {
+	Keystore keystore.Keystore
+	Chains   intents.Table
+}
+
+// Answer answers a query about the keys, wallets and users of an organization: see
 // activity.InventoryQueries. A member sees the keys only with a credential that may sign
 // something, and of the users only itself. Handles and public keys are all that is read. The
 // error is an *activity.Error.
-func (r *Reader) Inventory(ctx context.Context, path string, of *access.Organization, member *access.Member, query activity.InventoryQuery) ([]byte, error) {
-	a := &asking{Reader: r, ctx: ctx, of: of, member: member, query: query}
-	form, err := answers[path](a)
+func (i Inventory) Answer(ctx context.Context, path string, of *access.Organization, member *access.Member,
+	query activity.InventoryQuery) ([]byte, error) {
+	form, err := answers[path](&asking{Inventory: i, ctx: ctx, of: of, member: member, query: query})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +48,7 @@ var answers = map[string]func(*asking) (map[string]any, error){
 
 // asking is a query on behalf of a member.
 type asking struct {
-	*Reader
+	Inventory
 	ctx    context.Context
 	of     *access.Organization
 	member *access.Member
@@ -57,7 +64,9 @@ type held struct {
 
 // usesKeys reports whether the caller may submit anything that signs.
 func (a *asking) usesKeys() bool {
-	return slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool { return kind.Signs() && a.member.May(kind) })
+	return slices.ContainsFunc(activity.Types(), func(kind activity.Type) bool {
+		return kind.Signs() && a.member.May(kind)
+	})
 }
 
 // shownSize is about what an answer has per key, in bytes.
@@ -133,10 +142,12 @@ func (a *asking) accountForm(in *keystore.Wallet, of *keystore.Account) account 
 	created := timestamp(of.CreatedAt)
 	form := account{
 		ID: of.ID, OrganizationID: a.of.ID, WalletID: in.ID, Curve: of.PublicKey.Curve(),
-		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: created, UpdatedAt: created, PublicKey: of.PublicKey.String(), Name: of.Name,
+		PathFormat: "PATH_FORMAT_BIP32", Path: of.Path, CreatedAt: created, UpdatedAt: created,
+		PublicKey: of.PublicKey.String(), Name: of.Name,
 	}
 	if addresses := a.addresses(of.PublicKey); len(addresses) > 0 {
-		index := max(0, slices.IndexFunc(addresses, func(address chains.Address) bool { return address.Format == format(of.Path) }))
+		index := max(0, slices.IndexFunc(addresses,
+			func(address chains.Address) bool { return address.Format == format(of.Path) }))
 		form.Format, form.Address = addresses[index].Format, addresses[index].Address
 	}
 	if a.query.Details {
@@ -246,7 +257,8 @@ func (a *asking) account() (map[string]any, error) {
 	}
 	for i := range wallet.Accounts {
 		of := &wallet.Accounts[i]
-		if of.Path == a.query.Path || a.query.Address != "" && slices.ContainsFunc(a.addresses(of.PublicKey), func(address chains.Address) bool { return address.Address == a.query.Address }) {
+		if of.Path == a.query.Path || a.query.Address != "" && slices.ContainsFunc(a.addresses(of.PublicKey),
+			func(address chains.Address) bool { return address.Address == a.query.Address }) {
 			return a.one("account", a.accountForm(wallet, of))
 		}
 	}

@@ -111,20 +111,23 @@ func timestamp(at time.Time) activity.Timestamp {
 func userOf(member *access.Member) user {
 	created := timestamp(member.User.CreatedAt)
 	shown := user{
-		ID: member.User.ID, Name: member.User.Name, Tags: append([]string{}, member.User.Tags...), CreatedAt: created, UpdatedAt: created,
+		ID: member.User.ID, Name: member.User.Name, Tags: append([]string{}, member.User.Tags...),
+		CreatedAt: created, UpdatedAt: created,
 		Authenticators: []authenticator{}, APIKeys: []apiKey{}, OAuthProviders: []string{}, MFAPolicies: []string{},
 	}
 	asking := member.Credential
 	_, id, _ := strings.Cut(string(asking.ID()), ":")
 	if asking.IsPasskey() {
 		shown.Authenticators = []authenticator{{
-			Transports: []string{}, AttestationType: "none", CredentialID: id, ID: string(asking.ID()), CreatedAt: created, UpdatedAt: created,
+			Transports: []string{}, AttestationType: "none", CredentialID: id, ID: string(asking.ID()),
+			CreatedAt: created, UpdatedAt: created,
 			Credential: credential{asking.PublicKeyText(), "CREDENTIAL_TYPE_WEBAUTHN_AUTHENTICATOR"},
 		}}
 		return shown
 	}
 	kind := strings.Replace(string(asking.Curve()), "API_KEY_CURVE_", "CREDENTIAL_TYPE_API_KEY_", 1)
-	shown.APIKeys = []apiKey{{Credential: credential{asking.PublicKeyText(), kind}, ID: string(asking.ID()), CreatedAt: created, UpdatedAt: created}}
+	shown.APIKeys = []apiKey{{Credential: credential{asking.PublicKeyText(), kind}, ID: string(asking.ID()),
+		CreatedAt: created, UpdatedAt: created}}
 	return shown
 }
 

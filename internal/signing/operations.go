@@ -23,7 +23,8 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 		case op.Type == activity.TypeSignTransaction || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
-			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i, op.Type)
+			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,
+				op.Type)
 		case op.NeedsStore && !hasStore:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) needs Config.Store: the store that it uses", i, op.Type)
 		}
@@ -32,9 +33,10 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	return served, nil
 }
 
-// Of returns the operation of a type, or the refusal of a type that is not served.
+// Of returns the operation of a type, or the refusal of a type that is not served. That of a
+// transaction, which every engine signs, has no functions.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
-	if op, ok := o[kind]; ok {
+	if op, ok := o[kind]; ok || kind == activity.TypeSignTransaction {
 		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Reader reads intents, and prepares what they want signed.
-type Reader struct {
+// Preparer reads intents, and prepares what they want signed.
+type Preparer struct {
 	Chains      intents.Table
 	Operations  Operations
 	Keystore    keystore.Keystore
@@ -26,9 +26,9 @@ type Reader struct {
 	Now         func() time.Time
 }
 
-// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses everything that can be refused without signing,
-// except hazards.
-func (r *Reader) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
+// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses
+// everything that can be refused without signing, except hazards.
+func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, chain, result, err := r.read(intent)
 	if err != nil {
 		return nil, err
@@ -40,12 +40,14 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 	}
 	if len(signWith) > activity.MaxSignWith {
 		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
-			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id", len(signWith), activity.MaxSignWith)
+			"signWith has %d bytes, at most %d are read: expected an address of the key, or its id",
+			len(signWith), activity.MaxSignWith)
 	}
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	p := &Prepared{
 		intent: intent, tx: tx, result: result, reading: reading,
-		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains, named: chain, tx: tx, ctx: ctx},
+		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains,
+			named: chain, tx: tx, ctx: ctx},
 	}
 	request, keys, err := r.find(ctx, &p.accounts, signWith)
 	if err != nil {
@@ -66,20 +68,23 @@ func (r *Reader) Prepare(ctx context.Context, organizationID string, intent acti
 
 // read reads what an intent asks a signature for. It returns the chain if the intent names
 // it, and the function that turns a signature into a result, nil for a transaction.
-func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+func (r *Preparer) read(intent activity.Intent,
+) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
 		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
 		return tx, chain, nil, err
 	}
 	if intent == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "the intent is missing")
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+			"the intent is missing")
 	}
 	served, err := r.Operations.Of(intent.ActivityType())
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if served.Sign == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil, "%T asks for no signature", intent)
+		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+			"%T asks for no signature", intent)
 	}
 	tx, err := served.Sign.Read(intent, r.Now)
 	if err != nil {
@@ -91,7 +96,7 @@ func (r *Reader) read(intent activity.Intent) (chains.Transaction, chains.Chain,
 // find returns the request that signWith makes, and the keys that it names: those at its
 // locators, or all keys of the wallet with that id or name, or those of the registered wallet
 // with that name.
-func (r *Reader) find(ctx context.Context, a *accounts, signWith string) (chains.Request, []keystore.Key, error) {
+func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chains.Request, []keystore.Key, error) {
 	organizationID, tx := a.organizationID, a.tx
 	request, err := tx.Request(signWith)
 	if err != nil {
@@ -116,12 +121,14 @@ func (r *Reader) find(ctx context.Context, a *accounts, signWith string) (chains
 		}
 	}
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
-		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its keys has on this chain, or the id of a key or wallet%s",
+		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its "+
+			"keys has on this chain, or the id of a key or wallet%s",
 		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Summary().Chain))
 }
 
 // findAll finds the keys of the organization at the locators, each once.
-func (r *Reader) findAll(ctx context.Context, organizationID string, locators []keystore.Locator) ([]keystore.Key, error) {
+func (r *Preparer) findAll(ctx context.Context, organizationID string, locators []keystore.Locator,
+) ([]keystore.Key, error) {
 	var keys []keystore.Key
 	for _, locator := range locators {
 		key, err := r.Keystore.Find(ctx, organizationID, locator)
@@ -143,7 +150,8 @@ func (r *Reader) findAll(ctx context.Context, organizationID string, locators []
 }
 
 // findWallet finds the keys of a wallet. It returns none if there is no such wallet.
-func (r *Reader) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string) ([]keystore.Key, error) {
+func (r *Preparer) findWallet(ctx context.Context, finder keystore.WalletFinder, organizationID, idOrName string,
+) ([]keystore.Key, error) {
 	wallet, err := finder.FindWallet(ctx, organizationID, idOrName)
 	switch {
 	case errors.Is(err, keystore.ErrKeyNotFound):

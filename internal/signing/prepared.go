@@ -2,7 +2,6 @@ package signing
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -32,11 +31,15 @@ type Prepared struct {
 	found    []keystore.Key // by signWith; see keys
 	accounts accounts
 	effects  []chains.Effect // see OwnEffects; nil until they are found
-	wallets  wallets
+	wallets  operation.RegisteredWallets
+	stray    []chains.Hazard // of inputs that may be a registered wallet's
 	cached   *chains.Summary
 }
 
-var _ operation.Task = (*Prepared)(nil)
+var (
+	_ operation.Task        = (*Prepared)(nil)
+	_ operation.SigningTask = (*Prepared)(nil)
+)
 
 // Signers returns the keys that will sign, as a policy sees them.
 func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
@@ -47,7 +50,8 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID, WalletName: held.wallet, Path: held.Path}
+		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID,
+			WalletName: held.wallet, Path: held.Path}
 		for _, address := range p.accounts.chain().Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
@@ -55,19 +59,19 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 	return keys, nil
 }
 
-// KeyIDs returns the ids of the keys that will sign.
+// KeyIDs implements operation.SigningTask.
 func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
 
-// Chain returns the chain that the signature is for.
+// Chain implements operation.SigningTask.
 func (p *Prepared) Chain() chains.Chain { return p.accounts.chain() }
 
-// Readings returns what descriptors say.
+// Readings implements operation.SigningTask.
 func (p *Prepared) Readings() chains.Readings { return p.reading }
 
-// Claimed returns what signing does as the bytes say it, without a look at the keystore.
+// Claimed implements operation.SigningTask.
 func (p *Prepared) Claimed() []chains.Effect { return p.signing.Effects() }
 
-// Addresses returns one address of each key: the one that the request signs
+// Addresses implements operation.SigningTask. The address is the one that the request signs
 // with, or the key's first on this chain.
 func (p *Prepared) Addresses() []string {
 	return p.addresses(p.KeyIDs())
@@ -116,11 +120,11 @@ func (p *Prepared) sign(ctx context.Context) (activity.Result, error) {
 	return p.result(p.intent, signed)
 }
 
-// rooms have the bytes of signed transactions until they are in hex; maxRoom is the size of the
-// largest that is kept.
+// rooms have signed transactions, and the hex of them, until that is copied into a result;
+// maxRoom is the size of the largest that is kept.
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
-const maxRoom = 4 << 10
+const maxRoom = 12 << 10
 
 func (p *Prepared) signTransaction(ctx context.Context) (activity.Result, error) {
 	room := rooms.Get().(*[]byte)
@@ -129,32 +133,11 @@ func (p *Prepared) signTransaction(ctx context.Context) (activity.Result, error)
 	if err != nil {
 		return nil, refuse.Key(err)
 	}
-	if cap(signed) <= maxRoom {
-		*room = signed
+	withHex := hex.AppendEncode(signed, signed)
+	if cap(withHex) <= maxRoom {
+		*room = withHex
 	}
-	return activity.SignTransactionResult{SignedTransaction: encodeHex(signed)}, nil
-}
-
-// hexPairs are the two digits of each byte, the first one in the low byte.
-var hexPairs = func() (pairs [256]uint16) {
-	for i := range pairs {
-		pairs[i] = binary.LittleEndian.Uint16(hex.AppendEncode(nil, []byte{byte(i)}))
-	}
-	return pairs
-}()
-
-// encodeHex is hex.EncodeToString without its second copy of the text, four bytes at a time.
-func encodeHex(raw []byte) string {
-	var text strings.Builder
-	text.Grow(hex.EncodedLen(len(raw)))
-	var digits [8]byte
-	for ; len(raw) >= 4; raw = raw[4:] {
-		binary.LittleEndian.PutUint64(digits[:], uint64(hexPairs[raw[0]])|uint64(hexPairs[raw[1]])<<16|
-			uint64(hexPairs[raw[2]])<<32|uint64(hexPairs[raw[3]])<<48)
-		text.Write(digits[:])
-	}
-	text.Write(digits[:hex.Encode(digits[:], raw)])
-	return text.String()
+	return activity.SignTransactionResult{SignedTransaction: string(withHex[len(signed):])}, nil
 }
 
 // Summary implements operation.Task.
@@ -174,7 +157,7 @@ func (p *Prepared) Hazards() []chains.Hazard {
 
 // judge finds the hazards that descriptors do not dispel.
 func (p *Prepared) judge() {
-	p.hazards = slices.Concat(p.signing.Hazards(), p.wallets.hazards)
+	p.hazards = slices.Concat(p.signing.Hazards(), p.stray)
 	if len(p.reading) > 0 {
 		p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
 	}
@@ -189,6 +172,9 @@ func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.Signi
 	keys, err := p.Signers(ctx)
 	return effects, keys, err
 }
+
+// Signs implements operation.Task.
+func (p *Prepared) Signs() operation.SigningTask { return p }
 
 // Begin implements operation.Task: signing changes no ledger.
 func (p *Prepared) Begin(time.Time) store.Change { return nil }

@@ -9,8 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/names"
 )
 
-// Recorded returns what a record keeps of a transaction that waits, and what its
-// voters are shown.
+// Recorded implements operation.SigningTask.
 func (p *Prepared) Recorded(ctx context.Context, book chains.Names) (*activity.Reading, error) {
 	effects, err := p.OwnEffects(ctx)
 	if err != nil {

@@ -11,19 +11,12 @@ import (
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/operation"
 )
 
-// wallets are the registered wallets that a transaction spends from or pays to.
-type wallets struct {
-	used  []activity.RegisteredWallet
-	only  *access.SigningWallet // that every input to be signed is of; nil if there is none
-	mixed bool                  // inputs to be signed are of a registered wallet, or may be, and not all are of one
-
-	hazards []chains.Hazard // of inputs that may be a registered wallet's
-}
-
 // findRegistered returns the registered wallet with a name.
-func (r *Reader) findRegistered(ctx context.Context, organizationID, name string) (registration keystore.Registration, ok bool, err error) {
+func (r *Preparer) findRegistered(ctx context.Context, organizationID, name string,
+) (registration keystore.Registration, ok bool, err error) {
 	if r.Wallets == nil {
 		return registration, false, nil
 	}
@@ -40,11 +33,13 @@ func (r *Reader) findRegistered(ctx context.Context, organizationID, name string
 
 // ofRegistered returns the request to sign for a registered wallet, with the organization's
 // keys in it.
-func (r *Reader) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration) (chains.Request, []keystore.Key, error) {
+func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration,
+) (chains.Request, []keystore.Key, error) {
 	of, ok := a.tx.(chains.WalletTransaction)
 	if !ok {
 		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldSignWith, nil,
-			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id", refuse.Shorten(wallet.Name()))
+			"%q is a registered wallet, which signs Bitcoin transactions: expected an address of the key, or its id",
+			refuse.Shorten(wallet.Name()))
 	}
 	request, err := of.RequestOf(wallet, a)
 	if a.err != nil {
@@ -56,7 +51,9 @@ func (r *Reader) ofRegistered(ctx context.Context, a *accounts, wallet keystore.
 	keys, err := r.findAll(ctx, a.organizationID, request.Locators())
 	if err == nil && len(keys) == 0 {
 		err = activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
-			"could not find any resource to sign with: no key of the registered wallet %q that this transaction needs is derived here: derive it from the wallet with your words, with 'countersign keys derive --wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
+			"could not find any resource to sign with: no key of the registered wallet %q that this transaction "+
+				"needs is derived here: derive it from the wallet with your words, with 'countersign keys derive "+
+				"--wallet WALLET --psbt'", refuse.Shorten(wallet.Name()))
 	}
 	return request, keys, err
 }
@@ -70,23 +67,17 @@ func (p *Prepared) findWallets() {
 	use := signing.Registered()
 	for _, w := range use.Used {
 		digest := w.Digest()
-		p.wallets.used = append(p.wallets.used, activity.RegisteredWallet{Name: w.Name(), Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
+		p.wallets.Used = append(p.wallets.Used, activity.RegisteredWallet{Name: w.Name(),
+			Digest: hex.EncodeToString(digest[:]), Leaf: w.Leaf})
 	}
-	p.wallets.mixed, p.wallets.hazards = use.Mixed, use.Hazards
+	p.wallets.Mixed, p.stray = use.Mixed, use.Hazards
 	if use.Only {
 		first := use.Used[0]
 		identity := first.Identity()
-		p.wallets.only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(), ChargeID: signing.ChargeID(first)}
+		p.wallets.Only = &access.SigningWallet{ID: hex.EncodeToString(identity[:]), Name: first.Name(),
+			ChargeID: signing.ChargeID(first)}
 	}
 }
 
-// Wallets returns the registered wallets that the transaction spends from or pays to.
-func (p *Prepared) Wallets() []activity.RegisteredWallet { return p.wallets.used }
-
-// Wallet returns the registered wallet that every input to be signed is of, nil if there is
-// none.
-func (p *Prepared) Wallet() *access.SigningWallet { return p.wallets.only }
-
-// MixesWallets reports whether inputs to be signed are of a registered wallet, or may be, and
-// not all are of one.
-func (p *Prepared) MixesWallets() bool { return p.wallets.mixed }
+// Wallets implements operation.SigningTask.
+func (p *Prepared) Wallets() operation.RegisteredWallets { return p.wallets }

@@ -14,6 +14,7 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/countersign-dev/countersign/internal/events"
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -54,7 +55,7 @@ func TestVerifier(t *testing.T) {
 // deliver has a sender deliver one event, and returns the request.
 func deliver(t *testing.T, configured string) (headers http.Header, body []byte) {
 	t.Helper()
-	secrets, err := events.ParseSecrets([]byte(configured))
+	secrets, err := webhook.ParseSecrets([]byte(configured))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,19 +26,19 @@ var tweaks = map[string]keystore.TaprootTweak{
 // signatures returns every signature that a key can make, by name.
 func signatures(key keystore.Key) map[string]func(context.Context, [32]byte) ([]byte, error) {
 	all := map[string]func(context.Context, [32]byte) ([]byte, error){}
-	if signer, ok := key.(keystore.ECDSASigner); ok {
+	if signer, ok := keystore.As[keystore.ECDSASigner](key); ok {
 		all["ECDSA"] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
 			signature, err := signer.SignECDSA(ctx, digest)
 			return signature[:], err
 		}
 	}
-	if signer, ok := key.(keystore.LowRSigner); ok {
+	if signer, ok := keystore.As[keystore.LowRSigner](key); ok {
 		all["ECDSA with a low r"] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
 			signature, err := signer.SignLowR(ctx, digest)
 			return signature[:], err
 		}
 	}
-	if signer, ok := key.(keystore.SchnorrSigner); ok {
+	if signer, ok := keystore.As[keystore.SchnorrSigner](key); ok {
 		for name, tweak := range tweaks {
 			all["BIP-340, "+name] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
 				signature, err := signer.SignSchnorr(ctx, digest, tweak)
@@ -46,7 +46,7 @@ func signatures(key keystore.Key) map[string]func(context.Context, [32]byte) ([]
 			}
 		}
 	}
-	if signer, ok := key.(keystore.Ed25519Signer); ok {
+	if signer, ok := keystore.As[keystore.Ed25519Signer](key); ok {
 		all["Ed25519"] = func(ctx context.Context, digest [32]byte) ([]byte, error) {
 			signature, err := signer.SignEd25519(ctx, digest[:])
 			return signature[:], err
@@ -96,11 +96,12 @@ func (s suite) ecdsa(t *testing.T) {
 func (s suite) lowR(t *testing.T) {
 	store, keys := s.open(t)
 	for _, key := range ofCurve(keys, keystore.CurveSecp256k1) {
-		signer, err := keystore.AsECDSA(find(t, store, key))
+		found := find(t, store, key)
+		signer, err := keystore.AsECDSA(found)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := signer.(keystore.LowRSigner); !ok {
+		if _, ok := keystore.As[keystore.LowRSigner](found); !ok {
 			continue
 		}
 		for _, digest := range digests() {

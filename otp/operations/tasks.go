@@ -33,6 +33,8 @@ func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Reque
 
 // issuing is the work of sending a one-time password.
 type issuing struct {
+	operation.Plain
+
 	issue          *otp.Issue
 	intent         activity.InitOTPAuthIntent
 	organizationID string
@@ -72,10 +74,6 @@ func (s *Service) withTarget(i *issuing) (activity.Result, error) {
 	}
 	return activity.InitOTPV3Result{OTPID: i.issue.ID(), TargetBundle: bundle}, nil
 }
-
-func (i *issuing) Summary() *chains.Summary { return nil }
-
-func (i *issuing) Hazards() []chains.Hazard { return nil }
 
 func (i *issuing) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return []chains.Effect{{
@@ -122,6 +120,8 @@ func (r *redemption) ActivityType() activity.Type {
 
 // verifying is the work of redeeming a one-time password.
 type verifying struct {
+	operation.Plain
+
 	verification   *otp.Verification
 	organizationID string
 	redeem         redemption
@@ -155,10 +155,6 @@ func (s *Service) redemption(request operation.Request) (redeem redemption, err 
 	}
 	return redeem, s.checkToken(&redeem)
 }
-
-func (v *verifying) Summary() *chains.Summary { return nil }
-
-func (v *verifying) Hazards() []chains.Hazard { return nil }
 
 func (v *verifying) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	kind, contact, err := v.service.codes.Of(ctx, v.organizationID, v.redeem.OTPID)

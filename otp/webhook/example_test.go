@@ -16,11 +16,11 @@ import (
 // The endpoint verifies the signature over the unchanged body, then delivers the
 // message.
 func Example() {
-	secret := make([]byte, 32) // use random bytes, known to both sides
+	secrets := webhook.Secrets{make([]byte, 32)} // use random bytes, known to both sides
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 		if err == nil {
-			err = webhook.Verify(r.Header.Get(webhook.SignatureHeader), body, secret, time.Now())
+			err = secrets.Verify(r.Header, body, time.Now())
 		}
 		if err != nil {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -30,7 +30,7 @@ func Example() {
 	}))
 	defer endpoint.Close()
 
-	sender, err := webhook.New(webhook.Config{URL: endpoint.URL, Secret: secret})
+	sender, err := webhook.New(webhook.Config{URL: endpoint.URL, Secrets: secrets})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -90,7 +90,7 @@ tests:
 		"pins.txt": "countersign.pins/1\n",
 		"tokens.json": `{"name":"x","tokens":[{"chainId":1,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
 			"symbol":"USDC","name":"USD Coin","decimals":6}]}`,
-		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": strings.Repeat("s", 40),
+		"smtp-password": "hunter2", "sms-headers": "Authorization: Bearer x", "sms-secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n",
 		"events-secret":      "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n",
 		"descriptors/readme": "", "rpc/readme": "", "ann-token": strings.Repeat("7", 64) + "\n",
 	} {

@@ -197,9 +197,9 @@ type Webhook struct {
 	// as the endpoint's authorization.
 	HeadersFile string `yaml:"headersFile"`
 
-	// SecretFile names a file with the secret that signs the body. Without it, the key is
-	// derived from the secret of the one-time passwords: this suits endpoints that check
-	// only the headers.
+	// SecretFile names a file with the secret that signs requests: whsec_…, on two lines while
+	// it is being replaced. Without it, the key is derived from the secret of the one-time
+	// passwords: this suits endpoints that check only the headers.
 	SecretFile string `yaml:"secretFile"`
 }
 

@@ -141,17 +141,23 @@ func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error
 	if err != nil {
 		return nil, fmt.Errorf("headersFile: %w", err)
 	}
-	var secret []byte
+	var secrets webhook.Secrets
 	if configured.SecretFile != "" {
-		secret, err = console.ReadSecretFile(s.ctx, configured.SecretFile)
+		secrets, err = readSecrets(s.ctx, configured.SecretFile)
 	} else {
+		var secret []byte
 		secret, err = hkdf.Key(sha256.New, s.secret, nil, webhookLabel, sha256.Size)
+		secrets = webhook.Secrets{secret}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("secretFile: %w", err)
 	}
-	defer keystore.Wipe(secret)
-	sender := webhook.Config{URL: configured.URL, Secret: secret}
+	defer func() {
+		for _, secret := range secrets {
+			keystore.Wipe(secret)
+		}
+	}()
+	sender := webhook.Config{URL: configured.URL, Secrets: secrets}
 	if len(headers) > 0 {
 		sender.Client = &http.Client{Transport: withHeaders{headers}}
 	}

@@ -20,6 +20,7 @@ func TestSenders(t *testing.T) {
 	clitest.WritePrivate(t, at("short"), "short\n")
 	clitest.WritePrivate(t, at("headers"), "X-Account: 7\r\n")
 	clitest.WritePrivate(t, at("broken"), "hunter2\n")
+	clitest.WritePrivate(t, at("signing"), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
 	smtp := func(change func(*config.SMTP)) *config.OTP {
 		made := &config.SMTP{Host: "mail.example.com", From: "no-reply@example.com", Username: "u", PasswordFile: at("short"), AllowedDomains: []string{"example.com"}}
 		change(made)
@@ -45,7 +46,8 @@ func TestSenders(t *testing.T) {
 		{"no password file", smtp(func(s *config.SMTP) { s.PasswordFile = at("none") }), "email.smtp: passwordFile: "},
 		{"no domain", smtp(func(s *config.SMTP) { s.AllowedDomains = []string{"a b"} }), "sender domain"},
 		{"webhook", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("headers")}), ""},
-		{"webhook with a secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("secret")}), ""},
+		{"webhook with a secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("signing")}), ""},
+		{"webhook with another secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("secret")}), "webhook: secretFile: "},
 		{"webhook with a short secret", hook(config.Webhook{URL: "https://sms.example.com", SecretFile: at("short")}), "webhook: "},
 		{"webhook without TLS", hook(config.Webhook{URL: "http://sms.example.com"}), "webhook: "},
 		{"broken headers", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("broken")}), "webhook: headersFile: "},

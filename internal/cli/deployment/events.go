@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -39,15 +40,24 @@ func checkEvents(ctx context.Context, configured *config.Events) error {
 }
 
 // eventSecrets reads the secrets that sign events.
-func eventSecrets(ctx context.Context, configured *config.Events) (events.Secrets, error) {
-	content, err := console.ReadSecretFile(ctx, configured.Webhook.SecretFile)
+func eventSecrets(ctx context.Context, configured *config.Events) (webhook.Secrets, error) {
+	secrets, err := readSecrets(ctx, configured.Webhook.SecretFile)
 	if err != nil {
-		return events.Secrets{}, fmt.Errorf("events: webhook: secretFile: %w", err)
+		return nil, fmt.Errorf("events: webhook: secretFile: %w", err)
+	}
+	return secrets, nil
+}
+
+// readSecrets reads a file of secrets that sign requests to an endpoint.
+func readSecrets(ctx context.Context, path string) (webhook.Secrets, error) {
+	content, err := console.ReadSecretFile(ctx, path)
+	if err != nil {
+		return nil, err
 	}
 	defer keystore.Wipe(content)
-	secrets, err := events.ParseSecrets(content)
+	secrets, err := webhook.ParseSecrets(content)
 	if err != nil {
-		return events.Secrets{}, fmt.Errorf("events: webhook: secretFile: %s: %w", configured.Webhook.SecretFile, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return secrets, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/live"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -35,7 +34,7 @@ type Live struct {
 	newer    atomic.Pointer[time.Time] // when the file was modified that is not in force yet; may be nil
 
 	// InForce is what the engine asks: the directory, the descriptors and the names.
-	InForce live.Current
+	InForce access.Current
 
 	settling sync.Mutex // held from before a reload is put in force until that is recorded
 }
@@ -81,7 +80,7 @@ func (l *Live) settle() {
 // Put puts what was loaded in force.
 func (l *Live) Put(next *deployment.Loaded) {
 	l.Current.Store(next)
-	l.InForce.Replace(live.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
+	l.InForce.Replace(access.State{Directory: next.Directory, Descriptors: next.Known.Reader(), Names: next.Known.Names()})
 }
 
 // callers returns who may call the JSON-RPC signer: no one if none is configured.

@@ -126,7 +126,7 @@ func TestGracefulShutdown(t *testing.T) {
 		answers <- answered{text, err}
 	}()
 	sent := <-arrived
-	if sent.Header.Get("Authorization") != "Bearer hunter2" || sent.Header.Get("X-Account") != "7" || sent.Header.Get("X-Countersign-Signature") == "" {
+	if sent.Header.Get("Authorization") != "Bearer hunter2" || sent.Header.Get("X-Account") != "7" || sent.Header.Get("webhook-signature") == "" {
 		t.Errorf("the webhook got the headers %v", sent.Header)
 	}
 	if err := n.Command.Process.Signal(syscall.SIGTERM); err != nil {

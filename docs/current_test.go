@@ -8,13 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/live"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
 
 // reload puts users and the rules of an organization in force.
-func reload(current *live.Current, rules *policy.Organizations, organization access.OrganizationConfig, file *policy.File) error {
+func reload(current *access.Current, rules *policy.Organizations, organization access.OrganizationConfig, file *policy.File) error {
 	directory, err := access.NewDirectory([]access.OrganizationConfig{organization})
 	if err != nil {
 		return err // the old ones stay
@@ -35,7 +34,7 @@ func TestReload(t *testing.T) {
 		return file
 	}
 	rules := policy.NewOrganizations(map[string]*policy.File{enginetest.Organization: rulesOf("{name: none, deny: request}")})
-	current := new(live.Current)
+	current := new(access.Current)
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Directory, c.Descriptors, c.Names, c.Policy = current, current, current, rules
 	})

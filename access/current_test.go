@@ -1,4 +1,4 @@
-package live_test
+package access_test
 
 import (
 	"errors"
@@ -9,9 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/live"
 )
+
+var _ names.Labeled = (*access.Current)(nil)
 
 func directory(t *testing.T, users ...access.UserConfig) access.Directory {
 	t.Helper()
@@ -25,10 +27,10 @@ func directory(t *testing.T, users ...access.UserConfig) access.Directory {
 // TestReplace: a user who is replaced sends nothing more from then on, while requests run.
 func TestReplace(t *testing.T) {
 	before, after := enginetest.NewAPIKey(t), enginetest.NewAPIKey(t)
-	with := func(key *enginetest.APIKey) live.State {
-		return live.State{Directory: directory(t, access.UserConfig{ID: "ann", Name: "ann", APIKeys: []access.APIKeyConfig{key.Config()}})}
+	with := func(key *enginetest.APIKey) access.State {
+		return access.State{Directory: directory(t, access.UserConfig{ID: "ann", Name: "ann", APIKeys: []access.APIKeyConfig{key.Config()}})}
 	}
-	current := live.New(with(before))
+	current := access.NewCurrent(with(before))
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Directory, c.Descriptors, c.Names = current, current, current
 	})
@@ -64,12 +66,12 @@ func (reader) Labeled() [][]byte { return [][]byte{{1}} }
 
 // TestState: each look-up is of the state in force, and a state without a member has nothing.
 func TestState(t *testing.T) {
-	current := new(live.Current)
+	current := new(access.Current)
 	for _, known := range []bool{false, true, false} {
 		if known {
-			current.Replace(live.State{Descriptors: reader{}, Names: reader{}})
+			current.Replace(access.State{Descriptors: reader{}, Names: reader{}})
 		} else {
-			current.Replace(live.State{})
+			current.Replace(access.State{})
 		}
 		reading, read := current.Read(chains.Call{})
 		_, table := current.LookupTable(nil)

@@ -1,50 +1,45 @@
-// Package live holds what can be replaced while an engine serves: users, descriptors and
-// names. The command serve replaces them on SIGHUP through this package.
-//
-//	current := live.New(live.State{Directory: directory, Descriptors: reader, Names: book})
-//	engine, err := countersign.New(countersign.Config{Directory: current, Descriptors: current, Names: current, …})
-//	…
-//	current.Replace(live.State{Directory: next, Descriptors: reader, Names: book})
-//
-// The rules of an organization are replaced by Replace of policy.Organizations.
-package live
+package access
 
 import (
 	"context"
 	"sync/atomic"
 
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
 // State is what is in force at one time. Each member may be nil: without a Directory there is
 // no organization, without Descriptors no call is read, without Names nothing has one.
 type State struct {
-	Directory   access.Directory
+	Directory   Directory
 	Descriptors chains.Reader
 	Names       chains.Names
 }
 
-// Current is the state in force. The zero value has none. It implements [access.Directory],
-// [chains.Reader], [chains.Names] and [names.Labeled], and is safe for
-// concurrent use.
+// Current is the state in force, which can be replaced while an engine serves. The zero value
+// has none. It implements [Directory], [chains.Reader] and [chains.Names], and is safe for
+// concurrent use:
+//
+//	current := access.NewCurrent(access.State{Directory: directory, Descriptors: reader, Names: book})
+//	engine, err := countersign.New(countersign.Config{Directory: current, Descriptors: current, Names: current, …})
+//	…
+//	current.Replace(access.State{Directory: next, Descriptors: reader, Names: book})
+//
+// The rules of an organization are replaced by Replace of policy.Organizations.
 type Current struct {
 	state atomic.Pointer[State]
 }
 
 var (
-	_ access.Directory = (*Current)(nil)
-	_ access.Callers   = (*Current)(nil)
-	_ chains.Reader    = (*Current)(nil)
-	_ chains.Names     = (*Current)(nil)
-	_ names.Labeled    = (*Current)(nil)
+	_ Directory     = (*Current)(nil)
+	_ Callers       = (*Current)(nil)
+	_ chains.Reader = (*Current)(nil)
+	_ chains.Names  = (*Current)(nil)
 )
 
-// New returns the given state as the one in force.
-func New(state State) *Current {
+// NewCurrent returns the given state as the one in force.
+func NewCurrent(state State) *Current {
 	c := new(Current)
 	c.Replace(state)
 	return c
@@ -63,34 +58,34 @@ func (c *Current) State() State {
 	return State{}
 }
 
-// Organization implements [access.Directory].
-func (c *Current) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
+// Organization implements [Directory].
+func (c *Current) Organization(ctx context.Context, organizationID string) (*Organization, error) {
 	if directory := c.State().Directory; directory != nil {
 		return directory.Organization(ctx, organizationID)
 	}
-	return nil, access.ErrOrganizationNotFound
+	return nil, ErrOrganizationNotFound
 }
 
-// Member implements [access.Directory].
-func (c *Current) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
+// Member implements [Directory].
+func (c *Current) Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error) {
 	if directory := c.State().Directory; directory != nil {
 		return directory.Member(ctx, organizationID, id)
 	}
-	return nil, access.ErrCredentialNotFound
+	return nil, ErrCredentialNotFound
 }
 
-// User implements [access.Users], if the directory in force does.
-func (c *Current) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
-	if users, ok := c.State().Directory.(access.Users); ok {
+// User implements [Users], if the directory in force does.
+func (c *Current) User(ctx context.Context, organizationID, userID string) (*User, error) {
+	if users, ok := c.State().Directory.(Users); ok {
 		return users.User(ctx, organizationID, userID)
 	}
-	return nil, access.ErrUserNotFound
+	return nil, ErrUserNotFound
 }
 
-// Granted implements [access.Callers]. If the directory in force does not, all is granted that
+// Granted implements [Callers]. If the directory in force does not, all is granted that
 // can be.
 func (c *Current) Granted(ctx context.Context, organizationID, userID, authentication string) ([]activity.Type, error) {
-	if callers, ok := c.State().Directory.(access.Callers); ok {
+	if callers, ok := c.State().Directory.(Callers); ok {
 		return callers.Granted(ctx, organizationID, userID, authentication)
 	}
 	return nil, nil
@@ -128,10 +123,10 @@ func (c *Current) Label(party chains.Party) string {
 	return ""
 }
 
-// Labeled implements [names.Labeled].
+// Labeled implements Labeled of package chains/names, if the names in force do.
 func (c *Current) Labeled() [][]byte {
-	if labeled, ok := c.State().Names.(names.Labeled); ok {
-		return labeled.Labeled()
+	if names, ok := c.State().Names.(interface{ Labeled() [][]byte }); ok {
+		return names.Labeled()
 	}
 	return nil
 }
