@@ -59,7 +59,7 @@ func cowOrder(t *testing.T, replaced, by, chain, contract string) activity.Inten
 // differs in any member from one that it is for is refused.
 func TestOrderSample(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "messages.md"))
-	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames()})
+	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		t.Fatal(err)
 	}

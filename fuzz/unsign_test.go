@@ -32,7 +32,7 @@ func FuzzUnsign(f *testing.F) {
 			if name == "ethereum" && len(signers) > 0 {
 				checkSenderOf(t, raw, signers[0])
 			}
-			if _, err := chain.(chains.Chain).Parse(unsigned); err != nil {
+			if _, err := chain.Parse(unsigned); err != nil {
 				continue
 			}
 			if _, _, again, _ := chain.Words().Forms.Unsign(unsigned); again && name == "ethereum" {

@@ -201,11 +201,11 @@ func TestRegisteredWallets(t *testing.T) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)
 				}
 			}
-			use := known.(chains.WalletSigning).Registered()
+			use := known.Registered()
 			if len(use.Used) != 1 || !use.Only || use.Mixed || len(use.Hazards) > 0 {
 				t.Fatalf("%s: %+v", form, use)
 			}
-			ids = append(ids, known.(chains.WalletSigning).ChargeID(use.Used[0]))
+			ids = append(ids, known.ChargeID(use.Used[0]))
 			if raw, err = signing.AppendSigned(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
@@ -424,7 +424,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 	if got := known.Effects()[0]; got.Change || got.Controlled != chains.ControlledYes {
 		t.Errorf("%+v", got)
 	}
-	if use := known.(chains.WalletSigning).Registered(); !use.Only || use.Mixed || len(use.Used) != 2 || use.Used[0].Name() != "one" {
+	if use := known.Registered(); !use.Only || use.Mixed || len(use.Used) != 2 || use.Used[0].Name() != "one" {
 		t.Errorf("%+v", use)
 	}
 	raw = bitcointest.PSBT{
@@ -435,7 +435,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 		t.Fatal(err)
 	}
 	known = resolved(signing, knowingOf(one, two))
-	if use := known.(chains.WalletSigning).Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
+	if use := known.Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
 		t.Errorf("%+v", use)
 	}
 	if !known.Effects()[0].Change || known.Balance().Value.Int64() != 110_000 {

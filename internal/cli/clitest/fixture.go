@@ -104,7 +104,7 @@ var fixtureFiles = sync.OnceValues(func() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := createFixture(filepath.Join(dir, "keys")); err != nil {
 		return nil, err
 	}

@@ -244,6 +244,7 @@ func (n *Node) Wait(t *testing.T) int {
 	return n.Command.ProcessState.ExitCode()
 }
 
+// AdminAddress matches the line in which serve logs its admin address.
 var AdminAddress = regexp.MustCompile(`"msg":"listening","server":"admin","address":"([^"]+)"`)
 
 // Get returns the answer to a GET request.

@@ -184,6 +184,7 @@ func (p *Person) Ends() int {
 	return p.Command.ProcessState.ExitCode()
 }
 
+// What commands ask on the terminal.
 const (
 	Question    = "Sign this transaction? [y/N] "
 	AskPassword = "Passphrase of the keystore: "

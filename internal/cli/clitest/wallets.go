@@ -55,6 +55,7 @@ var CosignerWords = []string{
 	"zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
 }
 
+// KeystoreFlags name a keystore in the folder of a session, and its passphrase.
 const KeystoreFlags = "--keystore file:keys --passphrase-file pass"
 
 // Wallets runs the libraries of other wallets in Node: interop/ur.mjs.
