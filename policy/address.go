@@ -162,8 +162,8 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 }
 
 // barList is a list where a match refuses, as in a deny. An address of it stands for every recipient
-// that can be computed from it, or from which it can be computed: nobody evades the list by another
-// form of its address. Elsewhere an address is itself.
+// that can be computed from it, or from which it can be computed: another form of an address does not
+// evade the list. Elsewhere an address is itself.
 type barList struct{ *addressList }
 
 // Contains implements traits.Container.

@@ -144,7 +144,7 @@ var famous = sync.OnceValue(func() map[string]outcomeOf {
 		add(p2shScript([20]byte(address.Hash160(code))), upForGrabs, "its script is OP_TRUE")
 	}
 	add(p2wshScript(open), upForGrabs, "its script is OP_TRUE")
-	const noSecret = "nobody has the secret of its key, which is the point H of BIP-341"
+	const noSecret = "no one knows the secret of its key, which is the point H of BIP-341"
 	tweaked, _ := secp256k1.OutputKey(secp256k1.Unspendable, nil)
 	add(taproot(secp256k1.Unspendable[:]), burned, noSecret)
 	add(taproot(tweaked.X[:]), burned, noSecret)

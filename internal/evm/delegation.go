@@ -52,8 +52,8 @@ func (a *Authorization) AnyChain() bool { return a.ChainID.Len() == 0 }
 // Hash returns the digest that is signed.
 func (a *Authorization) Hash(raw []byte) [32]byte { return authorizationHash(a.signed.Of(raw)) }
 
-// Skipped returns why the network skips the authorization in a transaction of a chain, whoever has
-// signed it, empty if it does not.
+// Skipped returns why the network skips the authorization in a transaction of a chain,
+// regardless of its signer, or nothing if it does not.
 func (a *Authorization) Skipped(chainID uint64, raw []byte) string {
 	if id := a.ChainID.Uint256(raw); !a.AnyChain() && (!id.IsUint64() || id.Uint64() != chainID) {
 		return "for another chain: the network skips this authorization here"
