@@ -2,6 +2,7 @@ package evm
 
 import (
 	"bytes"
+	"math"
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -21,8 +22,8 @@ var plainInputs = []struct {
 	{atCreate2Factory, "creation", word, maxInput, holds(create2)},
 }
 
-// maxInput is more than the length of any data.
-const maxInput = 1 << 40
+// maxInput is more than the length of any data, also where int has 32 bits.
+const maxInput = math.MaxInt32
 
 // plainInput returns what the contract at an address does with data of a length that has no
 // selector, nil if it is not known. ok is false if the contract has functions.
