@@ -143,8 +143,9 @@ func (b *rpcServer) start(ctx context.Context, s *Server, failed chan<- error) {
 		return
 	}
 	if b.tcp != nil {
-		s.start(b.http, httpapi.LimitConnections(b.tcp, 0), failed)
+		// First, because net/http sets the TLSConfig of a server that it serves.
 		s.log.Info("listening", "server", "rpc", "address", b.tcp.Addr().String(), "tls", b.http.TLSConfig != nil)
+		s.start(b.http, httpapi.LimitConnections(b.tcp, 0), failed)
 	}
 	if b.socket != nil {
 		b.served = make(chan struct{})
