@@ -181,20 +181,18 @@ func (f *File) loadedFrom(path string, content []byte, options Options) bool {
 // Parse is [Load] for bytes. Errors refer to them by name.
 func Parse(name string, content []byte, options Options) (*File, error) {
 	options.Names, options.Previous = options.Names.once(), nil
-	words, err := newVocabulary(options.Chains)
+	reader, err := newReader(options)
 	if err != nil {
-		return nil, fmt.Errorf("policy: Options.Chains: %w", err)
+		return nil, err
 	}
-	draft := &draft{
-		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
-		hazards: append(words.table.HazardNames(), options.Hazards...),
+	draft := reader.definitions.draft
+	if root, ok := source.ParseYAML(content, draft.problems); ok {
+		reader.read(root)
 	}
-	reader := reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}
-	reader.read(content)
 	lines := strings.Split(string(content), "\n")
 	file := &File{name: name, digest: sha256.Sum256(content), lines: lines, options: options}
 	file.cost = checks{draft}.whole()
-	file.judge = newJudge(words, draft.rules)
+	file.judge = newJudge(draft.words, draft.rules)
 	if !options.SkipTests && !draft.problems.Failed() {
 		reader.tests.run(file.judge)
 	}

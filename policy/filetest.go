@@ -71,7 +71,8 @@ func (f *fileTests) read(n source.Node) {
 		"on":    func(n source.Node) { asked.Summary = &chains.Summary{Chain: f.words.readChain(n)} },
 		"chain": func(n source.Node) { network = f.words.readNetwork(n) },
 		"of": func(n source.Node) {
-			if asked.Intent = (activity.SignRawPayloadIntent{}); n.Text("of") != ofMessages {
+			asked.Intent = activity.SignRawPayloadIntent{}
+			if _, known := n.OneOf("of", ofMessages); !known {
 				n.Fail("of: only messages is supported: effects are those of a transaction otherwise")
 			}
 		},
@@ -90,7 +91,7 @@ func (f *fileTests) read(n source.Node) {
 		"at":     func(n source.Node) { asked.Now = n.Instant("at") },
 		"spent":  func(n source.Node) { f.readSpent(spent, n) },
 		"votes":  func(n source.Node) { voters = n.Strings("votes") },
-		"expect": func(n source.Node) { t.expect = n.Text("expect") },
+		"expect": func(n source.Node) { t.expect, _ = n.OneOf("expect", expectAllow, expectDeny, expectApprovals) },
 		"rule":   func(n source.Node) { t.rule = n.Text("rule") },
 	})
 	for _, name := range voters {
@@ -140,6 +141,9 @@ func (f *fileTests) readSpent(spent spentSoFar, n source.Node) {
 		if err != nil {
 			member.FailName("%v", err)
 			continue
+		}
+		if limit.asset == nil {
+			continue // refused where it is defined
 		}
 		value, err := parseUnits(member.Text("spent"), max(limit.asset.decimals, 0))
 		if err != nil {

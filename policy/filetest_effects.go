@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -17,8 +16,8 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 		var amount source.Node
 		item.Fields("an effect", map[string]func(source.Node){
 			"kind": func(n source.Node) {
-				text := n.Text("kind")
-				if effect.Kind = chains.Kind(text); !slices.Contains(chains.Kinds(), effect.Kind) {
+				text, known := n.OneOf("kind", kindNames()...)
+				if effect.Kind = chains.Kind(text); !known {
 					n.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, kindNames()))
 				}
 			},
@@ -56,8 +55,9 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 }
 
 func (d *draft) readBy(n source.Node) chains.By {
-	text, values := n.Text("by"), d.closedValues(effectType, "by")
-	if !slices.Contains(values, text) {
+	values := d.closedValues(effectType, "by")
+	text, known := n.OneOf("by", values...)
+	if !known {
 		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
 	return chains.By(text)

@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,12 +24,43 @@ type reader struct {
 	tests fileTests
 }
 
-// read reads the file's members, definitions before their uses.
-func (f *reader) read(content []byte) {
-	root, ok := source.ParseYAML(content, f.problems)
-	if !ok {
-		return
+// newReader returns a reader of one file.
+func newReader(options Options) (*reader, error) {
+	words, err := newVocabulary(options.Chains)
+	if err != nil {
+		return nil, fmt.Errorf("policy: Options.Chains: %w", err)
 	}
+	draft := &draft{
+		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
+		hazards: append(words.table.HazardNames(), options.Hazards...),
+	}
+	return &reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}, nil
+}
+
+const schemaName = "policy.schema.json"
+
+// SchemaLine is the first line of a file that names its JSON Schema to editors.
+var SchemaLine = source.SchemaLine(schemaName)
+
+// JSONSchema returns the JSON Schema of files that are read with these options, for editors. It
+// takes every file that [Parse] takes.
+func JSONSchema(options Options) ([]byte, error) {
+	var failed error
+	form := source.FormOf(func(root source.Node) {
+		if reader, err := newReader(options); err != nil {
+			failed = err
+		} else {
+			reader.read(root)
+		}
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return form.Schema(schemaName, "Countersign policy, "+Schema)
+}
+
+// read reads the file's members, definitions before their uses.
+func (f *reader) read(root source.Node) {
 	parts := map[string]source.Node{}
 	readers := map[string]func(source.Node){}
 	for _, name := range []string{"schema", "lists", "assets", "limits", "rules", "tests"} {
@@ -91,9 +122,11 @@ func (f *reader) readSchema(root, schema source.Node) {
 	switch {
 	case schema.Node == nil:
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
-	case schema.Text("schema") != Schema:
-		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
-			"shows what to change in an earlier one", shorten(schema.Text("schema")), Schema)
+	default:
+		if text, known := schema.OneOf("schema", Schema); !known {
+			schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
+				"shows what to change in an earlier one", shorten(text), Schema)
+		}
 	}
 }
 
@@ -109,12 +142,14 @@ func (f *reader) readLimit(n source.Node) {
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"replaces": func(n source.Node) {
-			if replaces, l.nonce = n, n.Text("replaces") == "nonce"; !l.nonce {
+			replaces = n
+			if _, l.nonce = n.OneOf("replaces", "nonce"); !l.nonce {
 				n.Fail("replaces: only nonce is supported")
 			}
 		},
 		"per": func(n source.Node) {
-			if l.per = n.Text("per"); !slices.Contains(subjects, l.per) {
+			known := false
+			if l.per, known = n.OneOf("per", subjects...); !known {
 				message := "per: " + shorten(l.per) + " is none of " + strings.Join(subjects, ", ")
 				n.Fail("%s", source.Meant(message, l.per, subjects))
 			}

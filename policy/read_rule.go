@@ -87,18 +87,17 @@ func peekName(n source.Node) string {
 func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 	if scope.Node != nil {
 		n.Fail("a rule either allows or denies")
-		return
 	}
 	*scope, r.deny = n, deny
 	for _, item := range n.Texts("allow or deny") {
-		text := item.Text("allow or deny")
+		text, known := item.OneOf("allow or deny", append(kindNames(), "request")...)
 		switch {
 		case text == "request":
 			r.request = true
 		case text == "transaction":
 			item.Fail("transaction is not a scope: name the kinds of effects, or write request, which judges " +
 				"every activity, including messages and one-time passwords")
-		case !slices.Contains(kindNames(), text):
+		case !known:
 			meant := source.Meant(shorten(text)+" is not a kind of effect", text, append(kindNames(), "request"))
 			item.Fail("%s: it is one of %s, or request", meant, strings.Join(kindNames(), ", "))
 		case !deny && !chains.Kind(text).NeedsCover():
@@ -125,8 +124,9 @@ func (v *vocabulary) readChains(n source.Node) []string {
 
 // readChain reads the name of a chain.
 func (v *vocabulary) readChain(n source.Node) string {
-	text := n.Text("on")
-	if names := v.names(); !slices.Contains(names, text) {
+	names := v.names()
+	text, known := n.OneOf("on", names...)
+	if !known {
 		n.Fail("%s", source.Meant("on: "+shorten(text)+" is not a chain", text, names)+": "+strings.Join(names, ", "))
 	}
 	return text
@@ -154,8 +154,8 @@ func (d *draft) readLimits(n source.Node) []*limit {
 func readHazards(n source.Node, known []string) []string {
 	var names []string
 	for _, item := range n.Texts("hazards") {
-		name := item.Text("hazards")
-		if !slices.Contains(known, name) {
+		name, isKnown := item.OneOf("hazards", known...)
+		if !isKnown {
 			item.Fail("%s", source.Meant("there is no hazard "+shorten(name), name, known))
 		}
 		names = append(names, name)
@@ -173,17 +173,18 @@ func (d *draft) readApprovals(n source.Node, r *rule, within time.Duration) []ac
 			"tag":   func(n source.Node) { group.Tag = d.names.tag(n) },
 			"users": func(n source.Node) { group.Users = d.names.users(n) },
 			"not": func(n source.Node) {
-				if not = n.Text("not") == "submitter"; !not {
+				if _, not = n.OneOf("not", "submitter"); !not {
 					n.Fail("not: only submitter is supported")
 				}
 			},
 			"submitter": func(n source.Node) {
-				if group.NotSubmitter = n.Text("submitter") != "counts"; group.NotSubmitter {
+				_, counts := n.OneOf("submitter", "counts")
+				if group.NotSubmitter = !counts; group.NotSubmitter {
 					n.Fail("submitter: only counts is supported: without it, the submission is no vote")
 				}
 			},
 			"with": func(n source.Node) {
-				if group.Passkey = n.Text("with") == "passkey"; !group.Passkey {
+				if _, group.Passkey = n.OneOf("with", "passkey"); !group.Passkey {
 					n.Fail("with: only passkey is supported")
 				}
 			},
@@ -248,8 +249,8 @@ func (d *draft) checkAlone(n source.Node, r *rule, groups []access.Group) {
 }
 
 func (r *rule) readOf(n source.Node) {
-	values := []string{ofTransactions, ofMessages}
-	if r.of = n.Text("of"); !slices.Contains(values, r.of) {
+	values, known := []string{ofTransactions, ofMessages}, false
+	if r.of, known = n.OneOf("of", values...); !known {
 		n.Fail("%s", source.Meant("of: "+shorten(r.of)+" is neither transactions nor messages", r.of, values))
 	}
 }

@@ -149,6 +149,9 @@ func (n Node) members() []Entry { return n.Quiet().Pairs("") }
 func (n Node) number(what string) int64 {
 	reported := len(n.report.List)
 	value, err := strconv.ParseInt(n.Text(what), 10, 32)
+	if n.form != nil {
+		n.form.integer()
+	}
 	if err != nil && len(n.report.List) == reported {
 		n.Fail("%s: expected a whole number", what)
 	}
@@ -159,6 +162,9 @@ func (n Node) number(what string) int64 {
 func (n Node) natural(what string, bits int) uint64 {
 	reported := len(n.report.List)
 	value, err := strconv.ParseUint(n.Text(what), 10, bits)
+	if n.form != nil {
+		n.form.integer()
+	}
 	if err != nil && len(n.report.List) == reported {
 		n.Fail("%s: expected a whole number", what)
 	}

@@ -23,6 +23,7 @@ type Node struct {
 	ast.Node
 	report *Report
 	Rule   string // the rule that it is part of, for problems
+	form   *Form  // notes what is asked for, instead of a value; usually nil
 }
 
 // Entry is one member of a mapping.
@@ -109,22 +110,22 @@ func (n Node) checkPairs(pairs []*ast.MappingValueNode, depth int) bool {
 	return true
 }
 
-func (n Node) with(other ast.Node) Node { return Node{other, n.report, n.Rule} }
+func (n Node) with(other ast.Node) Node { return Node{Node: other, report: n.report, Rule: n.Rule} }
 
 // Quiet returns the node with a report of its own, so that its problems are not shown.
-func (n Node) Quiet() Node { return Node{n.Node, new(Report), ""} }
+func (n Node) Quiet() Node { return Node{Node: n.Node, report: new(Report)} }
 
 // IsNull reports whether the value is missing or null.
 func (n Node) IsNull() bool {
-	if n.Node == nil {
-		return true
-	}
 	_, null := n.Node.(*ast.NullNode)
-	return null
+	return n.Node == nil || null && n.form == nil
 }
 
 // IsMapping reports whether the node is a mapping.
 func (n Node) IsMapping() bool {
+	if n.form != nil {
+		return n.form.isMapping
+	}
 	switch n.Node.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return true
@@ -134,6 +135,9 @@ func (n Node) IsMapping() bool {
 
 // Pairs returns the members of a mapping. It refuses duplicate names.
 func (n Node) Pairs(what string) []Entry {
+	if n.form != nil {
+		return n.form.pairs(what)
+	}
 	var pairs []*ast.MappingValueNode
 	switch of := n.Node.(type) {
 	case *ast.MappingNode:
@@ -161,6 +165,10 @@ func (n Node) Pairs(what string) []Entry {
 
 // Fields reads a mapping with a reader for each known member, in the order of the file.
 func (n Node) Fields(what string, readers map[string]func(Node)) {
+	if n.form != nil {
+		n.form.fields(what, readers)
+		return
+	}
 	for _, member := range n.Pairs(what) {
 		read, known := readers[member.Name]
 		switch {
@@ -191,6 +199,9 @@ func noMember(what, name string, known []string) string {
 
 // Items returns the values of a list.
 func (n Node) Items(what string) []Node {
+	if n.form != nil {
+		return n.form.list()
+	}
 	list, ok := n.Node.(*ast.SequenceNode)
 	if !ok {
 		n.Fail("%s: expected a list", what)
@@ -220,6 +231,10 @@ func glued(of *ast.MappingNode) (text string, ok bool) {
 
 // Text returns a scalar as written.
 func (n Node) Text(what string) string {
+	if n.form != nil {
+		n.form.text()
+		return ""
+	}
 	switch of := n.Node.(type) {
 	case *ast.StringNode:
 		return of.Value
@@ -242,8 +257,20 @@ func (n Node) Text(what string) string {
 	return ""
 }
 
+// OneOf returns a scalar as written, and whether it is one of some values.
+func (n Node) OneOf(what string, values ...string) (text string, ok bool) {
+	if n.form != nil {
+		n.form.values = values
+	}
+	text = n.Text(what)
+	return text, slices.Contains(values, text)
+}
+
 // Texts returns the items of a list, or a single value as a list of one.
 func (n Node) Texts(what string) []Node {
+	if n.form != nil {
+		return append(n.form.list(), n)
+	}
 	if _, list := n.Node.(*ast.SequenceNode); list {
 		return n.Items(what)
 	}
@@ -261,6 +288,9 @@ func (n Node) Strings(what string) []string {
 
 // Boolean returns true or false.
 func (n Node) Boolean(what string) bool {
+	if n.form != nil {
+		n.form.is("boolean")
+	}
 	if of, ok := n.Node.(*ast.BoolNode); ok {
 		return of.Value
 	}
@@ -271,6 +301,10 @@ func (n Node) Boolean(what string) bool {
 // Integer returns a whole number from least to most.
 func (n Node) Integer(what string, least, most int) int {
 	value, err := strconv.Atoi(n.Text(what))
+	if n.form != nil {
+		n.form.integer()
+		n.form.least, n.form.most = &least, &most
+	}
 	if err != nil || value < least || value > most {
 		n.Fail("%s: expected a whole number from %d to %d", what, least, most)
 		return least

@@ -55,6 +55,17 @@ func (c *Config) decode(text []byte) *source.Report {
 	return problems
 }
 
+const schemaName = "countersign.schema.json"
+
+// SchemaLine is the first line of a file that names its JSON Schema to editors.
+var SchemaLine = source.SchemaLine(schemaName)
+
+// JSONSchema returns the JSON Schema of the file, for editors. It takes every file that [Read] takes.
+func JSONSchema() ([]byte, error) {
+	form := source.FormOf(func(root source.Node) { source.Decode(root, "the file", new(Config)) })
+	return form.Schema(schemaName, "Countersign configuration")
+}
+
 // checkMode refuses a file that other users can write, and one with a database password that
 // other users can read.
 func (c *Config) checkMode(file *os.File, info os.FileInfo) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
@@ -216,7 +217,7 @@ func initLogKey(path string) error {
 
 // initialConfig returns the configuration that init writes. Names need no quotes in YAML.
 func initialConfig(key deployment.APIKey) []byte {
-	return fmt.Appendf(nil, `# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
+	return fmt.Appendf(nil, config.SchemaLine+`# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
 listen: 127.0.0.1:8080
 admin: 127.0.0.1:8081           # /healthz, /readyz, /metrics
 # tls: {certFile: cert.pem, keyFile: key.pem}

@@ -50,7 +50,7 @@ func Import(content []byte) (file string, imported []Imported, err error) {
 		return "", nil, err
 	}
 	var out strings.Builder
-	out.WriteString("schema: " + policy.Schema + "\nrules:\n")
+	out.WriteString(policy.SchemaLine + "schema: " + policy.Schema + "\nrules:\n")
 	names := map[string]bool{}
 	needFee := map[string]bool{} // chains
 	for i := range sources {
