@@ -141,3 +141,24 @@ func checkOwner(info fs.FileInfo, path string) error {
 // KeepOwner gives a file that replaces another one its owner and group, which differ when root
 // changes the file of a service. Where there are none, it does nothing.
 func KeepOwner(file *os.File, replaced fs.FileInfo) error { return keepOwner(file, replaced) }
+
+// Replace writes a file for its owner alone. It replaces an existing file, or a link, atomically and
+// durably: after a crash there is the old or the new content.
+func Replace(path string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".countersign-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // gone after the rename
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return SyncDirectory(path)
+}
+
+// SyncDirectory makes the names in the directory of a path durable, where directories can be synced.
+func SyncDirectory(path string) error { return syncDirectory(filepath.Dir(path)) }

@@ -117,3 +117,11 @@ func keepOwner(file *os.File, replaced fs.FileInfo) error {
 	}
 	return file.Chown(int(old.Uid), int(old.Gid))
 }
+
+func syncDirectory(path string) error {
+	directory, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}

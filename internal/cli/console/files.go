@@ -58,25 +58,6 @@ func ReadText(path string, limit int) ([]byte, error) {
 	return content, err
 }
 
-// WriteWhole writes a file that only its owner can read. It replaces an existing file,
-// and appears whole or not at all.
-func WriteWhole(path string, content []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".countersign-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	_, err = temporary.Write(content)
-	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
-}
-
 // ReadAll reads the whole input, of at most limit bytes. It returns ErrInterrupted when
 // the context ends.
 func ReadAll(ctx context.Context, in io.Reader, limit int) ([]byte, error) {
@@ -163,7 +144,7 @@ func WriteOut(cmd *cobra.Command, path string, line []byte) error {
 		_, err := cmd.OutOrStdout().Write(line)
 		return err
 	}
-	return WriteWhole(path, line)
+	return trust.Replace(path, line)
 }
 
 // CheckOut refuses a path that cannot be written. It runs before anything is confirmed.

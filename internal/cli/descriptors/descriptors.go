@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/trust"
 )
 
 // NewCommand returns the command descriptors.
@@ -213,7 +214,7 @@ func pinDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted []string,
 			return fmt.Errorf("%s: the folder has no such file that can be read: 'countersign descriptors list' prints them", name)
 		}
 	}
-	if err := console.WriteWhole(flags.Pins, pins.Encode()); err != nil {
+	if err := trust.Replace(flags.Pins, pins.Encode()); err != nil {
 		return err
 	}
 	for _, file := range pinned {

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -52,20 +53,6 @@ With --config, the new passphrase also replaces the old one in the passphraseFil
 	return command
 }
 
-// replaceSecret replaces the line in a file at once: a crash leaves the old or the new one.
-func replaceSecret(path string, secret []byte) error {
-	line := append(bytes.Clone(secret), '\n')
-	defer keystore.Wipe(line)
-	temporary := path + ".new"
-	if err := console.WriteNew(temporary, line); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(err, os.Remove(temporary))
-	}
-	return nil
-}
-
 func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFile string) (err error) {
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
@@ -97,4 +84,22 @@ func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFi
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", flags.Configured.PassphraseFile)
 	return nil
+}
+
+// replaceSecret replaces the line in a file, which keeps its owner: often root changes that of a service.
+func replaceSecret(path string, secret []byte) error {
+	line := append(bytes.Clone(secret), '\n')
+	defer keystore.Wipe(line)
+	replaced, err := os.Stat(path)
+	if err == nil {
+		err = trust.Replace(path, line)
+	}
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(trust.KeepOwner(file, replaced), file.Close())
 }

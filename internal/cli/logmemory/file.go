@@ -30,43 +30,14 @@ func Read(path string) (Memory, error) {
 	return m, nil
 }
 
-// write replaces a file atomically and durably: after a crash it has the old or the new
-// content. A link stays one: what it points to may be on another volume than the store.
-func write(path string, content []byte) (err error) {
+// write replaces a file. A link stays one: what it points to may be on another volume than the store.
+func write(path string, content []byte) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDirectory(path)
-}
-
-// syncDirectory makes the names in the directory of a path durable.
-func syncDirectory(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return trust.Replace(path, content)
 }
 
 // confirmationPath is the file in which an operator confirms the conflict of an
@@ -99,7 +70,7 @@ func takenUp(path, organization string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return errors.Join(err, syncDirectory(path))
+	return errors.Join(err, trust.SyncDirectory(path))
 }
 
 // Digest identifies a conflict: an organization, what was remembered, what was found, and

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -138,7 +139,7 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 		if !ok {
 			return fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature over a message", c.signed)
 		}
-		if err := console.WriteWhole(c.signed, []byte(done.SignedTransaction+"\n")); err != nil {
+		if err := trust.Replace(c.signed, []byte(done.SignedTransaction+"\n")); err != nil {
 			return fmt.Errorf("--signed %s: %w", c.signed, err)
 		}
 	}
@@ -157,7 +158,7 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 	for _, signature := range signatures {
 		lines = append(append(lines, console.JSONLine(signature)...), '\n')
 	}
-	if err := console.WriteWhole(c.signature, lines); err != nil {
+	if err := trust.Replace(c.signature, lines); err != nil {
 		return fmt.Errorf("--signature %s: %w", c.signature, err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -98,7 +99,7 @@ func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 		return kept, seen, nil
 	}
 	if next, read, err := s.read(s.next()); err == nil && read != nil && treeOf(read) == last {
-		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.Path))
+		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), trust.SyncDirectory(s.Path))
 	}
 	return nil, nil, fmt.Errorf("%s has %d leaves, but the history of this witness ends at %d: an earlier state was put back, or one of its files is gone; start again in a new folder from a checkpoint that you trust", s.checkpoint(), treeOf(seen).N, last.N)
 }
@@ -163,14 +164,14 @@ func (s *witnessState) keep(cosigned []byte, now time.Time) error {
 	if err := console.WriteNew(s.next(), cosigned); err != nil {
 		return err
 	}
-	if err := syncDirectory(s.Path); err != nil {
+	if err := trust.SyncDirectory(s.Path); err != nil {
 		return err
 	}
 	line := fmt.Sprintf("%d %s %s\n", seen.Tree.N, base64.StdEncoding.EncodeToString(seen.Tree.Hash[:]), now.UTC().Format(time.RFC3339))
 	if err := s.appendHistory(line); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(s.next(), s.checkpoint()), syncDirectory(s.Path))
+	return errors.Join(os.Rename(s.next(), s.checkpoint()), trust.SyncDirectory(s.Path))
 }
 
 // appendHistory writes a line after the last complete one.
@@ -188,13 +189,4 @@ func (s *witnessState) appendHistory(line string) (err error) {
 		return err
 	}
 	return file.Sync()
-}
-
-// syncDirectory syncs the folder of a path, so that names in it are durable.
-func syncDirectory(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
