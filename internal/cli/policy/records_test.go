@@ -97,7 +97,7 @@ func (r *recorded) intent(t *testing.T, of activity.TransactionType) activity.In
 	}
 	switch {
 	case r.Message != nil:
-		return message(string(r.Message), activity.EncodingEIP712, activity.HashNone)
+		return message(strings.ReplaceAll(string(r.Message), "SIGNER", enginetest.Address), activity.EncodingEIP712, activity.HashNone)
 	case r.Text != "":
 		return preimage(personal.EthereumPrefix, r.Text)
 	}
@@ -116,7 +116,6 @@ type twoHouses struct {
 	engine *countersign.Engine
 	user   access.User
 	keys   []string // ids
-	asked  int
 }
 
 func newTwoHouses(t *testing.T, clock time.Time, policyText string) *twoHouses {
@@ -125,7 +124,7 @@ func newTwoHouses(t *testing.T, clock time.Time, policyText string) *twoHouses {
 	keys := memory.New()
 	for curve, secrets := range recordSecrets {
 		for _, secret := range secrets {
-			line, stderr, status := clitest.MainWith(secret, "keys", "import", "--config", h.Config(), "--curve", string(curve), "--yes")
+			line, stderr, status := clitest.MainWith(secret, "keys", "import", "--config", h.Config(), "--curve", fmt.Sprint(curve), "--yes")
 			var key show.KeyLine
 			if status != console.ExitSuccess {
 				t.Fatal(stderr)
@@ -139,6 +138,8 @@ func newTwoHouses(t *testing.T, clock time.Time, policyText string) *twoHouses {
 	}
 	clitest.WritePrivate(t, filepath.Join(h.Dir, "policy.yaml"), policyText)
 	h.Edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
+	public := fmt.Sprintf("publicKey: \"%x\"", h.By.PublicKey())
+	h.Edit(t, public, public+", activities: [ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2]")
 	served := all.Chains(all.Limits{})
 	file, err := policy.Parse("policy.yaml", []byte(policyText), policy.Options{Chains: served, Hazards: messages.HazardNames(served...)})
 	if err != nil {
@@ -160,8 +161,9 @@ func newTwoHouses(t *testing.T, clock time.Time, policyText string) *twoHouses {
 func of(intent activity.Intent, key string) activity.Intent { return show.WithSigner(intent, key) }
 
 // TestRecordsExplained: policy explain says of every record what the engine answers to it: signed, or
-// refused with the same words, or not read at all.
+// refused with the same words, or not read at all. sign does the same, and inspect has the hazards.
 func TestRecordsExplained(t *testing.T) {
+	t.Parallel()
 	clock := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var kinds []string
 	for _, kind := range chains.Kinds() {
@@ -188,6 +190,7 @@ func TestRecordsExplained(t *testing.T) {
 			}
 			decision := h.explain(t, name, of(intent, signer), clock, answer)
 			decided[decision]++
+			h.sign(t, name, of(intent, signer), answer)
 			var hazards []string
 			if json.Unmarshal(r.Hazards, &hazards) == nil && (len(hazards) > 0) != (decision == "deny") && path == "messages/testdata/classes.json" {
 				t.Errorf("%s: hazards %q, and it is %s", name, hazards, decision)
@@ -212,7 +215,6 @@ func (h *twoHouses) explain(t *testing.T, name string, intent activity.Intent, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.asked++
 	stdout, stderr, status := clitest.MainWith(string(console.JSONLine(sent)), "policy", "explain", "--config", h.Config(), "--at", clock.Format(time.RFC3339), "--json")
 	refused, _ := errors.AsType[*activity.Error](answer)
 	judged := answer == nil || refused != nil && (refused.Reason == activity.ReasonNotAuthorized || refused.Reason == activity.ReasonHazardNotAllowed)
@@ -231,6 +233,31 @@ func (h *twoHouses) explain(t *testing.T, name string, intent activity.Intent, c
 		t.Errorf("%s: the engine says %v; explain says %s: %s", name, answer, said.Decision, said.Refusal)
 	}
 	return said.Decision
+}
+
+// sign signs a transaction that is valid at any time, and has it inspected. The command does what the
+// engine answers, and names the hazards.
+func (h *twoHouses) sign(t *testing.T, name string, intent activity.Intent, answer error) {
+	t.Helper()
+	tx, ok := intent.(activity.SignTransactionIntent)
+	if !ok || tx.Type == activity.TransactionTypeTempo || tx.Type == activity.TransactionTypeTron {
+		return
+	}
+	stdout, stderr, status := clitest.MainWith(tx.UnsignedTransaction, "sign", "--config", h.Config(), "--as", "admin", "--sign-with", tx.SignWith, "--type", string(tx.Type), "--yes")
+	if (status == console.ExitSuccess) != (answer == nil) || answer != nil && stdout != "" {
+		t.Errorf("%s: the engine says %v; sign: exit status %d: %s%s", name, answer, status, stdout, stderr)
+	}
+	read, err := all.InspectIntent(intent, all.Limits{})
+	stdout, stderr, status = clitest.MainWith(tx.UnsignedTransaction, "inspect", "--type", string(tx.Type), "--json")
+	var shown struct{ Hazards []struct{ Name string } }
+	if (status == console.ExitSuccess) != (err == nil) || err == nil && (json.Unmarshal([]byte(stdout), &shown) != nil || len(shown.Hazards) != len(read.Hazards)) {
+		t.Errorf("%s: read %v, hazards %+v; inspect: exit status %d: %s%s", name, err, read.Hazards, status, stdout, stderr)
+	}
+	for i := range shown.Hazards {
+		if i < len(read.Hazards) && shown.Hazards[i].Name != read.Hazards[i].Name {
+			t.Errorf("%s: inspect names %+v, not %+v", name, shown.Hazards, read.Hazards)
+		}
+	}
 }
 
 // TestAttacksExplained: of the requests with which a thief passed policies, policy explain says under
