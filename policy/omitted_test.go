@@ -54,7 +54,7 @@ func newOmissions(t *testing.T) *omissions {
 		o.policies[name] = load(t, text)
 		for _, key := range lines(text, `key: \[([\w-]+)`) {
 			for _, user := range lines(text, `user: ([\w-]+)`) {
-				caller := access.Authorization{User: access.User{ID: user, Name: user, Tags: lines(text, `tag: ([\w-]+)`)}}
+				caller := access.Authorization{User: access.User{ID: cmp.Or(user, "user"), Name: user, Tags: lines(text, `tag: ([\w-]+)`)}}
 				caller.Keys = []access.SigningKey{{ID: cmp.Or(key, "key"), Name: key}}
 				o.callers[name] = append(o.callers[name], caller)
 			}

@@ -77,12 +77,14 @@ func isTransaction(request *access.Authorization) bool {
 // isOn reports whether a payload, or the whole of a request for one thing, is for a network of
 // the rule. What names none may be for any of its chain's, so that a deny is asked about it.
 func (r *rule) isOn(e *evaluation, payload string) bool {
-	network := e.network(payload)
-	if len(r.networks) == 0 || slices.Contains(r.networks, network) {
+	if len(r.networks) == 0 {
 		return true
 	}
-	return r.deny && network == "" && (payload != "" || len(e.payloads()) == 0) &&
-		slices.ContainsFunc(r.networks, func(of string) bool { return e.known.hasNamespace([]string{e.chain}, namespaceOf(of)) })
+	network := e.network(payload)
+	unnamed := r.deny && network == "" && (payload != "" || len(e.payloads()) == 0)
+	return slices.ContainsFunc(r.networks, func(of string) bool {
+		return of == network || unnamed && e.known.hasNamespace([]string{e.chain}, namespaceOf(of))
+	})
 }
 
 // hidesReceived reports whether the rule's condition does not see what is received: of an allow that
@@ -203,7 +205,9 @@ func comparedKinds(e ast.Expr) []chains.Kind {
 // only if that is ours, and then it is change, or the list is key.addresses.
 func (c checks) restrictsRecipient(e ast.Expr) bool {
 	args := e.AsCall().Args()
-	isTo := func(e ast.Expr) bool { return syntax.Path(e) == "effect.to" && !e.AsSelect().IsTestOnly() } // has(effect.to)
+	isTo := func(e ast.Expr) bool {
+		return syntax.Path(e) == "effect.to" && !e.AsSelect().IsTestOnly() // has(effect.to)
+	}
 	switch e.AsCall().FunctionName() {
 	case "_&&_":
 		return c.restrictsRecipient(args[0]) || c.restrictsRecipient(args[1])
