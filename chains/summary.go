@@ -29,6 +29,10 @@ type Summary struct {
 	Chain   string   // such as "ethereum"
 	Effects []Effect // what it does; not nil
 	Fields  []Field  // the details, in the order to be shown
+
+	// Sent is set if these are transactions that were sent as messages, of which the signatures
+	// alone are asked for. It is not part of the canonical form.
+	Sent bool
 }
 
 // FieldType is the type of a field's value.

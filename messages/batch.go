@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -20,7 +21,7 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 	if count == 0 || count > MaxPayloads {
 		return nil, refuse("%d payloads: a request must have 1 to %d", count, MaxPayloads)
 	}
-	b := &batch{starts: []int{0}}
+	b := &batch{}
 	for i, payload := range asked.Payloads {
 		part, chain, err := r.read(payload, asked.Encoding, asked.HashFunction)
 		switch {
@@ -31,10 +32,13 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 		case i > 0 && chain != b.chain:
 			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
 				"for one chain", i, chain, b.chain)
+		case i > 0 && statement.IsTransaction(part) != b.sent:
+			return nil, refuse("payload %d or payload 0 is a transaction, and the other is none: all payloads of a "+
+				"request must be transactions, or none", i)
 		}
-		b.chain, b.parts = chain, append(b.parts, part)
-		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
+		b.chain, b.sent, b.parts = chain, statement.IsTransaction(part), append(b.parts, part)
 	}
+	b.count()
 	if effects := b.starts[count]; effects > chains.MaxEffects {
 		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects,
 			chains.MaxEffects)
@@ -46,9 +50,38 @@ type batch struct {
 	parts  []chains.Transaction
 	starts []int // index of each part's first effect in the batch, then the number of all
 	chain  string
+	sent   bool // the parts are transactions
 }
 
-var _ chains.Transaction = (*batch)(nil)
+var (
+	_ chains.Transaction = (*batch)(nil)
+	_ chains.TableUser   = (*batch)(nil)
+)
+
+// count sets where the effects of each part start.
+func (b *batch) count() {
+	b.starts = []int{0}
+	for i, part := range b.parts {
+		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
+	}
+}
+
+// WithTables implements chains.TableUser.
+func (b *batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
+	resolved, all := &batch{chain: b.chain, sent: b.sent, parts: slices.Clone(b.parts)}, chains.Readings(nil)
+	for i, part := range b.parts {
+		if user, ok := part.(chains.TableUser); ok {
+			tx, readings := user.WithTables(reader)
+			resolved.parts[i] = tx
+			for _, reading := range readings {
+				reading.Path = chains.PayloadLabel(i) + "/" + reading.Path
+				all = append(all, reading)
+			}
+		}
+	}
+	resolved.count()
+	return resolved, all
+}
 
 // effectsOf returns the number of effects of a part.
 func (b *batch) effectsOf(part int) int { return b.starts[part+1] - b.starts[part] }
@@ -78,7 +111,7 @@ func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
 
 // Summary implements chains.Transaction.
 func (b *batch) Summary() chains.Summary {
-	summary := chains.Summary{Chain: b.chain}
+	summary := chains.Summary{Chain: b.chain, Sent: b.sent}
 	for i, part := range b.parts {
 		of := part.Summary()
 		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)

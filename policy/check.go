@@ -88,7 +88,7 @@ func (c checks) checkConstant(r *rule, n source.Node, value bool) {
 // checkLimitSubjects refuses limits that cannot count the rule's effects.
 func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 	for _, limit := range r.limits {
-		if limit.per == "to" && (r.when == nil || !restrictsRecipient(r.when.checked.Expr())) {
+		if limit.per == "to" && (r.when == nil || !c.restrictsRecipient(r.when.checked.Expr())) {
 			n.Fail("limit %s is counted per recipient, and a thief can use any number of recipients: "+
 				"require 'effect.to in' a list in when", limit.name)
 		}

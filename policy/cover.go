@@ -176,7 +176,7 @@ func (c *cover) applies(r *rule) bool {
 	cached, request := &c.whoAndKey[r.index], c.evaluation.request
 	if *cached == undecided {
 		*cached = differs
-		if r.isOf(request.Intent) && r.who.holds(request) && r.coversKeys(request.Keys) {
+		if r.isOf(request) && r.who.holds(request) && r.coversKeys(request.Keys) {
 			*cached = matches
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -185,7 +184,7 @@ func (e *evaluation) network(payload string) string {
 		return ""
 	}
 	said, fields := e.known.chain(e.chain), e.request.Summary.Fields
-	_, transaction := e.request.Intent.(activity.SignTransactionIntent)
+	transaction := isTransaction(e.request)
 	if transaction && !said.Numbered {
 		return said.Namespace
 	}

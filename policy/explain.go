@@ -166,7 +166,7 @@ func (c *cover) answers(r *rule) []Answer {
 	case len(r.on) > 0 && !slices.Contains(r.on, e.chain):
 		answer.Because = "on: " + strings.Join(r.on, ", ")
 		return []Answer{answer}
-	case !r.isOf(e.request.Intent):
+	case !r.isOf(e.request):
 		answer.Because = "of: " + r.of
 		return []Answer{answer}
 	case !r.who.holds(e.request):

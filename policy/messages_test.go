@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 
 	"github.com/countersign-dev/countersign"
@@ -17,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -220,4 +222,59 @@ func TestLogHasNoMessages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFreeTextApproved: a rule with approvals may list message/free-text. The text waits, voters are
+// shown it, and what they approve is signed and nothing else.
+func TestFreeTextApproved(t *testing.T) {
+	const rules = `schema: countersign.policy/2
+rules:
+  - {name: logins, allow: message, when: "has(effect.domain) && effect.domain == 'app.example.com'"}
+  - {name: texts, allow: message, of: messages, hazards: [message/free-text], approvals: [{count: 1, tag: finance, not: submitter}]}
+`
+	text := func(words string) activity.SignMessageIntent {
+		return engines.Payload(string(personal.Preimage(personal.EthereumPrefix, []byte(words))), activity.EncodingText, activity.HashKeccak256)
+	}
+	const words = "I, the treasurer, lend you my \U0001f58a"
+	unlisted := ballot.New(t, engines.WithPolicy(t, strings.Replace(rules, "[message/free-text]", "[message/loose-nonce]", 1)))
+	_, err := engines.SubmitIntent(t, unlisted.Fixture, text(words))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "message/free-text")
+
+	b := ballot.New(t, engines.WithPolicy(t, rules))
+	waiting, err := engines.SubmitIntent(t, b.Fixture, text(words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Is(waiting, activity.StatusConsensusNeeded)
+	b.Fixture.WantSignatures(t, 0)
+	review, err := json.Marshal(waiting.Viewer.Review)
+	if err != nil || !strings.Contains(string(review), "I, the treasurer, lend you my") || !strings.Contains(string(review), "message/free-text") {
+		t.Errorf("voters are shown %s, %v", review, err)
+	}
+	if waiting.Viewer.CanApprove {
+		t.Error("the submitter may approve")
+	}
+	other, err := engines.SubmitIntent(t, b.Fixture, text("I, the treasurer, give you my pen"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	misled := *waiting
+	misled.Reading = other.Reading
+	_, err = b.Vote(b.Ann, activity.TypeApproveActivity, &misled)
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "")
+	done := b.Approve(b.Ann, waiting)
+	b.Is(done, activity.StatusCompleted)
+	b.Fixture.WantSignatures(t, 1)
+	if signer := engines.Recovered(t, accounts.TextHash([]byte(words)), done.Result.(activity.SignRawPayloadResult)); signer != enginetest.Address {
+		t.Errorf("signed by %s", signer)
+	}
+	if again := b.Again(other); again.Status != activity.StatusConsensusNeeded {
+		t.Errorf("another text is %s", again.Status)
+	}
+	for hazardous, name := range map[string]string{"Sign this message to derive your encryption key": "message/key-derivation",
+		strings.Repeat("ab", 32): "message/hash-like"} {
+		_, err := engines.SubmitIntent(t, b.Fixture, text(hazardous))
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, name)
+	}
+	b.Fixture.WantSignatures(t, 1)
 }

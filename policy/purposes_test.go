@@ -201,7 +201,9 @@ func TestNewMembers(t *testing.T) {
 	}
 }
 
-// TestOfAndChains: of and chains decide what a rule is asked about, an allow and a deny alike.
+// TestOfAndChains: of and chains decide what a rule is asked about, an allow and a deny alike. Where
+// the bytes name no network, an allow of some networks is not asked, and a deny of the chain's is: who
+// leaves the network out has no more allowed. A transaction is one, also if it is sent as a message.
 func TestOfAndChains(t *testing.T) {
 	integer := func(id uint64) []chains.Field { return []chains.Field{chains.Integer("chain", id).As("chain_id")} }
 	domain := func(fields ...chains.Field) []chains.Field { return []chains.Field{chains.List("domain", fields...)} }
@@ -211,24 +213,28 @@ func TestOfAndChains(t *testing.T) {
 		chain   string
 		fields  []chains.Field
 		intent  activity.Intent
-		applies bool
+		applies string // to an allow and a deny, to neither, or to a deny alone
 	}{
-		{"of: transactions", "ethereum", integer(1), send, true},
-		{"of: transactions", "ethereum", integer(1), sign, false},
-		{"of: messages", "ethereum", integer(1), send, false},
-		{"of: messages", "ethereum", domain(), sign, true},
-		{"of: messages", "ethereum", nil, nil, false},
-		{"chains: [eip155:1, eip155:10]", "ethereum", integer(10), send, true},
-		{"chains: [eip155:1]", "ethereum", integer(10), send, false},
-		{"chains: [eip155:1]", "ethereum", []chains.Field{chains.Text("chain", "ANY").As("chain_id")}, send, false},
-		{"chains: [eip155:1]", "ethereum", domain(chains.Integer("chainId", uint64(1))), sign, true},
-		{"chains: [eip155:1]", "ethereum", domain(chains.Integer("chainId", uint64(10))), sign, false},
-		{"chains: [eip155:1]", "ethereum", domain(chains.Text("name", "x")), sign, false},
-		{"chains: [eip155:1]", "ethereum", nil, sign, false},
-		{"chains: ['eip155:4217']", "tempo", integer(4217), send, true},
-		{"chains: [solana]", "solana", nil, send, true},
-		{"chains: [tron]", "tron", nil, send, true},
-		{"chains: [bip122]", "bitcoin", nil, send, true},
+		{"of: transactions", "sent solana", nil, sign, "both"},
+		{"of: messages", "sent solana", nil, sign, "neither"},
+		{"chains: [solana]", "sent solana", nil, sign, "both"},
+		{"chains: [eip155:1]", "solana", nil, sign, "neither"},
+		{"of: transactions", "ethereum", integer(1), send, "both"},
+		{"of: transactions", "ethereum", integer(1), sign, "neither"},
+		{"of: messages", "ethereum", integer(1), send, "neither"},
+		{"of: messages", "ethereum", domain(), sign, "both"},
+		{"of: messages", "ethereum", nil, nil, "neither"},
+		{"chains: [eip155:1, eip155:10]", "ethereum", integer(10), send, "both"},
+		{"chains: [eip155:1]", "ethereum", integer(10), send, "neither"},
+		{"chains: [eip155:1]", "ethereum", []chains.Field{chains.Text("chain", "ANY").As("chain_id")}, send, "deny"},
+		{"chains: [eip155:1]", "ethereum", domain(chains.Integer("chainId", uint64(1))), sign, "both"},
+		{"chains: [eip155:1]", "ethereum", domain(chains.Integer("chainId", uint64(10))), sign, "neither"},
+		{"chains: [eip155:1]", "ethereum", domain(chains.Text("name", "x")), sign, "deny"},
+		{"chains: [eip155:1]", "ethereum", nil, sign, "deny"},
+		{"chains: ['eip155:4217']", "tempo", integer(4217), send, "both"},
+		{"chains: [solana]", "solana", nil, send, "both"},
+		{"chains: [tron]", "tron", nil, send, "both"},
+		{"chains: [bip122]", "bitcoin", nil, send, "both"},
 	} {
 		for _, verb := range []string{"allow", "deny"} {
 			text := "schema: countersign.policy/2\nrules:\n  - {name: a, " + verb + ": settings, " + test.members + "}\n"
@@ -236,8 +242,10 @@ func TestOfAndChains(t *testing.T) {
 				text += "  - {name: all, allow: settings}\n"
 			}
 			asked := ask(chains.Effect{Kind: chains.KindSettings, By: chains.BySigner})
-			asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: test.chain, Fields: test.fields}
-			if got, _ := decide(t, text, asked); strings.HasPrefix(got, "allowed") != (test.applies == (verb == "allow")) {
+			chain, sent := strings.CutPrefix(test.chain, "sent ")
+			asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: chain, Fields: test.fields, Sent: sent}
+			applies := test.applies == "both" || test.applies == verb
+			if got, _ := decide(t, text, asked); strings.HasPrefix(got, "allowed") != (applies == (verb == "allow")) {
 				t.Errorf("%s %s on %s %+v: %s", verb, test.members, test.chain, test.fields, got)
 			}
 		}

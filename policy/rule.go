@@ -60,19 +60,31 @@ type limit struct {
 	used   bool
 }
 
-// isOf reports whether the rule is about what an intent asks for.
-func (r *rule) isOf(intent activity.Intent) bool {
-	if r.of == "" {
-		return true
-	}
-	_, transaction := intent.(activity.SignTransactionIntent)
-	return transaction == (r.of == ofTransactions) && intent != nil && intent.ActivityType().Signs()
+// isOf reports whether the rule is about what a request asks to be signed.
+func (r *rule) isOf(request *access.Authorization) bool {
+	intent := request.Intent
+	return r.of == "" ||
+		isTransaction(request) == (r.of == ofTransactions) && intent != nil && intent.ActivityType().Signs()
+}
+
+// isTransaction reports whether a request is for signatures of transactions, which some chains
+// also take as messages.
+func isTransaction(request *access.Authorization) bool {
+	_, transaction := request.Intent.(activity.SignTransactionIntent)
+	return transaction || request.Summary != nil && request.Summary.Sent
 }
 
 // isOn reports whether a payload, or the whole of a request for one thing, is for a network of
-// the rule.
+// the rule. What names none may be for any of its chain's, so that a deny is asked about it.
 func (r *rule) isOn(e *evaluation, payload string) bool {
-	return len(r.networks) == 0 || slices.Contains(r.networks, e.network(payload))
+	if len(r.networks) == 0 {
+		return true
+	}
+	network := e.network(payload)
+	unnamed := r.deny && network == "" && (payload != "" || len(e.payloads()) == 0)
+	return slices.ContainsFunc(r.networks, func(of string) bool {
+		return of == network || unnamed && e.known.hasNamespace([]string{e.chain}, namespaceOf(of))
+	})
 }
 
 // hidesReceived reports whether the rule's condition does not see what is received: of an allow that
@@ -188,17 +200,36 @@ func comparedKinds(e ast.Expr) []chains.Kind {
 	return nil
 }
 
-// restrictsRecipient reports whether the condition requires effect.to to be in a list or
-// to equal an address.
-func restrictsRecipient(e ast.Expr) bool {
+// restrictsRecipient reports whether the condition requires effect.to to be in a list of, or to
+// equal, what the requester does not choose. A payment to where it comes from is none to a stranger
+// only if that is ours, and then it is change, or the list is key.addresses.
+func (c checks) restrictsRecipient(e ast.Expr) bool {
 	args := e.AsCall().Args()
+	isTo := func(e ast.Expr) bool {
+		return syntax.Path(e) == "effect.to" && !e.AsSelect().IsTestOnly() // has(effect.to)
+	}
 	switch e.AsCall().FunctionName() {
 	case "_&&_":
-		return restrictsRecipient(args[0]) || restrictsRecipient(args[1])
-	case "@in", "_==_":
-		return syntax.Path(args[0]) == "effect.to" && !args[0].AsSelect().IsTestOnly() // has(effect.to)
+		return c.restrictsRecipient(args[0]) || c.restrictsRecipient(args[1])
+	case "_||_":
+		return c.restrictsRecipient(args[0]) && c.restrictsRecipient(args[1])
+	case "@in":
+		return isTo(args[0]) && c.isGiven(args[1])
+	case "_==_":
+		return isTo(args[0]) && c.isGiven(args[1]) || isTo(args[1]) && c.isGiven(args[0])
 	}
 	return false
+}
+
+// isGiven reports whether nothing in an expression is chosen by the requester: it has literals,
+// the file's own lists and the addresses of our key.
+func (c checks) isGiven(e ast.Expr) bool {
+	given := true
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		list := e.Kind() == ast.IdentKind && c.lists[e.AsIdent()] == nil && e.AsIdent() != "key"
+		given = given && !list
+	}))
+	return given
 }
 
 // who is a clause about the submitter. All members that are set must hold.

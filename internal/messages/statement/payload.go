@@ -14,7 +14,33 @@ func OfTransaction(tx chains.Transaction) chains.Transaction { return payload{tx
 
 type payload struct{ chains.Transaction }
 
-var _ chains.Caller = payload{}
+// IsTransaction reports whether a message is a transaction, one of [OfTransaction].
+func IsTransaction(message chains.Transaction) bool {
+	_, ok := message.(payload)
+	return ok
+}
+
+var (
+	_ chains.Caller    = payload{}
+	_ chains.TableUser = payload{}
+)
+
+// Summary implements chains.Transaction.
+func (p payload) Summary() chains.Summary {
+	summary := p.Transaction.Summary()
+	summary.Sent = true
+	return summary
+}
+
+// WithTables implements chains.TableUser.
+func (p payload) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
+	user, ok := p.Transaction.(chains.TableUser)
+	if !ok {
+		return p, nil
+	}
+	tx, readings := user.WithTables(reader)
+	return payload{tx}, readings
+}
 
 // Calls implements chains.Caller.
 func (p payload) Calls() []chains.Call {
