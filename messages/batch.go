@@ -22,17 +22,17 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 	}
 	b := &batch{starts: []int{0}}
 	for i, payload := range asked.Payloads {
-		part, chain, err := r.read(payload, asked.Encoding, asked.HashFunction)
+		part, err := r.Read(payload, asked.Encoding, asked.HashFunction)
 		switch {
 		case err != nil:
 			return nil, err
 		case count == 1:
 			return part, nil
-		case i > 0 && chain != b.chain:
+		case i > 0 && part.Chain() != b.Chain():
 			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
-				"for one chain", i, chain, b.chain)
+				"for one chain", i, part.Chain(), b.Chain())
 		}
-		b.chain, b.parts = chain, append(b.parts, part)
+		b.parts = append(b.parts, part)
 		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
 	}
 	if effects := b.starts[count]; effects > chains.MaxEffects {
@@ -45,7 +45,6 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 type batch struct {
 	parts  []chains.Transaction
 	starts []int // index of each part's first effect in the batch, then the number of all
-	chain  string
 }
 
 var _ chains.Transaction = (*batch)(nil)
@@ -76,9 +75,12 @@ func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
 	return out
 }
 
+// Chain implements chains.Transaction: all parts are of one.
+func (b *batch) Chain() string { return b.parts[0].Chain() }
+
 // Summary implements chains.Transaction.
 func (b *batch) Summary() chains.Summary {
-	summary := chains.Summary{Chain: b.chain}
+	summary := chains.Summary{Chain: b.Chain()}
 	for i, part := range b.parts {
 		of := part.Summary()
 		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)

@@ -236,7 +236,8 @@ func TestOfAndChains(t *testing.T) {
 				text += "  - {name: all, allow: settings}\n"
 			}
 			asked := ask(chains.Effect{Kind: chains.KindSettings, By: chains.BySigner})
-			asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: test.chain, Fields: test.fields}
+			asked.Intent = test.intent
+			about(&asked, test.chain, test.fields...)
 			if got, _ := decide(t, text, asked); strings.HasPrefix(got, "allowed") != (test.applies == (verb == "allow")) {
 				t.Errorf("%s %s on %s %+v: %s", verb, test.members, test.chain, test.fields, got)
 			}
