@@ -45,7 +45,7 @@ func (*turning) LookupTable([]byte) (table chains.LookupTable, ok bool) { return
 // judgedBallot returns a ballot whose policy and descriptors change all the time.
 func judgedBallot(t *testing.T) (*ballot.Ballot, *reloaded) {
 	policy := new(reloaded)
-	b := ballot.New(t, func(c *countersign.Config) {
+	b := ballot.New(t, withSharedMemory, func(c *countersign.Config) {
 		policy.Policy = c.Policy.(*ballot.Policy)
 		c.Policy, c.Descriptors = policy, new(turning)
 	})
