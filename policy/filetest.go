@@ -98,7 +98,8 @@ func (f *fileTests) read(n source.Node) {
 	}
 	if _, id, numbered := strings.Cut(network, ":"); numbered && asked.Chain != "" {
 		field := chains.Field{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}
-		asked.Summary = func() *chains.Summary { return &chains.Summary{Chain: asked.Chain, Fields: []chains.Field{field}} }
+		summary := &chains.Summary{Chain: asked.Chain, Fields: []chains.Field{field}}
+		asked.Summary = func() *chains.Summary { return summary }
 	}
 	f.check(t, network)
 	f.list = append(f.list, t)
