@@ -161,7 +161,6 @@ func (j *judge) authorization(ctx context.Context, s *request.Submission) (acces
 		User:         s.Caller.Member.User,
 		Credential:   s.Caller.Member.Credential,
 		Intent:       redacted(s.Intent),
-		Summary:      s.Task.Summary(),
 		Hazards:      s.Task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
@@ -169,6 +168,7 @@ func (j *judge) authorization(ctx context.Context, s *request.Submission) (acces
 	}
 	if signs := s.Signs(); signs != nil {
 		wallets := signs.Wallets()
+		authorization.Chain, authorization.Summary = signs.Chain().Name(), signs.Summary
 		authorization.Wallet, authorization.MixedWallets = wallets.Only, wallets.Mixed
 		authorization.Readings = signs.Readings()
 	}

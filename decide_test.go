@@ -134,7 +134,7 @@ func TestPolicyAuthorization(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if asked.Organization.Name != "Example" || asked.User.Name != "ci" || asked.Summary.Digest() != inspection.Summary.Digest() ||
+	if asked.Organization.Name != "Example" || asked.User.Name != "ci" || asked.Chain != inspection.Summary.Chain || asked.Summary().Digest() != inspection.Summary.Digest() ||
 		asked.Intent.(activity.SignTransactionIntent).UnsignedTransaction != enginetest.Unsigned || asked.Credential.PublicKeyText() != f.APIKey.PublicKey {
 		t.Errorf("asked %+v", asked)
 	}

@@ -159,7 +159,7 @@ func ExampleEngine_Ready() {
 // A policy refuses with an error that wraps ErrDenied. The caller gets its text.
 func ExamplePolicyFunc() {
 	engine := exampleServer(access.PolicyFunc(func(_ context.Context, asked access.Authorization) error {
-		return fmt.Errorf("%w: %s may not sign on %s", access.ErrDenied, asked.User.Name, asked.Summary.Chain)
+		return fmt.Errorf("%w: %s may not sign on %s", access.ErrDenied, asked.User.Name, asked.Chain)
 	}))
 	defer engine.Close()
 

@@ -59,7 +59,13 @@ type Authorization struct {
 	User         User
 	Credential   *stamp.Credential
 	Intent       activity.Intent
-	Summary      *chains.Summary // of the transaction, from its bytes alone; nil if there is none
+
+	// Chain is the chain whose transaction or message is signed; empty if nothing is.
+	Chain string
+
+	// Summary describes what is signed, from its bytes alone; nil if nothing is. It is written
+	// when it is first asked for, and must not be changed.
+	Summary func() *chains.Summary
 
 	// Hazards are those of the transaction. For a plain Policy, all of them are
 	// allowed. For a Decider, they are those that neither the configuration nor the

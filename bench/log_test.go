@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"testing"
 
@@ -17,13 +18,25 @@ func newLogSigner() *translog.Signer {
 // BenchmarkLogRatio measures a request from its body to its answer with the log,
 // relative to one without, over each store, by one client, alternating.
 func BenchmarkLogRatio(b *testing.B) {
+	compareEngines(b, func(c *countersign.Config) error { c.Log = true; return nil }, func(*countersign.Config) error { return nil })
+}
+
+// BenchmarkPolicyRatio measures a request as serve answers it with a policy of 50 rules, relative
+// to one without a policy.
+func BenchmarkPolicyRatio(b *testing.B) {
+	compareEngines(b, (&spec{Shipped: true, Rules: true}).ship, (&spec{Shipped: true}).ship)
+}
+
+// compareEngines compares requests to two engines over each store.
+func compareEngines(b *testing.B, changes ...func(*countersign.Config) error) {
 	for _, backend := range stores {
 		b.Run(backend.name, func(b *testing.B) {
 			key := enginetest.NewAPIKey(b)
 			var sides [2]func(i int)
-			for side, log := range []bool{true, false} {
-				engine, err := submitEngineWith(key.Config(), backend.open(b), func(c *countersign.Config) { c.Log = log })
-				if err != nil {
+			for side, change := range changes {
+				var changed error
+				engine, err := submitEngineWith(key.Config(), backend.open(b), func(c *countersign.Config) { changed = change(c) })
+				if err = cmp.Or(changed, err); err != nil {
 					b.Fatal(err)
 				}
 				b.Cleanup(func() { _ = engine.Close() })

@@ -41,6 +41,9 @@ type Chain interface {
 // methods are functions of those bytes alone. It must not be used by several goroutines
 // at once.
 type Transaction interface {
+	// Chain returns the name of the chain, that of the summary.
+	Chain() string
+
 	// Summary describes the transaction. Each call builds it. Its effects are those of
 	// Effects, without anything that lookup tables resolve (see TableUser).
 	Summary() Summary

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
@@ -68,7 +69,7 @@ func TestOrderSample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = file.Decide(t.Context(), access.Authorization{Intent: intent, Summary: &read.Summary, Effects: read.Effects, Hazards: read.Hazards})
+		_, err = file.Decide(t.Context(), access.Authorization{Intent: intent, Chain: read.Summary.Chain, Summary: func() *chains.Summary { return &read.Summary }, Effects: read.Effects, Hazards: read.Hazards})
 		return err
 	}
 	const settlement, thief = "0x9008D19f58AAbD9eD0D60971565AA8510560ab41", "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"

@@ -23,20 +23,20 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 	}
 	b := &batch{}
 	for i, payload := range asked.Payloads {
-		part, chain, err := r.read(payload, asked.Encoding, asked.HashFunction)
+		part, err := r.Read(payload, asked.Encoding, asked.HashFunction)
 		switch {
 		case err != nil:
 			return nil, err
 		case count == 1:
 			return part, nil
-		case i > 0 && chain != b.chain:
+		case i > 0 && part.Chain() != b.Chain():
 			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
-				"for one chain", i, chain, b.chain)
+				"for one chain", i, part.Chain(), b.Chain())
 		case i > 0 && statement.IsTransaction(part) != b.sent:
 			return nil, refuse("payload %d or payload 0 is a transaction, and the other is none: all payloads of a "+
 				"request must be transactions, or none", i)
 		}
-		b.chain, b.sent, b.parts = chain, statement.IsTransaction(part), append(b.parts, part)
+		b.sent, b.parts = statement.IsTransaction(part), append(b.parts, part)
 	}
 	b.count()
 	if effects := b.starts[count]; effects > chains.MaxEffects {
@@ -49,8 +49,7 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 type batch struct {
 	parts  []chains.Transaction
 	starts []int // index of each part's first effect in the batch, then the number of all
-	chain  string
-	sent   bool // the parts are transactions
+	sent   bool  // the parts are transactions
 }
 
 var (
@@ -68,7 +67,7 @@ func (b *batch) count() {
 
 // WithTables implements chains.TableUser.
 func (b *batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
-	resolved, all := &batch{chain: b.chain, sent: b.sent, parts: slices.Clone(b.parts)}, chains.Readings(nil)
+	resolved, all := &batch{sent: b.sent, parts: slices.Clone(b.parts)}, chains.Readings(nil)
 	for i, part := range b.parts {
 		if user, ok := part.(chains.TableUser); ok {
 			tx, readings := user.WithTables(reader)
@@ -109,9 +108,12 @@ func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
 	return out
 }
 
+// Chain implements chains.Transaction: all parts are of one.
+func (b *batch) Chain() string { return b.parts[0].Chain() }
+
 // Summary implements chains.Transaction.
 func (b *batch) Summary() chains.Summary {
-	summary := chains.Summary{Chain: b.chain, Sent: b.sent}
+	summary := chains.Summary{Chain: b.Chain(), Sent: b.sent}
 	for i, part := range b.parts {
 		of := part.Summary()
 		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
+	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -63,7 +64,8 @@ func (c watchedChain) Parse(raw []byte) (chains.Transaction, error) {
 
 // TestTextsAreWrittenForReaders is what docs/performance.md says: the texts and arguments of
 // what is signed are written only for a policy, a record or a person. An engine without
-// policy and store asks for none of them; one with a store does, and so does who shows them.
+// policy and store asks for none of them; one with a store asks for the effects, and a person for
+// the summary.
 func TestTextsAreWrittenForReaders(t *testing.T) {
 	transaction := activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: "TRANSACTION_TYPE_ETHEREUM"}
 	message := activity.SignMessageIntent{SignWith: enginetest.Address, Encoding: activity.EncodingHex, HashFunction: activity.HashKeccak256,
@@ -114,5 +116,34 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 				t.Error("the record does not say what was signed")
 			}
 		})
+	}
+}
+
+// TestSummaryIsWrittenForRules: the summary is written once for rules that read it, which decide
+// by it, and for no others.
+func TestSummaryIsWrittenForRules(t *testing.T) {
+	for rules, want := range map[string]struct {
+		summaries int
+		allowed   bool
+	}{
+		"{name: all, allow: request}": {0, true},
+		"{name: known, allow: request, on: ethereum, when: eth.tx.chain_id == 1}, {name: all, allow: request, on: ethereum, when: eth.tx.nonce >= 0}": {1, true},
+		"{name: other, allow: request, on: ethereum, when: eth.tx.chain_id == 2}":                                                                     {1, false},
+		"{name: here, allow: request, on: ethereum, chains: ['eip155:1']}":                                                                            {1, true},
+		"{name: no, deny: request, on: ethereum, when: eth.tx.chain_id == 1}, {name: all, allow: request}":                                            {1, false},
+	} {
+		counts := new(askings)
+		served := []chains.Chain{watchedChain{asked: counts}}
+		file, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules: ["+rules+"]\n"), policy.Options{Chains: served})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := enginetest.New(t, func(c *countersign.Config) {
+			c.Chains, c.Policy, c.AllowHazards = served, file, []string{countersign.AllHazards}
+		})
+		_, err = f.Submit(t, enginetest.Request{})
+		if allowed := err == nil; allowed != want.allowed || counts.summary != want.summaries {
+			t.Errorf("%s: %v, with %d summaries", rules, err, counts.summary)
+		}
 	}
 }

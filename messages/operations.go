@@ -27,8 +27,7 @@ func Operations(served ...chains.Chain) []operation.Operation {
 // engine with these chains does. The error is an *activity.Error.
 func ReadAny(intent activity.Intent, served []chains.Chain, now func() time.Time) (chains.Transaction, error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		tx, _, err := intents.Table(served).Read(transaction.Type, transaction.UnsignedTransaction)
-		return tx, err
+		return intents.Table(served).Read(transaction.Type, transaction.UnsignedTransaction)
 	}
 	return readPayloads(intent, Reader{Chains: served, Now: now})
 }

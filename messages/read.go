@@ -19,20 +19,14 @@ type Reader struct {
 	Now func() time.Time
 }
 
-// Read reads a payload. The error is a *chains.ParseError.
+// Read reads a payload as a message of the first chain that takes it. The error is a *chains.ParseError.
 func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.HashFunction) (chains.Transaction, error) {
-	tx, _, err := r.read(payload, encoding, hash)
-	return tx, err
-}
-
-// read also returns the name of the chain that reads the payload: the first that takes it.
-func (r Reader) read(payload string, encoding activity.Encoding, hash activity.HashFunction) (chains.Transaction, string, error) {
 	message, err := messageOf(payload, encoding, hash)
 	if err == nil {
 		err = refuseHash(message)
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	message.Now = r.Now()
 	var unread error // what a chain says that reads such messages, but not this one
@@ -44,21 +38,21 @@ func (r Reader) read(payload string, encoding activity.Encoding, hash activity.H
 		tx, err := signer.ReadMessage(message)
 		switch {
 		case err == nil:
-			return tx, chain.Name(), nil
+			return tx, nil
 		case errors.Is(err, chains.ErrUnsupported):
 			if _, ok := errors.AsType[*chains.ParseError](err); ok {
 				unread = err
 			}
 		case message.Form == chains.MessageSHA256:
-			return nil, "", fmt.Errorf("%s: %s supports only raw_data of a Tron transaction: %w", name, hash, err)
+			return nil, fmt.Errorf("%s: %s supports only raw_data of a Tron transaction: %w", name, hash, err)
 		default:
-			return nil, "", err
+			return nil, err
 		}
 	}
 	if unread == nil {
 		unread = r.refuseUnread(message)
 	}
-	return nil, "", unread
+	return nil, unread
 }
 
 // formOf returns the form of a payload with a hash function, of an encoding in which it is the

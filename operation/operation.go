@@ -59,9 +59,6 @@ type Signing struct {
 
 // Task is a request that is ready to be carried out.
 type Task interface {
-	// Summary describes the task from its bytes alone; nil if there is nothing to show.
-	Summary() *chains.Summary
-
 	// Hazards are the dangers of the task.
 	Hazards() []chains.Hazard
 
@@ -81,9 +78,6 @@ type Task interface {
 // Plain is embedded in tasks that sign nothing: what it implements of Task does nothing.
 type Plain struct{}
 
-// Summary implements Task.
-func (Plain) Summary() *chains.Summary { return nil }
-
 // Hazards implements Task.
 func (Plain) Hazards() []chains.Hazard { return nil }
 
@@ -102,6 +96,9 @@ func (Plain) Signs() SigningTask { return nil }
 type SigningTask interface {
 	// Chain returns the chain that the signature is for.
 	Chain() chains.Chain
+
+	// Summary describes what is signed, from its bytes alone. It is written once.
+	Summary() *chains.Summary
 
 	// KeyIDs returns the ids of the keys that will sign, and Addresses one address of each.
 	KeyIDs() []string

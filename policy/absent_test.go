@@ -40,7 +40,7 @@ func TestAbsentMembers(t *testing.T) {
 	noKey.Keys = []access.SigningKey{{ID: "k-1", Addresses: []string{"no address"}}}
 	message := func(size int) access.Authorization {
 		asked := ask(chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, To: chains.PartyWritten(make([]byte, size), "party")})
-		asked.Summary = nil
+		about(&asked, "")
 		return asked
 	}
 	for _, test := range []struct {
@@ -124,7 +124,7 @@ func TestAbsentDetails(t *testing.T) {
 			[]chains.Field{chains.List("outputs", chains.List("output 0", field("address", chains.TypeAddress, "not hex")))}, "encoding/hex"},
 	} {
 		asked := ask(ether(t, treasury, 1))
-		asked.Summary = &chains.Summary{Chain: test.on, Fields: test.fields}
+		about(&asked, test.on, test.fields...)
 		if got := undecided(t, test.on, test.when, asked); !strings.Contains(got, test.want) || got == "" {
 			t.Errorf("%s: %q, want %q", test.when, got, test.want)
 		}
@@ -154,9 +154,9 @@ func TestAddressesOfOtherChains(t *testing.T) {
 			}
 			asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten(to, "written"),
 				Asset: chains.Native(chain), Amount: chains.Exactly(big.NewInt(1))})
-			asked.Summary = &chains.Summary{Chain: chain}
+			about(&asked, chain)
 			if name := names[chain]; name != "" {
-				asked.Summary.Chain = name
+				asked.Chain = name
 			}
 			if got, _ := decide(t, text, asked); strings.HasPrefix(got, "allowed") != test.allowed {
 				t.Errorf("%s: %s", chain, got)

@@ -103,7 +103,7 @@ func TestEther(t *testing.T) {
 		effect := ether(t, treasury, 1)
 		effect.Asset = chains.Native(chain)
 		asked := ask(effect)
-		asked.Summary = &chains.Summary{Chain: "ethereum", Fields: []chains.Field{chains.Amount("value", big.NewInt(1), 18, "X")}}
+		about(&asked, "ethereum", chains.Amount("value", big.NewInt(1), 18, "X"))
 		for _, when := range []string{"effect.amount <= ether('1')", "eth.tx.value <= ether('1')", "ether('1') >= effect.amount"} {
 			scope := ", on: ethereum"
 			got, _ := decide(t, head+"rules:\n  - {name: a, allow: transfer"+scope+", when: \"effect.to in treasury && "+when+"\"}\n  - {name: uses, deny: mint, when: effect.asset == usdc}\n", asked)

@@ -101,7 +101,7 @@ func TestBarredKey(t *testing.T) {
 	}
 	script := chains.PartyAt(raw, &chains.Notation{Text: func([]byte) string { return "script" }})
 	asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: script, Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(1)})
-	asked.Summary = &chains.Summary{Chain: "bitcoin"}
+	about(&asked, "bitcoin")
 	if got, _ := decide(t, text, asked); !strings.Contains(got, "rule blocked denies") {
 		t.Error(got)
 	}
@@ -165,7 +165,8 @@ func TestVirtual(t *testing.T) {
 		{"ethereum", "eip155:1", activity.SignTransactionIntent{}, "allowed by known"},
 	} {
 		asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: to, Asset: chains.Token(test.network, party(t, usdc), "erc20"), Amount: chains.ExactlyUint(1)})
-		asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: test.chain}
+		asked.Intent = test.intent
+		about(&asked, test.chain)
 		if got, _ := decide(t, text, asked); !strings.Contains(got, test.want) {
 			t.Errorf("%s, %s: %s", test.chain, test.network, got)
 		}

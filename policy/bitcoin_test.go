@@ -17,10 +17,8 @@ func TestBitcoinAddresses(t *testing.T) {
 			Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(script), script),
 			Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(90_000),
 		})
-		asked.Summary = &chains.Summary{Chain: "bitcoin", Effects: asked.Effects, Fields: []chains.Field{
-			chains.List("outputs", chains.List("output 0",
-				chains.AmountUint("amount", 90_000, 8, "BTC"), chains.AddressField("address", script).ShownAs(address))),
-		}}
+		about(&asked, "bitcoin", chains.List("outputs", chains.List("output 0",
+			chains.AmountUint("amount", 90_000, 8, "BTC"), chains.AddressField("address", script).ShownAs(address))))
 		text := "schema: countersign.policy/2\nrules:\n  - {name: rule, allow: transfer, on: bitcoin, when: \"bitcoin.tx.outputs.all(o, o.address == address('" + shown + "'))\"}\n"
 		if got, _ := decide(t, text, asked); (got == "allowed by rule") != want {
 			t.Errorf("%s: %s", shown, got)

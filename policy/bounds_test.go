@@ -168,7 +168,7 @@ func TestRequestRuleDecides(t *testing.T) {
 // chain are denied, whatever the rules.
 func TestChainOfAnEmbedder(t *testing.T) {
 	asked := ask(ether(t, treasury, 1))
-	asked.Summary = &chains.Summary{Chain: "embedders"}
+	about(&asked, "embedders")
 	if got, _ := decide(t, "schema: countersign.policy/2\nrules:\n  - {name: all, allow: request}\n", asked); !strings.Contains(got, "cannot judge the chain embedders") {
 		t.Error(got)
 	}

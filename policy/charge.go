@@ -18,15 +18,14 @@ type counter struct{ limit, subject string }
 
 // ledger is what a request charges, and what was spent before.
 type ledger struct {
+	*evaluation
 	ctx      context.Context
-	known    *vocabulary
-	request  *access.Authorization
 	pending  []store.Charge
 	counters map[counter]int // the index of a counter's charge in pending
 }
 
 func newLedger(ctx context.Context, e *evaluation) ledger {
-	return ledger{ctx: ctx, known: e.known, request: e.request}
+	return ledger{evaluation: e, ctx: ctx}
 }
 
 // add adds a charge. Charges of one counter are summed.
@@ -226,12 +225,12 @@ func organizationID(request *access.Authorization) string {
 // operation are valid beside others of their nonce.
 func (l *ledger) slot(limit *limit) string {
 	request := l.request
-	if _, signs := request.Intent.(activity.SignTransactionIntent); !limit.nonce || !signs || request.Summary == nil {
+	if _, signs := request.Intent.(activity.SignTransactionIntent); !limit.nonce || !signs || l.chain == "" {
 		return ""
 	}
-	words := l.known.chain(request.Summary.Chain)
-	chain, hasChain := chains.Keyed(request.Summary.Fields, "chain_id")
-	nonce, hasNonce := chains.Keyed(request.Summary.Fields, "nonce")
+	words, fields := l.known.chain(l.chain), l.fields()
+	chain, hasChain := chains.Keyed(fields, "chain_id")
+	nonce, hasNonce := chains.Keyed(fields, "nonce")
 	key := single(request.Keys, func(key *access.SigningKey) string { return key.ID })
 	if key == "" || !hasChain || !hasNonce || chain.Type != chains.TypeInteger || nonce.Type != chains.TypeInteger {
 		return ""

@@ -72,15 +72,22 @@ func tokens(t testing.TB, to string, amount chains.Quantity) chains.Effect {
 }
 
 func ask(effects ...chains.Effect) access.Authorization {
-	return access.Authorization{
+	asked := access.Authorization{
 		Organization: &access.Organization{ID: "org"},
 		User:         access.User{ID: "u-1", Name: "bot", Tags: []string{"agent"}},
 		Intent:       activity.SignTransactionIntent{},
-		Summary:      &chains.Summary{Chain: "ethereum", Fields: []chains.Field{chains.Integer("chain", 1).As("chain_id")}},
 		Keys:         []access.SigningKey{{ID: "k-1", Name: "hot-1"}},
 		Effects:      effects,
 		Now:          time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
 	}
+	about(&asked, "ethereum", chains.Integer("chain", 1).As("chain_id"))
+	return asked
+}
+
+// about sets what a request signs: something of a chain, with the fields of its summary.
+func about(asked *access.Authorization, chain string, fields ...chains.Field) {
+	asked.Chain = chain
+	asked.Summary = func() *chains.Summary { return &chains.Summary{Chain: chain, Effects: asked.Effects, Fields: fields} }
 }
 
 // decide returns a file's decision: the names of the rules, or the refusal.
@@ -374,7 +381,7 @@ func TestNamesResolveToIDs(t *testing.T) {
 // namespace from its size, so that a deny still matches.
 func TestMessageAddresses(t *testing.T) {
 	asked := ask(chains.Effect{Kind: chains.KindMessage, By: chains.BySigner, To: party(t, treasury)})
-	asked.Summary = nil
+	about(&asked, "")
 	const file = head + "rules:\n  - {name: no, deny: [message, transfer], when: 'effect.to in treasury || effect.asset == usdc'}\n  - {name: all, allow: message}\n"
 	if got, _ := decide(t, file, asked); !strings.Contains(got, "rule no denies") {
 		t.Error(got)

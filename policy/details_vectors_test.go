@@ -171,7 +171,7 @@ func equals(t *testing.T, chain string, summary *chains.Summary, one detail, sho
 		return "error" // the field's value is not of the type, such as ANY
 	}
 	asked := ask(chains.Effect{Kind: chains.KindFee, By: chains.BySigner})
-	asked.Summary = summary
+	about(&asked, summary.Chain, summary.Fields...)
 	got, _ := decide(t, text, asked)
 	switch {
 	case strings.Contains(got, "could not be decided"):
@@ -237,7 +237,7 @@ func TestBitcoinTotals(t *testing.T) {
 			counted++
 		}
 		asked := ask(summary.Effects...)
-		asked.Summary = summary
+		about(&asked, summary.Chain, summary.Fields...)
 		for off, want := range map[int64]bool{-1: false, 0: true, 1: false} {
 			sum := new(big.Int).Add(worth, big.NewInt(off))
 			text := "schema: countersign.policy/2\nassets: {coin: {chain: bip122, token: native}}\nrules:\n  - {name: is, deny: request, when: \"request.total(coin) == sats('" + sum.String() + "')\"}\n  - {name: all, allow: request}\n"

@@ -108,7 +108,7 @@ func TestDocumentedPoliciesRobbed(t *testing.T) {
 					for _, user := range lines(text, `user: ([\w-]+)`) {
 						for _, tag := range lines(text, `who: \{tag: ([\w-]+)`) {
 							asked := ask(request.effects...)
-							asked.Summary.Chain, asked.Keys = request.chain, []access.SigningKey{{ID: key, Name: key}}
+							asked.Chain, asked.Keys = request.chain, []access.SigningKey{{ID: key, Name: key}}
 							asked.User = access.User{ID: user, Name: user, Tags: []string{tag}}
 							try(asked, request.alone)
 						}

@@ -95,8 +95,8 @@ func TestDoorsAgree(t *testing.T) {
 		intent := drawn[name]
 		for _, sent := range sentAsMessage(t, intent) {
 			truth, other := ask(intent), ask(sent)
-			if !other.Summary.Sent || len(other.Keys) != len(truth.Keys) {
-				t.Errorf("%s: sent %t, keys %+v", name, other.Summary.Sent, other.Keys)
+			if !other.Summary().Sent || len(other.Keys) != len(truth.Keys) {
+				t.Errorf("%s: sent %t, keys %+v", name, other.Summary().Sent, other.Keys)
 			}
 			effects, hazards, readings, prefix := truth.Effects, truth.Hazards, truth.Readings, ""
 			if _, several := sent.(activity.SignRawPayloadsIntent); several {

@@ -39,10 +39,7 @@ type listed struct {
 }
 
 func newEvaluation(known *vocabulary, request *access.Authorization) *evaluation {
-	e := &evaluation{request: request, known: known}
-	if request.Summary != nil {
-		e.chain = request.Summary.Chain
-	}
+	e := &evaluation{request: request, known: known, chain: request.Chain}
 	e.effects = newEffectViews(known, request.Effects, e.chain, request.Readings)
 	for i := range e.effects {
 		e.receives = e.receives || e.effects[i].Kind == chains.KindReceive
@@ -180,15 +177,14 @@ func (e *evaluation) total(of *asset) ref.Val {
 // network returns the CAIP-2 id of the network that a payload is for, which a transaction or
 // the domain of typed data names; empty if the bytes name none.
 func (e *evaluation) network(payload string) string {
-	if e.request.Summary == nil {
+	if e.chain == "" {
 		return ""
 	}
-	said, fields := e.known.chain(e.chain), e.request.Summary.Fields
-	transaction := isTransaction(e.request)
+	said, transaction := e.known.chain(e.chain), isTransaction(e.request)
 	if transaction && !said.Numbered {
 		return said.Namespace
 	}
-	key := "chain_id"
+	key, fields := "chain_id", e.fields()
 	if part, ok := chains.Keyed(fields, strings.ReplaceAll(payload, " ", "_")); ok && payload != "" {
 		fields = part.Fields
 	}
@@ -203,6 +199,14 @@ func (e *evaluation) network(payload string) string {
 		return said.Namespace
 	}
 	return said.Namespace + ":" + id.Value
+}
+
+// fields returns the fields of the summary, which is written for conditions that read it alone.
+func (e *evaluation) fields() []chains.Field {
+	if e.request.Summary == nil {
+		return nil
+	}
+	return e.request.Summary().Fields
 }
 
 // sees reports whether a condition sees an effect: one of its payload and, of what is received,
@@ -269,7 +273,7 @@ func (e *evaluation) detail(name string) (any, bool) {
 		return types.WrapErr(absent(name)), true
 	}
 	if e.details == nil {
-		e.details = &details{e, e.request.Summary.Fields, root.words}
+		e.details = &details{e, e.fields(), root.words}
 	}
 	return newObject(root.kind, e.details), true
 }

@@ -68,7 +68,7 @@ func (f *fileTests) read(n source.Node) {
 			t.hasEffects = true
 			asked.Effects, asked.Readings = f.readEffects(n)
 		},
-		"on":    func(n source.Node) { asked.Summary = &chains.Summary{Chain: f.words.readChain(n)} },
+		"on":    func(n source.Node) { asked.Chain = f.words.readChain(n) },
 		"chain": func(n source.Node) { network = f.words.readNetwork(n) },
 		"of": func(n source.Node) {
 			asked.Intent = activity.SignRawPayloadIntent{}
@@ -97,9 +97,10 @@ func (f *fileTests) read(n source.Node) {
 	for _, name := range voters {
 		asked.Votes = append(asked.Votes, access.Vote{User: f.names.voter(name), At: asked.Now})
 	}
-	if _, id, numbered := strings.Cut(network, ":"); numbered && asked.Summary != nil {
+	if _, id, numbered := strings.Cut(network, ":"); numbered && asked.Chain != "" {
 		field := chains.Field{Label: "chain", Key: "chain_id", Type: chains.TypeInteger, Value: id}
-		asked.Summary.Fields = []chains.Field{field}
+		summary := &chains.Summary{Chain: asked.Chain, Fields: []chains.Field{field}}
+		asked.Summary = func() *chains.Summary { return summary }
 	}
 	f.check(t, network)
 	f.list = append(f.list, t)
@@ -119,7 +120,7 @@ func (f *fileTests) check(t *fileTest, network string) {
 		n.Fail("a test expects allow, deny or approvals")
 	case sources != 1:
 		n.Fail("a test has one of transaction, file and effects")
-	case network != "" && t.asked.Summary == nil:
+	case network != "" && t.asked.Chain == "":
 		n.Fail("chain needs on: the chain that %s is a network of", network)
 	case t.transaction != "" && t.kind == "":
 		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
@@ -215,13 +216,14 @@ func (f *fileTests) inspect(test *fileTest) error {
 		kind, unsigned = form.Type, form.Transaction
 	}
 	intent := activity.SignTransactionIntent{Type: activity.TransactionType(kind), UnsignedTransaction: unsigned}
-	tx, _, err := f.words.table.Read(intent.Type, intent.UnsignedTransaction)
+	tx, err := f.words.table.Read(intent.Type, intent.UnsignedTransaction)
 	if err != nil {
 		return err
 	}
 	summary, asked := tx.Summary(), &test.asked
 	asked.Effects, _ = chains.Follow(tx.Effects())
-	asked.Intent, asked.Summary, asked.Hazards = intent, &summary, tx.Hazards()
+	asked.Intent, asked.Hazards = intent, tx.Hazards()
+	asked.Chain, asked.Summary = tx.Chain(), func() *chains.Summary { return &summary }
 	return nil
 }
 

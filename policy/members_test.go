@@ -144,7 +144,7 @@ func TestTokenAccounts(t *testing.T) {
 	file := load(t, "schema: countersign.policy/2\nlists:\n  known: ["+text(wallets[0])+", "+text(wallets[1])+"]\nrules:\n  - {name: pays, allow: transfer, on: solana, when: effect.to in known}\n")
 	to := func(recipient string, asset chains.Asset) error {
 		asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(recipient), text(recipient)), Asset: asset, Amount: chains.Exactly(big.NewInt(1))})
-		asked.Summary = &chains.Summary{Chain: "solana"}
+		about(&asked, "solana")
 		_, err := file.Decide(t.Context(), asked)
 		return err
 	}

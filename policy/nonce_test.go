@@ -158,11 +158,11 @@ func TestSlots(t *testing.T) {
 		"a transaction":     {func(*access.Authorization) {}, "k-1 eip155:1 7"},
 		"a message":         {func(a *access.Authorization) { a.Intent = activity.SignRawPayloadIntent{} }, ""},
 		"no intent":         {func(a *access.Authorization) { a.Intent = nil }, ""},
-		"Tempo":             {func(a *access.Authorization) { a.Summary.Chain = "tempo" }, ""},
+		"Tempo":             {func(a *access.Authorization) { a.Chain = "tempo" }, ""},
 		"two keys":          {func(a *access.Authorization) { a.Keys = append(a.Keys, access.SigningKey{ID: "k-2"}) }, ""},
 		"no key":            {func(a *access.Authorization) { a.Keys = nil }, ""},
-		"effects alone":     {func(a *access.Authorization) { a.Summary = nil }, ""},
-		"no nonce":          {func(a *access.Authorization) { a.Summary.Fields = a.Summary.Fields[:2] }, ""},
+		"effects alone":     {func(a *access.Authorization) { about(a, "") }, ""},
+		"no nonce":          {func(a *access.Authorization) { about(a, a.Chain, a.Summary().Fields[:2]...) }, ""},
 		"a nonce of text":   {func(a *access.Authorization) { setField(a, chains.Text("nonce", "7")) }, ""},
 		"every chain":       {func(a *access.Authorization) { setField(a, chains.Text("chain", "ANY").As("chain_id")) }, ""},
 		"chain 0":           {func(a *access.Authorization) { setField(a, chains.Integer("chain", uint64(0)).As("chain_id")) }, ""},
@@ -171,7 +171,8 @@ func TestSlots(t *testing.T) {
 		summary := inspected.Summary
 		summary.Fields = append([]chains.Field{}, summary.Fields...)
 		asked := ask(inspected.Effects...)
-		asked.Intent, asked.Summary = activity.SignTransactionIntent{}, &summary
+		asked.Intent = activity.SignTransactionIntent{}
+		about(&asked, summary.Chain, summary.Fields...)
 		test.change(&asked)
 		rules := replacing
 		if _, transaction := asked.Intent.(activity.SignTransactionIntent); !transaction {
@@ -192,9 +193,10 @@ func TestSlots(t *testing.T) {
 
 // setField replaces a field of the summary.
 func setField(a *access.Authorization, field chains.Field) {
-	for i := range a.Summary.Fields {
-		if a.Summary.Fields[i].Name() == field.Name() {
-			a.Summary.Fields[i] = field
+	fields := a.Summary().Fields
+	for i := range fields {
+		if fields[i].Name() == field.Name() {
+			fields[i] = field
 		}
 	}
 }

@@ -243,7 +243,10 @@ func TestOfAndChains(t *testing.T) {
 			}
 			asked := ask(chains.Effect{Kind: chains.KindSettings, By: chains.BySigner})
 			chain, sent := strings.CutPrefix(test.chain, "sent ")
-			asked.Intent, asked.Summary = test.intent, &chains.Summary{Chain: chain, Fields: test.fields, Sent: sent}
+			asked.Intent = test.intent
+			about(&asked, chain, test.fields...)
+			summary := asked.Summary
+			asked.Summary = func() *chains.Summary { said := summary(); said.Sent = sent; return said }
 			applies := test.applies == "both" || test.applies == verb
 			if got, _ := decide(t, text, asked); strings.HasPrefix(got, "allowed") != (applies == (verb == "allow")) {
 				t.Errorf("%s %s on %s %+v: %s", verb, test.members, test.chain, test.fields, got)

@@ -71,7 +71,7 @@ func (r *rule) isOf(request *access.Authorization) bool {
 // also take as messages.
 func isTransaction(request *access.Authorization) bool {
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return transaction || request.Summary != nil && request.Summary.Sent
+	return transaction || request.Summary != nil && request.Summary().Sent
 }
 
 // isOn reports whether a payload, or the whole of a request for one thing, is for a network of

@@ -87,7 +87,7 @@ func TestToyChain(t *testing.T) {
 		chains.List("move 1", chains.Integer("number", 4)), chains.List("move 2", chains.Integer("number", 5))}
 	request := func(effect chains.Effect, fields []chains.Field, hazards ...string) access.Authorization {
 		asked := ask(effect)
-		asked.Summary = &chains.Summary{Chain: "toy", Fields: fields}
+		about(&asked, "toy", fields...)
 		for _, name := range hazards {
 			asked.Hazards = append(asked.Hazards, chains.Hazard{Name: name})
 		}

@@ -12,6 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
+// Chain implements chains.Transaction.
+func (*transaction) Chain() string { return Name }
+
 // Summary implements chains.Transaction. Its canonical form has scripts; a person sees
 // addresses of the network that is shown.
 func (t *transaction) Summary() chains.Summary {

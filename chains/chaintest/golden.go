@@ -42,6 +42,9 @@ func Describe(t testing.TB, chain chains.Chain, raw []byte, key keystore.Key) []
 	t.Helper()
 	tx := parse(t, chain, raw)
 	summary, hazards := tx.Summary(), tx.Hazards()
+	if tx.Chain() != summary.Chain {
+		t.Errorf("the chain is %q, that of the summary %q", tx.Chain(), summary.Chain)
+	}
 	var out bytes.Buffer
 	for _, effect := range summary.Effects {
 		fmt.Fprintln(&out, chains.Sentence(effect, nil))

@@ -43,7 +43,7 @@ func (c Chain) readAuthorization(text []byte) (chains.Transaction, error) {
 		return nil, statement.Malformed(name, "chainId", -1, "%s: must be at most 64 bits", chainID)
 	}
 	return &statement.Message{
-		Chain:   c,
+		By:      c,
 		Content: &signedAuthorization{delegate, chainID, nonce, evm.NetworkID(chainID.Uint64())},
 		Digest:  evm.DelegationDigest(chainID, delegate, nonce.Uint64()),
 	}, nil

@@ -19,6 +19,9 @@ var typeNames = [...]string{
 	typeSetCode:    "4 (EIP-7702, set code)",
 }
 
+// Chain implements chains.Transaction.
+func (*transaction) Chain() string { return Name }
+
 // Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), tx.chainField()}

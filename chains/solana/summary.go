@@ -7,6 +7,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
+// Chain implements chains.Transaction.
+func (*Transaction) Chain() string { return Name }
+
 // Summary implements chains.Transaction. It depends on the bytes alone: accounts from
 // lookup tables are shown as entries of their tables even if WithTables resolved them.
 func (t *Transaction) Summary() chains.Summary {

@@ -12,6 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
+// Chain implements chains.Transaction.
+func (*transaction) Chain() string { return Name }
+
 // Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{

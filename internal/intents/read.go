@@ -29,24 +29,23 @@ func SignWith(intent activity.Intent) string {
 	return ""
 }
 
-// Read reads a transaction of a type from hex, and returns its chain. The error is an
-// *activity.Error.
-func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Transaction, chains.Chain, error) {
+// Read reads a transaction of a type from hex. The error is an *activity.Error.
+func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Transaction, error) {
 	chain, err := t.Of(kind)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	raw, err := chains.DecodeHex(unsigned)
 	if err != nil {
-		return nil, nil, activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction,
+		return nil, activity.NewError(activity.ReasonInvalidTransaction, FieldTransaction,
 			errors.Join(chains.ErrMalformed, err),
 			"%s: %v; %s expects %s", FieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)
 	if err != nil {
-		return nil, nil, Refuse(err)
+		return nil, Refuse(err)
 	}
-	return tx, chain, nil
+	return tx, nil
 }
 
 // Payloads returns an intent to sign one message or several as that of several. ok is

@@ -89,8 +89,8 @@ func (k *Keeper) Prove(record *activity.Record, task operation.Task) error {
 	}
 	if record.Reading != nil {
 		payload.SummaryDigest = HexDigest(record.Reading.SummaryDigest())
-	} else if summary := task.Summary(); summary != nil {
-		payload.SummaryDigest = HexDigest(summary.Digest())
+	} else if signs := task.Signs(); signs != nil {
+		payload.SummaryDigest = HexDigest(signs.Summary().Digest())
 	}
 	proof, err := activity.NewAppProof(k.ProofSigner, payload)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -17,8 +16,7 @@ type accounts struct {
 	keys           keystore.Keystore
 	wallets        keystore.WalletRegistry // may be nil
 	organizationID string
-	chains         intents.Table
-	named          chains.Chain // nil until asked for if the request does not name it
+	chain          chains.Chain
 	tx             chains.Transaction
 
 	ctx        context.Context
@@ -35,15 +33,6 @@ type heldKey struct {
 	wallet string // the wallet's name
 }
 
-// chain returns the transaction's chain. That of a message is found by its summary, which is
-// not written before something depends on it.
-func (a *accounts) chain() chains.Chain {
-	if a.named == nil {
-		a.named = a.chains.Named(a.tx.Summary().Chain)
-	}
-	return a.named
-}
-
 // Controls implements chains.Accounts.
 func (a *accounts) Controls(address []byte) (account chains.Account, ok bool) {
 	if a.err == nil && len(address) > 0 {
@@ -54,7 +43,7 @@ func (a *accounts) Controls(address []byte) (account chains.Account, ok bool) {
 
 // at returns the account at an address, without an id if there is none.
 func (a *accounts) at(address []byte) (none chains.Account, err error) {
-	locator, ok := a.chain().Locate(address)
+	locator, ok := a.chain.Locate(address)
 	if !ok {
 		return none, nil
 	}
@@ -147,7 +136,7 @@ func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
 				effect.Controlled = chains.ControlledYes
 			}
 		}
-		if effect.ToItself() && accounts.chain().Words().Returns(effect, p.reading) {
+		if effect.ToItself() && accounts.chain.Words().Returns(effect, p.reading) {
 			effect.Change = effect.Controlled == chains.ControlledYes
 		}
 	}

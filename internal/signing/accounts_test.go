@@ -26,7 +26,7 @@ func (o *offline) Find(context.Context, string, keystore.Locator) (keystore.Key,
 // TestAccountsFail: an error of the keystore is not an answer, and is the last one.
 func TestAccountsFail(t *testing.T) {
 	keys := new(offline)
-	found := &accounts{keys: keys, named: ethereum.Chain{}, ctx: t.Context()}
+	found := &accounts{keys: keys, chain: ethereum.Chain{}, ctx: t.Context()}
 	for _, address := range [][]byte{make([]byte, 20), {19: 1}} {
 		if account, ok := found.Controls(address); ok || account != (chains.Account{}) {
 			t.Errorf("%x: %+v", address, account)

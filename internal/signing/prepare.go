@@ -29,7 +29,7 @@ type Preparer struct {
 // Prepare reads the transaction or the messages of an intent and finds the keys. It refuses
 // everything that can be refused without signing, except hazards.
 func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
-	tx, chain, result, err := r.read(intent)
+	tx, result, err := r.read(intent)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent ac
 	tx, reading := chains.ReadWith(tx, r.Descriptors)
 	p := &Prepared{
 		intent: intent, tx: tx, result: result, reading: reading,
-		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID, chains: r.Chains,
-			named: chain, tx: tx, ctx: ctx},
+		accounts: accounts{keys: r.Keystore, wallets: r.Wallets, organizationID: organizationID,
+			chain: r.Chains.Named(tx.Chain()), tx: tx, ctx: ctx},
 	}
 	request, keys, err := r.find(ctx, &p.accounts, signWith)
 	if err != nil {
@@ -66,31 +66,31 @@ func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent ac
 	return p, nil
 }
 
-// read reads what an intent asks a signature for. It returns the chain if the intent names
-// it, and the function that turns a signature into a result, nil for a transaction.
+// read reads what an intent asks a signature for. It returns the function that turns a signature
+// into a result, nil for a transaction.
 func (r *Preparer) read(intent activity.Intent,
-) (chains.Transaction, chains.Chain, func(activity.Intent, []byte) (activity.Result, error), error) {
+) (chains.Transaction, func(activity.Intent, []byte) (activity.Result, error), error) {
 	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		tx, chain, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
-		return tx, chain, nil, err
+		tx, err := r.Chains.Read(transaction.Type, transaction.UnsignedTransaction)
+		return tx, nil, err
 	}
 	if intent == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
 			"the intent is missing")
 	}
 	served, err := r.Operations.Of(intent.ActivityType())
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if served.Sign == nil {
-		return nil, nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
+		return nil, nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldType, nil,
 			"%T asks for no signature", intent)
 	}
 	tx, err := served.Sign.Read(intent, r.Now)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return tx, nil, served.Sign.Result, nil
+	return tx, served.Sign.Result, nil
 }
 
 // find returns the request that signWith makes, and the keys that it names: those at its
@@ -123,7 +123,7 @@ func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chai
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its "+
 			"keys has on this chain, or the id of a key or wallet%s",
-		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Summary().Chain))
+		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Chain()))
 }
 
 // findAll finds the keys of the organization at the locators, each once.

@@ -52,7 +52,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 		}
 		keys[i] = access.SigningKey{ID: key.ID(), Name: keystore.InfoOf(key).Name, WalletID: held.WalletID,
 			WalletName: held.wallet, Path: held.Path}
-		for _, address := range p.accounts.chain().Addresses(key.PublicKey()) {
+		for _, address := range p.accounts.chain.Addresses(key.PublicKey()) {
 			keys[i].Addresses = append(keys[i].Addresses, address.Address)
 		}
 	}
@@ -63,7 +63,7 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
 
 // Chain implements operation.SigningTask.
-func (p *Prepared) Chain() chains.Chain { return p.accounts.chain() }
+func (p *Prepared) Chain() chains.Chain { return p.accounts.chain }
 
 // Readings implements operation.SigningTask.
 func (p *Prepared) Readings() chains.Readings { return p.reading }
@@ -81,7 +81,7 @@ func (p *Prepared) addresses(ids []string) []string {
 	signWith := intents.SignWith(p.intent)
 	var addresses []string
 	for _, key := range p.keys(ids) {
-		all := p.accounts.chain().Addresses(key.PublicKey())
+		all := p.accounts.chain.Addresses(key.PublicKey())
 		if len(all) == 0 {
 			continue
 		}
@@ -140,7 +140,7 @@ func (p *Prepared) signTransaction(ctx context.Context) (activity.Result, error)
 	return activity.SignTransactionResult{SignedTransaction: string(withHex[len(signed):])}, nil
 }
 
-// Summary implements operation.Task.
+// Summary implements operation.SigningTask.
 func (p *Prepared) Summary() *chains.Summary {
 	if p.cached == nil {
 		summary := p.tx.Summary()

@@ -225,7 +225,8 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 		return nil, asked, err
 	}
 	inspection = inspection.ReadWith(knowledge.Reader())
-	asked.Summary, asked.Effects = &inspection.Summary, inspection.Effects
+	asked.Chain, asked.Effects = inspection.Summary.Chain, inspection.Effects
+	asked.Summary = func() *chains.Summary { return &inspection.Summary }
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
 	return file, asked, c.withoutAllowed(&asked)
 }

@@ -50,7 +50,7 @@ func Parse(preimage []byte, chain chains.MessageSigner) (chains.Transaction, err
 	if problem := plaintext.Problem(message); problem != "" {
 		return nil, malformed("message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return &statement.Message{Chain: chain, Digest: chainhash.DoubleHashH(preimage), Content: &statement.Text{
+	return &statement.Message{By: chain, Digest: chainhash.DoubleHashH(preimage), Content: &statement.Text{
 		Text: texts.Read(message, nil), Name: "signed message", Kind: "signed message (BIP-137)", MaxArg: maxArg}}, nil
 }
 

@@ -67,7 +67,7 @@ func Parse(preimage []byte, chain chains.MessageSigner, of Kind) (chains.Transac
 		return nil, statement.Malformed(name,
 			"message", len(preimage)-len(message), "%s, so it cannot be shown", problem)
 	}
-	return &statement.Message{Chain: chain, Digest: evm.Keccak256(preimage),
+	return &statement.Message{By: chain, Digest: evm.Keccak256(preimage),
 		Content: &statement.Text{Text: texts.Read(message, of.Standard), Name: name, MaxArg: maxArg}}, nil
 }
 
@@ -107,7 +107,7 @@ func ParseValidator(preimage []byte, chain chains.MessageSigner) (chains.Transac
 		return nil, statement.Malformed(name, "validator", 2, "expected the 20 bytes of an address after 19 00")
 	}
 	content := &validatorData{evm.PartyAt(evm.Address(preimage[2:head])), preimage[head:]}
-	return &statement.Message{Chain: chain, Content: content, Digest: evm.Keccak256(preimage)}, nil
+	return &statement.Message{By: chain, Content: content, Digest: evm.Keccak256(preimage)}, nil
 }
 
 // Fields implements statement.Content.

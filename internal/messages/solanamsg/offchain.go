@@ -196,7 +196,7 @@ func (m *offchain) checkText(offset int) error {
 func (m *offchain) transaction(raw []byte, chain chains.MessageSigner) chains.Transaction {
 	text := &statement.Text{Text: texts.Read(m.text, texts.SIWS), Name: "off-chain message", MaxArg: len(m.text),
 		Kind: "off-chain message, version " + string('0'+m.version)}
-	message := &statement.Message{Chain: chain, Bytes: raw, Content: text}
+	message := &statement.Message{By: chain, Bytes: raw, Content: text}
 	if m.legacy {
 		text.Kind = "off-chain message of the solana command: its header of 20 bytes names no signer and no application"
 		return message

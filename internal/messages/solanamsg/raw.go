@@ -25,5 +25,5 @@ func parseRaw(raw []byte, chain chains.MessageSigner) chains.Transaction {
 	if text.IsSignIn() {
 		text.Kind = "sign in (SIWS)"
 	}
-	return &statement.Message{Chain: chain, Bytes: raw, Content: text}
+	return &statement.Message{By: chain, Bytes: raw, Content: text}
 }

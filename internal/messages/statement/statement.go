@@ -51,7 +51,7 @@ func (s Signer) Resolve(effects []chains.Effect, own func([]chains.Effect, func(
 
 // Message is a message as a transaction.
 type Message struct {
-	Chain   chains.MessageSigner // whose keys sign it
+	By      chains.MessageSigner // the chain whose keys sign it
 	Content Content
 	Digest  [32]byte // what a secp256k1 key signs
 	Bytes   []byte   // what an Ed25519 key signs; nil for the others
@@ -65,9 +65,12 @@ var (
 	_ chains.Caller      = (*Message)(nil)
 )
 
+// Chain implements chains.Transaction.
+func (m *Message) Chain() string { return m.By.Name() }
+
 // Summary implements chains.Transaction.
 func (m *Message) Summary() chains.Summary {
-	return chains.Summary{Chain: m.Chain.Name(), Effects: m.Effects(), Fields: m.Content.Fields()}
+	return chains.Summary{Chain: m.Chain(), Effects: m.Effects(), Fields: m.Content.Fields()}
 }
 
 // Effects implements chains.Transaction.
@@ -86,7 +89,7 @@ func (m *Message) Calls() []chains.Call {
 
 // Request implements chains.Transaction.
 func (m *Message) Request(signWith string) (chains.Request, error) {
-	key, err := m.Chain.MessageKey(signWith)
+	key, err := m.By.MessageKey(signWith)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (w *written) Hazards(statement.Signer) []chains.Hazard {
 func TestWrittenOnce(t *testing.T) {
 	key := chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
 	w := new(written)
-	message := &statement.Message{Chain: ethereum.Chain{}, Digest: [32]byte{1}, Content: w}
+	message := &statement.Message{By: ethereum.Chain{}, Digest: [32]byte{1}, Content: w}
 	signing, err := chaintest.Ready(message, key.ID(), key)
 	if err != nil {
 		t.Fatal(err)

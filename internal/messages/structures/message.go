@@ -48,7 +48,7 @@ func Parse(text chains.Message, by Verifier) (chains.Transaction, error) {
 	if r.read(); r.err != nil {
 		return nil, r.err
 	}
-	return &statement.Message{Chain: by.Chain, Content: r, Digest: data.Digest()}, nil
+	return &statement.Message{By: by.Chain, Content: r, Digest: data.Digest()}, nil
 }
 
 // read derives the effects and hazards.

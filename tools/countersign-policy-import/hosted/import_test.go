@@ -73,7 +73,7 @@ func load(t *testing.T, text string) *policy.File {
 // asked is a request for a transaction of a chain.
 func asked(chain string, effects ...chains.Effect) access.Authorization {
 	return access.Authorization{
-		Summary: &chains.Summary{Chain: chain}, Effects: effects, Intent: activity.SignTransactionIntent{},
+		Chain: chain, Effects: effects, Intent: activity.SignTransactionIntent{},
 	}
 }
 
@@ -206,7 +206,8 @@ func TestImportedFirstCall(t *testing.T) {
 	call := func(label, to string) chains.Field { return chains.List(label, chains.AddressField("to", to)) }
 	for calls, allowed := range map[int]bool{1: true, 2: false} {
 		request := asked("tempo", chains.Effect{Kind: chains.KindCall, By: chains.BySigner})
-		request.Summary.Fields = []chains.Field{call("call 1 of 2", treasury), call("call 2 of 2", thief)}[:calls]
+		fields := []chains.Field{call("call 1 of 2", treasury), call("call 2 of 2", thief)}[:calls]
+		request.Summary = func() *chains.Summary { return &chains.Summary{Chain: request.Chain, Fields: fields} }
 		if _, err := file.Decide(t.Context(), request); (err == nil) != allowed {
 			t.Errorf("%d calls: %v\n%s", calls, err, text)
 		}
