@@ -4,6 +4,7 @@
 //	admin: 127.0.0.1:8081           # health and metrics; default: none
 //	tls: {certFile: …, keyFile: …}  # optional
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; default: none
+//	forwardedFrom: [10.0.0.5]       # proxies that name the client in forwardedHeader; default: none
 //	console: {origin: …, rpId: …}   # the approvals page, at /console/; default: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
 //	keystore: file:keys             # or pkcs11:…; may be left out if there is kms
@@ -47,6 +48,8 @@ type Config struct {
 	Admin          string                      `yaml:"admin"`
 	TLS            *TLS                        `yaml:"tls"`
 	Origins        []string                    `yaml:"origins"`
+	ForwardedFrom  []string                    `yaml:"forwardedFrom"`   // proxies
+	ForwardedBy    string                      `yaml:"forwardedHeader"` // of the proxies
 	Console        *Console                    `yaml:"console"`
 	Store          string                      `yaml:"store"`
 	Keystore       string                      `yaml:"keystore"`
