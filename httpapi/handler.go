@@ -180,7 +180,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body, err = h.readBody(w, r, h.bound(asked), arriving)
 	}
 	if err != nil {
-		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request rejected unread", "request", id, "path", r.URL.Path, "cause", err)
+		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request rejected", "request", id,
+			"path", r.URL.Path, "cause", err)
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
 			h.observe(asked.name, refused.Reason)
 		}
@@ -188,12 +189,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer inbound.Begin(r)()
-	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Address: address, Room: (&records{memory: leaving}).room, Verified: func(by access.Holder) error {
+	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Address: address}
+	asking.Room = (&records{memory: leaving}).room
+	asking.Verified = func(by access.Holder) error {
 		if !inbound.Hold(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
 			return errNoRoom()
 		}
 		return nil
-	}}
+	}
 	ctx, cancel := context.WithTimeout(access.WithOrigin(r.Context(), asking), h.options.Timeout)
 	defer cancel()
 	answer, err := asked.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})

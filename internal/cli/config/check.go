@@ -87,12 +87,12 @@ func (c *Config) checkForwarded(report *checker) {
 	switch {
 	case c.ForwardedFrom != nil && len(c.ForwardedFrom) == 0:
 		report.fail("forwardedFrom", "forwardedFrom: the list is empty: name the proxies, or leave it out for none")
-	case c.ForwardedBy == "":
+	case c.ForwardedHeader == "":
 	case len(c.ForwardedFrom) == 0:
 		report.fail(name, "forwardedHeader needs forwardedFrom, the proxies that it is taken from")
-	case !headerName.MatchString(c.ForwardedBy) || strings.EqualFold(c.ForwardedBy, "Forwarded"):
-		report.fail(name, "forwardedHeader: expected the name of a header with plain addresses, such as %s; that of RFC "+
-			"7239 has another form", httpapi.DefaultForwardedHeader)
+	case !headerName.MatchString(c.ForwardedHeader) || strings.EqualFold(c.ForwardedHeader, "Forwarded"):
+		report.fail(name, "forwardedHeader: expected the name of a header with plain addresses, such as %s; that of "+
+			"RFC 7239 has another form", httpapi.DefaultForwardedHeader)
 	}
 }
 

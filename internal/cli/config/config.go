@@ -43,29 +43,29 @@ import (
 
 // Config is the configuration. Its relative paths have been resolved.
 type Config struct {
-	Path           string                      `yaml:"-"` // of the file
-	Listen         string                      `yaml:"listen"`
-	Admin          string                      `yaml:"admin"`
-	TLS            *TLS                        `yaml:"tls"`
-	Origins        []string                    `yaml:"origins"`
-	ForwardedFrom  []string                    `yaml:"forwardedFrom"`   // proxies
-	ForwardedBy    string                      `yaml:"forwardedHeader"` // of the proxies
-	Console        *Console                    `yaml:"console"`
-	Store          string                      `yaml:"store"`
-	Keystore       string                      `yaml:"keystore"`
-	KMS            []KMSKey                    `yaml:"kms"`
-	PassphraseFile string                      `yaml:"passphraseFile"`
-	ProofKey       string                      `yaml:"proofKey"`
-	Organizations  []access.OrganizationConfig `yaml:"organizations"`
-	Descriptors    *Descriptors                `yaml:"descriptors"`
-	Tokens         []string                    `yaml:"tokens"` // files
-	Labels         []Label                     `yaml:"labels"`
-	OTP            *OTP                        `yaml:"otp"`
-	Log            Log                         `yaml:"log"`
-	Events         *Events                     `yaml:"events"`
-	Limits         Limits                      `yaml:"limits"`
-	Wallets        []Wallet                    `yaml:"wallets"`
-	RPC            *RPC                        `yaml:"rpc"`
+	Path            string                      `yaml:"-"` // of the file
+	Listen          string                      `yaml:"listen"`
+	Admin           string                      `yaml:"admin"`
+	TLS             *TLS                        `yaml:"tls"`
+	Origins         []string                    `yaml:"origins"`
+	ForwardedFrom   []string                    `yaml:"forwardedFrom"`   // proxies
+	ForwardedHeader string                      `yaml:"forwardedHeader"` // of the proxies
+	Console         *Console                    `yaml:"console"`
+	Store           string                      `yaml:"store"`
+	Keystore        string                      `yaml:"keystore"`
+	KMS             []KMSKey                    `yaml:"kms"`
+	PassphraseFile  string                      `yaml:"passphraseFile"`
+	ProofKey        string                      `yaml:"proofKey"`
+	Organizations   []access.OrganizationConfig `yaml:"organizations"`
+	Descriptors     *Descriptors                `yaml:"descriptors"`
+	Tokens          []string                    `yaml:"tokens"` // files
+	Labels          []Label                     `yaml:"labels"`
+	OTP             *OTP                        `yaml:"otp"`
+	Log             Log                         `yaml:"log"`
+	Events          *Events                     `yaml:"events"`
+	Limits          Limits                      `yaml:"limits"`
+	Wallets         []Wallet                    `yaml:"wallets"`
+	RPC             *RPC                        `yaml:"rpc"`
 
 	source   written
 	modified time.Time // of the file when it was read

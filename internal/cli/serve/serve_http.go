@@ -23,7 +23,7 @@ func (s *Server) Options(configured *config.Config) httpapi.Options {
 		MaxAnswerBytes:   configured.Limits.AnswerBytes,
 		Origins:          configured.Origins,
 		ForwardedFrom:    proxies,
-		ForwardedHeader:  configured.ForwardedBy,
+		ForwardedHeader:  configured.ForwardedHeader,
 		Logger:           s.log,
 		Observer:         s.observer,
 	}
