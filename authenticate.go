@@ -69,6 +69,21 @@ func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID,
 	return organization, member, err
 }
 
+// checkAddress refuses a request from an address that its credential does not list.
+func checkAddress(ctx context.Context, caller *request.Caller) error {
+	networks, address := caller.Member.Credential.Addresses, access.OriginOf(ctx).Address
+	if len(networks) == 0 || access.Within(networks, address) {
+		return nil
+	}
+	from := address.String()
+	if !address.IsValid() {
+		from = "here: the request has no address"
+	}
+	return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
+		"not authorized: this credential of user %s has a list of addresses, and may not be used from %s",
+		caller.Member.User.ID, from)
+}
+
 // checkTime refuses a request that is not live. It compares instants, since the
 // difference of two that are more than 292 years apart does not fit a Duration.
 func (e *Engine) checkTime(sent time.Time) error {

@@ -79,7 +79,10 @@ func answerQuery[A any](ctx context.Context, e *Engine, operation string,
 func (e *Engine) admitQuery(ctx context.Context, s *request.Submission, query activity.Query,
 	sent SignedBody) (err error) {
 	s.OrganizationID = query.OrganizationID
-	if s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil || query.Time.IsZero() {
+	if s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil {
+		return err
+	}
+	if err := checkAddress(ctx, s.Caller); err != nil || query.Time.IsZero() {
 		return err
 	}
 	return e.checkTime(query.Time)

@@ -114,6 +114,9 @@ func (e *Engine) admit(ctx context.Context, s *request.Submission, sent SignedBo
 	if err := e.identify(ctx, s, sent); err != nil {
 		return err
 	}
+	if err := checkAddress(ctx, s.Caller); err != nil {
+		return err
+	}
 	return e.checkTime(s.Request.Time())
 }
 

@@ -49,6 +49,7 @@ type APIKeyConfig struct {
 	// Activities is nil for all that need not be named, see activity.Type.MustBeNamed; an empty
 	// list is an error.
 	Activities []activity.Type `yaml:"activities"`
+	Addresses  []string        `yaml:"addresses"` // networks that it may be used from, see ParseNetwork; nil: any
 }
 
 // PasskeyConfig configures a passkey.
@@ -59,6 +60,7 @@ type PasskeyConfig struct {
 	Origins      []string        `yaml:"origins"` // empty: any
 	ExpiresAt    time.Time       `yaml:"expiresAt"`
 	Activities   []activity.Type `yaml:"activities"`
+	Addresses    []string        `yaml:"addresses"` // as of an API key
 
 	UserVerification string `yaml:"userVerification"` // "required", or empty: up to the authenticator
 	AllowCrossOrigin bool   `yaml:"allowCrossOrigin"` // also in a page that another origin embeds
@@ -251,8 +253,7 @@ func (k *APIKeyConfig) credential() (*stamp.Credential, error) {
 		return nil, entryError("publicKey", "%w", err)
 	}
 	credential.ExpiresAt = k.ExpiresAt
-	credential.Activities, err = typeNames(k.Activities)
-	return credential, err
+	return credential, restrict(credential, k.Activities, k.Addresses)
 }
 
 func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
@@ -279,8 +280,23 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 	credential.RequireUserVerification = k.UserVerification == required
 	credential.AllowCrossOrigin = k.AllowCrossOrigin
 	credential.ExpiresAt = k.ExpiresAt
-	credential.Activities, err = typeNames(k.Activities)
-	return credential, err
+	return credential, restrict(credential, k.Activities, k.Addresses)
+}
+
+// restrict sets what a credential may submit, and from where. An empty list of addresses is
+// refused, because its author means none.
+func restrict(credential *stamp.Credential, types []activity.Type, addresses []string) (err error) {
+	if credential.Activities, err = typeNames(types); err != nil {
+		return err
+	}
+	if addresses != nil && len(addresses) == 0 {
+		return entryError("addresses",
+			"addresses: the list is empty: name at least one network, or leave it out for any address")
+	}
+	if credential.Addresses, err = ParseNetworks(addresses); err != nil {
+		return entryError("addresses"+EntryOf(err), "addresses%v", err)
+	}
+	return nil
 }
 
 // checkRelyingParty refuses a domain or an origin that no browser would report: the

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -11,6 +12,10 @@ import (
 type Origin struct {
 	RequestID string // of the server; the request is logged with it
 	Remote    string // the address that the request came from; the request is logged with it
+
+	// Address is the address of the client, for credentials that may only be used from some.
+	// The zero Addr is in no network.
+	Address netip.Addr
 
 	// Room reserves size bytes of memory before records from the store are decoded. Its
 	// error must be an *activity.Error, with which the request is answered. The engine

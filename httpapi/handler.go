@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -57,6 +59,17 @@ type Options struct {
 	// path, a wildcard or a default port. Any other form matches nothing. Default: none.
 	Origins []string
 
+	// ForwardedFrom are the networks of the proxies in front of the server, each of which appends
+	// the address of its peer to ForwardedHeader. The address of a request, which the lists
+	// of credentials are about, is then the right-most one that is no proxy. Requests with several
+	// such headers, and those with one that do not come from a proxy, are refused.
+	// Default: none; the address is that of the connection's peer.
+	ForwardedFrom []netip.Prefix
+
+	// ForwardedHeader is the one header that ForwardedFrom is about.
+	// Default: DefaultForwardedHeader.
+	ForwardedHeader string
+
 	// Observer counts requests that the engine does not see or cannot count: those
 	// whose path or method is not served, with the reason NotServed, those whose
 	// body is refused, and panics. The engine has its own Observer for all others.
@@ -100,6 +113,7 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 	options.MaxAnswerBytes = orDefault(options.MaxAnswerBytes, DefaultMaxAnswerBytes)
 	options.BodyTimeout = orDefault(options.BodyTimeout, DefaultBodyTimeout)
 	options.Timeout = orDefault(options.Timeout, DefaultTimeout)
+	options.ForwardedHeader = cmp.Or(options.ForwardedHeader, DefaultForwardedHeader)
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -160,9 +174,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked.vote {
 		leaving.Vote()
 	}
-	body, err := h.readBody(w, r, h.bound(asked), arriving)
+	address, err := h.options.addressOf(r)
+	var body []byte
+	if err == nil {
+		body, err = h.readBody(w, r, h.bound(asked), arriving)
+	}
 	if err != nil {
-		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request body rejected", "request", id, "path", r.URL.Path, "cause", err)
+		h.options.Logger.InfoContext(request.Stranger(r.Context()), "request rejected", "request", id,
+			"path", r.URL.Path, "cause", err)
 		if refused, ok := errors.AsType[*activity.Error](err); ok {
 			h.observe(asked.name, refused.Reason)
 		}
@@ -170,12 +189,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer inbound.Begin(r)()
-	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Room: (&records{memory: leaving}).room, Verified: func(by access.Holder) error {
+	asking := access.Origin{RequestID: id, Remote: r.RemoteAddr, Address: address}
+	asking.Room = (&records{memory: leaving}).room
+	asking.Verified = func(by access.Holder) error {
 		if !inbound.Hold(r, by) || !arriving.ShareWith(by) || !leaving.ShareWith(by) {
 			return errNoRoom()
 		}
 		return nil
-	}}
+	}
 	ctx, cancel := context.WithTimeout(access.WithOrigin(r.Context(), asking), h.options.Timeout)
 	defer cancel()
 	answer, err := asked.do(ctx, h.engine, countersign.SignedBody{Body: body, Stamps: stamps(r.Header)})

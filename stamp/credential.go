@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,10 @@ type Credential struct {
 	// Activities are the activity types that the credential may submit. If empty, it
 	// may submit all types but those that must be named (activity.Type.MustBeNamed).
 	Activities []string
+
+	// Addresses are the networks that the credential may be used from: see
+	// access.ParseNetwork. If empty, it may be used from anywhere.
+	Addresses []netip.Prefix
 
 	// RequireUserVerification refuses a passkey's stamps unless the authenticator has
 	// verified the user, by a PIN or biometrics (WebAuthn, flag UV).

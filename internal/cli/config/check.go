@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -42,6 +44,10 @@ func (c *checker) check() {
 			c.fail(fmt.Sprintf("origins[%d]", i), "origins[%d]: %v", i, err)
 		}
 	}
+	if _, err := access.ParseNetworks(config.ForwardedFrom); err != nil {
+		c.fail("forwardedFrom"+access.EntryOf(err), "forwardedFrom%v", err)
+	}
+	config.checkForwarded(c)
 	if err := config.Descriptors.Check(); err != nil {
 		c.fail("descriptors", "%v", err)
 	}
@@ -70,6 +76,23 @@ func (c *checker) check() {
 	if config.OTP != nil {
 		config.OTP.check(c)
 		config.OTP.checkSending(c)
+	}
+}
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// checkForwarded refuses a header that no proxy sends, and one that would be taken from nobody.
+func (c *Config) checkForwarded(report *checker) {
+	const name = "forwardedHeader"
+	switch {
+	case c.ForwardedFrom != nil && len(c.ForwardedFrom) == 0:
+		report.fail("forwardedFrom", "forwardedFrom: the list is empty: name the proxies, or leave it out for none")
+	case c.ForwardedHeader == "":
+	case len(c.ForwardedFrom) == 0:
+		report.fail(name, "forwardedHeader needs forwardedFrom, the proxies that it is taken from")
+	case !headerName.MatchString(c.ForwardedHeader) || strings.EqualFold(c.ForwardedHeader, "Forwarded"):
+		report.fail(name, "forwardedHeader: expected the name of a header with plain addresses, such as %s; that of "+
+			"RFC 7239 has another form", httpapi.DefaultForwardedHeader)
 	}
 }
 

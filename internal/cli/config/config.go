@@ -4,6 +4,7 @@
 //	admin: 127.0.0.1:8081           # health and metrics; default: none
 //	tls: {certFile: …, keyFile: …}  # optional
 //	origins: [https://app.example.com]  # pages that may use the API from a browser; default: none
+//	forwardedFrom: [10.0.0.5]       # proxies that name the client in forwardedHeader; default: none
 //	console: {origin: …, rpId: …}   # the approvals page, at /console/; default: none
 //	store: bolt:state.db            # memory | bolt:PATH | postgres://…
 //	keystore: file:keys             # or pkcs11:…; may be left out if there is kms
@@ -42,27 +43,29 @@ import (
 
 // Config is the configuration. Its relative paths have been resolved.
 type Config struct {
-	Path           string                      `yaml:"-"` // of the file
-	Listen         string                      `yaml:"listen"`
-	Admin          string                      `yaml:"admin"`
-	TLS            *TLS                        `yaml:"tls"`
-	Origins        []string                    `yaml:"origins"`
-	Console        *Console                    `yaml:"console"`
-	Store          string                      `yaml:"store"`
-	Keystore       string                      `yaml:"keystore"`
-	KMS            []KMSKey                    `yaml:"kms"`
-	PassphraseFile string                      `yaml:"passphraseFile"`
-	ProofKey       string                      `yaml:"proofKey"`
-	Organizations  []access.OrganizationConfig `yaml:"organizations"`
-	Descriptors    *Descriptors                `yaml:"descriptors"`
-	Tokens         []string                    `yaml:"tokens"` // files
-	Labels         []Label                     `yaml:"labels"`
-	OTP            *OTP                        `yaml:"otp"`
-	Log            Log                         `yaml:"log"`
-	Events         *Events                     `yaml:"events"`
-	Limits         Limits                      `yaml:"limits"`
-	Wallets        []Wallet                    `yaml:"wallets"`
-	RPC            *RPC                        `yaml:"rpc"`
+	Path            string                      `yaml:"-"` // of the file
+	Listen          string                      `yaml:"listen"`
+	Admin           string                      `yaml:"admin"`
+	TLS             *TLS                        `yaml:"tls"`
+	Origins         []string                    `yaml:"origins"`
+	ForwardedFrom   []string                    `yaml:"forwardedFrom"`   // proxies
+	ForwardedHeader string                      `yaml:"forwardedHeader"` // of the proxies
+	Console         *Console                    `yaml:"console"`
+	Store           string                      `yaml:"store"`
+	Keystore        string                      `yaml:"keystore"`
+	KMS             []KMSKey                    `yaml:"kms"`
+	PassphraseFile  string                      `yaml:"passphraseFile"`
+	ProofKey        string                      `yaml:"proofKey"`
+	Organizations   []access.OrganizationConfig `yaml:"organizations"`
+	Descriptors     *Descriptors                `yaml:"descriptors"`
+	Tokens          []string                    `yaml:"tokens"` // files
+	Labels          []Label                     `yaml:"labels"`
+	OTP             *OTP                        `yaml:"otp"`
+	Log             Log                         `yaml:"log"`
+	Events          *Events                     `yaml:"events"`
+	Limits          Limits                      `yaml:"limits"`
+	Wallets         []Wallet                    `yaml:"wallets"`
+	RPC             *RPC                        `yaml:"rpc"`
 
 	source   written
 	modified time.Time // of the file when it was read

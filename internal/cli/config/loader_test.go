@@ -33,7 +33,7 @@ var mutations = []mutation{
 	{"nothing", "", "", ""},
 	// the form of the file
 	{"byte-order mark", "listen:", "\ufefflisten:", "byte-order mark"},
-	{"tab", "  - id: 2359", "\t- id: 2359", ":22:1: a tab: indent with spaces"},
+	{"tab", "  - id: 2359", "\t- id: 2359", ":24:1: a tab: indent with spaces"},
 	{"indentation", "    name: Example", "   name: Example", "check the indentation"},
 	{"colon without space", "store: bolt:state.db", "store:bolt:state.db", "check the indentation"},
 	{"open bracket", "origins: [https://app.example.com]  #", "origins: [https://app.example.com  #", "quotes and brackets"},
@@ -53,6 +53,14 @@ var mutations = []mutation{
 	{"a text for a number", "port: 587", "port: many", "port: expected a whole number"},
 	{"a text for a boolean", "off: false", "off: no", "off: expected true or false"},
 	{"an empty time", "expiresAt: 2027-06-30T00:00:00Z", "expiresAt: \"\"", "expiresAt: expected a time"},
+	{"no addresses", `addresses: [10.2.0.0/16, 192.0.2.7, "2001:db8::/32"]`, "addresses: []", "the list is empty"},
+	{"an address with a prefix", "10.2.0.0/16", "10.2.3.4/16", "addresses[0]: 10.2.3.4/16 has bits set behind"},
+	{"a name for an address", "192.0.2.7", "office", "addresses[1]: \"office\" is neither a network nor an address"},
+	{"a proxy's port", "forwardedFrom: [10.0.0.5", "forwardedFrom: [10.0.0.5:80", "forwardedFrom[0]: \"10.0.0"},
+	{"no proxies", "forwardedFrom: [10.0.0.5, 10.1.0.0/16]", "forwardedFrom: []", "forwardedFrom: the list is empty"},
+	{"a header from nobody", "forwardedFrom: [10.0.0.5, 10.1.0.0/16]", "#", "forwardedHeader needs forwardedFrom"},
+	{"the header of RFC 7239", "forwardedHeader: X-Forwarded-For", "forwardedHeader: Forwarded", "expected the name"},
+	{"another header", "forwardedHeader: X-Forwarded-For", "forwardedHeader: X-Real-IP", ""},
 	{"a day for a time", "expiresAt: 2027-06-30T00:00:00Z", "expiresAt: 2027-06-30", "expiresAt: expected a time"},
 	// places
 	{"store unknown", "store: bolt:state.db", "store: mysql:x", "unknown store"},

@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"strings"
 
+	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -16,10 +17,13 @@ import (
 
 // Options returns the options of the API's handler.
 func (s *Server) Options(configured *config.Config) httpapi.Options {
+	proxies, _ := access.ParseNetworks(configured.ForwardedFrom) // checked when the file was read
 	return httpapi.Options{
 		MaxBufferedBytes: configured.Limits.RequestBytes,
 		MaxAnswerBytes:   configured.Limits.AnswerBytes,
 		Origins:          configured.Origins,
+		ForwardedFrom:    proxies,
+		ForwardedHeader:  configured.ForwardedHeader,
 		Logger:           s.log,
 		Observer:         s.observer,
 	}

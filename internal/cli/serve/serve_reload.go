@@ -239,6 +239,8 @@ func fixedChanges(old, next *config.Config) []string {
 	}{
 		{"listen", old.Listen, next.Listen}, {"admin", old.Admin, next.Admin}, {"tls", old.TLS == nil, next.TLS == nil},
 		{"origins", old.Origins, next.Origins}, {"console", old.Console, next.Console},
+		{"forwardedFrom", old.ForwardedFrom, next.ForwardedFrom},
+		{"forwardedHeader", old.ForwardedHeader, next.ForwardedHeader},
 		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
 		{"log", old.Log, next.Log}, {"events", old.Events, next.Events}, {"limits", old.Limits, next.Limits},
