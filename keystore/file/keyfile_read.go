@@ -2,14 +2,16 @@ package file
 
 import (
 	"bytes"
+	"crypto/hkdf"
 	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"filippo.io/age"
+	"golang.org/x/crypto/chacha20poly1305"
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
@@ -39,20 +41,24 @@ func (s *sealer) open(file []byte) (content, error) {
 
 func (s *sealer) openWith(reader *reader, file []byte) (content, error) {
 	defer func() { keystore.Wipe(reader.fileKey) }()
-	rest := bytes.NewReader(file)
-	payload, err := age.Decrypt(rest, reader)
+	fileKey, err := age.DecryptHeader(file, reader)
 	if err != nil {
 		return content{}, reader.explain(err)
 	}
-	// The MAC has been verified: the metadata is authentic.
+	// The MACs have been verified: the header is authentic.
+	text, err := openPayload(fileKey, file)
+	if err != nil {
+		return content{}, err
+	}
+	defer keystore.Wipe(text)
 	if reader.kind == kindWallet {
-		return openWalletFile(payload, reader.metadata)
+		return openWalletFile(text, reader.metadata)
 	}
 	m, info, err := parseMetadata(reader.metadata)
 	if err != nil {
 		return content{}, err
 	}
-	key, err := readSecret(payload, info)
+	key, err := readSecret(text, info)
 	return content{organizationID: m.OrganizationID, id: m.PrivateKeyID, key: key, disabled: m.Disabled}, err
 }
 
@@ -173,29 +179,36 @@ func (r *reader) explain(err error) error {
 	return fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
 }
 
-// readPayload reads a payload to its end, or until text is full.
-func readPayload(payload io.Reader, text []byte) (size int, err error) {
-	for size < len(text) {
-		n, err := payload.Read(text[size:])
-		size += n
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return size, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
-		}
-	}
-	return size, nil
-}
+// payloadNonceSize is the size of the nonce between an age header and its payload.
+const payloadNonceSize = 16
 
-func readSecret(payload io.Reader, info keystore.KeyInfo) (*software.Key, error) {
-	var text [payloadSize + 1]byte // one more, to detect a longer payload
-	defer keystore.Wipe(text[:])
-	size, err := readPayload(payload, text[:])
+// openPayload decrypts the payload of an age file whose header has been verified. age would
+// allocate 64 KiB for the 65 bytes of a key; a payload of this package is a single chunk.
+func openPayload(fileKey, file []byte) ([]byte, error) {
+	_, rest, _ := bytes.Cut(file, []byte("\n--- ")) // only the last line of a header begins so
+	_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	if len(rest) < payloadNonceSize {
+		return nil, fmt.Errorf("%w: altered: the payload has no nonce", ErrNotAuthentic)
+	}
+	streamKey, err := hkdf.Key(sha256.New, fileKey, rest[:payloadNonceSize], "payload", chacha20poly1305.KeySize)
 	if err != nil {
 		return nil, err
 	}
-	if size != payloadSize || text[payloadSize-1] != '\n' {
+	defer keystore.Wipe(streamKey)
+	aead, err := chacha20poly1305.New(streamKey)
+	if err != nil {
+		return nil, err
+	}
+	lastChunk := [chacha20poly1305.NonceSize]byte{chacha20poly1305.NonceSize - 1: 1} // number 0, and the flag
+	text, err := aead.Open(nil, lastChunk[:], rest[payloadNonceSize:], nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
+	}
+	return text, nil
+}
+
+func readSecret(text []byte, info keystore.KeyInfo) (*software.Key, error) {
+	if len(text) != payloadSize || text[payloadSize-1] != '\n' {
 		return nil, fmt.Errorf("%w: the payload is not %d hexadecimal digits and a newline", ErrMalformed, payloadSize-1)
 	}
 	return parseSecret(info, text[:payloadSize-1])

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 func TestWrongPassphrase(t *testing.T) {
@@ -237,4 +239,31 @@ func TestOnRead(t *testing.T) {
 	if len(calls) != 2 {
 		t.Errorf("reported one key: %v", calls)
 	}
+}
+
+// TestOpenAllocations: opening allocates little per key, so that a keystore of 100,000 keys
+// does not take a multiple of the memory that it keeps.
+func TestOpenAllocations(t *testing.T) {
+	const keys, limit = 64, 24 << 10
+	dir := filepath.Join(t.TempDir(), "keys")
+	store, err := file.Create(dir, passphrase, fast)
+	must(t, err)
+	opened := func() uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		store, err := file.Open(t.Context(), dir, passphrase, fast)
+		runtime.ReadMemStats(&after)
+		must(t, err)
+		must(t, store.Close())
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	empty := opened()
+	for range keys {
+		_, err := store.Add(t.Context(), "org", software.Generate("", keystore.CurveSecp256k1))
+		must(t, err)
+	}
+	if each := (opened() - min(empty, opened())) / keys; each > limit {
+		t.Errorf("opening allocates %d bytes per key, the limit is %d", each, limit)
+	}
+	must(t, store.Close())
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -185,13 +184,13 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 }
 
 // openWalletFile reads the payload of a wallet file and derives its keys.
-func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
+func openWalletFile(text, encoded []byte) (content, error) {
 	m, described, err := parseWalletMetadata(encoded)
 	if err != nil {
 		return content{}, err
 	}
 	w := &openWallet{Wallet: described}
-	if err := w.readSecrets(payload); err != nil {
+	if err := w.readSecrets(text); err != nil {
 		w.destroy()
 		return content{}, err
 	}
@@ -202,15 +201,9 @@ func openWalletFile(payload io.Reader, encoded []byte) (content, error) {
 	return content{organizationID: m.OrganizationID, id: m.WalletID, wallet: w}, nil
 }
 
-func (w *openWallet) readSecrets(payload io.Reader) error {
-	text := make([]byte, maxWalletPayload+1) // one more, to detect a longer payload
-	defer keystore.Wipe(text)
-	size, err := readPayload(payload, text)
-	if err != nil {
-		return err
-	}
-	secret, rest, terminated := bytes.Cut(text[:size], []byte("\n"))
-	if !terminated || size == len(text) {
+func (w *openWallet) readSecrets(text []byte) error {
+	secret, rest, terminated := bytes.Cut(text, []byte("\n"))
+	if !terminated || len(text) > maxWalletPayload {
 		return fmt.Errorf("%w: the payload is not one line with a mnemonic or an extended private key", ErrMalformed)
 	}
 	w.secret = bytes.Clone(secret)

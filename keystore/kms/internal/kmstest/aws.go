@@ -1,6 +1,6 @@
-// Package loopback has servers on loopback that speak what the packages here ask of key
+// Package kmstest has servers on loopback that speak what the packages here ask of key
 // services, for tests. Their keys and faults are those of remotetest.Keys.
-package loopback
+package kmstest
 
 import (
 	"encoding/base64"
