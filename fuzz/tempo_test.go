@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
 // tempoSeeds returns transactions of every kind: those of the vectors, and generated

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
 // tempoFields returns a transaction with the names of ox's TxEnvelopeTempo.

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/evmtest"
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
 // TestGenerated compares the signed bytes of random transactions of every kind with the

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
-	"github.com/countersign-dev/countersign/internal/tempomodel"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
 // refusal is bytes that no configuration accepts, and the whole error.
