@@ -36,7 +36,7 @@
 //
 // The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka
 // on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are
-// in internal/evm/deployments.go, and the versions that tests execute in
+// in internal/evm/contracts.txt, and the versions that tests execute in
 // interop/evm/package.json.
 package ethereum
 

@@ -1,246 +1,64 @@
 package evm
 
-import "github.com/ethereum/go-ethereum/common"
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
 
-// deployments are the known contracts, by what they are. Those without a list of chains were deployed
-// through the CREATE2 factory, or by a transaction whose sender has no key: on every
-// EVM chain the address has that code, or none.
-var deployments = []struct {
-	name string
-	sets sets
-	at   places
-}{
-	{"Permit2", sets{atPermit2}, places{
-		{"0x000000000022D473030F116dDEE9F6B43aC78BA3", nil},
-		{"0x0000000000225e31D15943971F47aD3022F714Fa", ids{zkSyncEra, 2741}},
-	}},
-	{"Multicall3", sets{atMulticall3}, places{{"0xcA11bde05977b3631167028862bE2a173976CA11", multicall3Chains}}},
-	{"CREATE2 factory", sets{atCreate2Factory}, places{{"0x4e59b44847b379578588920cA78FbF26c0B4956C", nil}}},
-
-	{"EntryPoint 0.6", sets{atEntryPoint, atEntryPoint06}, places{
-		{"0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789", nil},
-	}},
-	{"EntryPoint 0.7", sets{atEntryPoint, atEntryPoint07}, places{
-		{"0x0000000071727De22E5E9d8BAf0edAc6f37da032", nil},
-	}},
-	{"EntryPoint 0.8", sets{atEntryPoint, atEntryPoint07}, places{
-		{"0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108", nil},
-	}},
-	{"EntryPoint 0.9", sets{atEntryPoint, atEntryPoint07}, places{
-		{"0x433709009B8330FDa32311DF1C2AFA402eD8D009", nil},
-	}},
-
-	{"MultiSend 1.3.0", sets{atMultiSend}, places{
-		{"0xA238CBeb142c10Ef7Ad8442C6D1f9E89e07e7761", nil},
-		{"0x998739BFdAAdde7C933B942a68053933098f9EDa", nil},
-	}},
-	{"MultiSendCallOnly 1.3.0", sets{atMultiSend, atCallOnly}, places{
-		{"0x40A2aCCbd92BCA938b02010E17A5b8929b49130D", nil},
-		{"0xA1dabEF33b3B82c7814B6D82A79e50F4AC44102B", nil},
-	}},
-	{"MultiSend 1.4.1", sets{atMultiSend}, places{{"0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526", nil}}},
-	{"MultiSendCallOnly 1.4.1", sets{atMultiSend, atCallOnly}, places{
-		{"0x9641d764fc13c8B624c04430C7356C1C7C8102e2", nil},
-	}},
-	{"MultiSend 1.5.0", sets{atMultiSend, atZeroIsCaller}, places{
-		{"0x218543288004CD07832472D464648173c77D7eB7", nil},
-	}},
-	{"MultiSendCallOnly 1.5.0", sets{atMultiSend, atCallOnly, atZeroIsCaller}, places{
-		{"0xA83c336B20401Af773B6219BA5027174338D1836", nil},
-	}},
-
-	{"MultiSend 1.1.1", sets{atMultiSend}, places{
-		{"0x8D29bE29923b68abfDD21e541b9374737B49cdAD", ids{1, 4, 5, 42, 88, 100, 246, 369, 73799}},
-	}},
-	{"MultiSend 1.3.0", sets{atMultiSend}, places{{"0x0dFcccB95225ffB03c6FBB2559B530C2B7C8A912", zkSafe130}}},
-	{"MultiSendCallOnly 1.3.0", sets{atMultiSend, atCallOnly}, places{
-		{"0xf220D3b4DFb23C4ade8C88E526C1353AbAcbC38F", zkSafe130},
-	}},
-	{"MultiSend 1.4.1", sets{atMultiSend}, places{{"0x309D0B190FeCCa8e1D5D8309a16F7e3CB133E885", zkSafe141}}},
-	{"MultiSendCallOnly 1.4.1", sets{atMultiSend, atCallOnly}, places{
-		{"0x0408EF011960d02349d50286D20531229BCef773", zkSafe141},
-	}},
-
-	{"deposit contract", sets{atDeposit}, places{
-		{"0x00000000219ab540356cBB839Cbe05303d7705Fa", ids{1, 560048}},
-		{"0x4242424242424242424242424242424242424242", ids{17000}},
-	}},
-	{"withdrawal requests (EIP-7002)", sets{atWithdrawals}, places{
-		{"0x00000961Ef480Eb55e80D19ad83579A64c007002", ethereumChains},
-	}},
-	{"consolidation requests (EIP-7251)", sets{atConsolidations}, places{
-		{"0x0000BBdDc7CE488642fb579F8B00f3a590007251", ethereumChains},
-	}},
-
-	{"WETH", sets{atWETH}, places{
-		{"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", ids{1}},
-		{"0x4200000000000000000000000000000000000006", opStackChains},
-		{"0xfFf9976782d46CC05630D1f6eBAb18b2324d6B14", ids{11155111}},
-		{"0x82aF49447D8a07e3bd95BD0d56f35241523fBab1", ids{42161}},
-		{"0xe5D7C2a44FfDDf6b295A15c148167daaAf5Cf34f", ids{59144}},
-		{"0x980B62Da83eFf3D4576C647993b0c1D7faf17c73", ids{421614}},
-		{"0x4300000000000000000000000000000000000004", ids{81457}},
-		{"0x5300000000000000000000000000000000000004", ids{534352}},
-		{"0x5AEa5775959fBC2557Cc8789bC1bf90A239D9a91", ids{zkSyncEra}},
-	}},
-	{"WPOL", sets{atWETH}, places{{"0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270", ids{137}}}},
-	{"WBNB", sets{atWETH}, places{{"0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c", ids{56}}}},
-	{"WXDAI", sets{atWETH}, places{{"0xe91D153E0b41518A2Ce8Dd3D7944Fa863463a97d", ids{100}}}},
-	{"WAVAX", sets{atWETH}, places{{"0xB31f66AA3C1e785363F0875A1B74E27b85FD66c7", ids{43114}}}},
-	{"WTRX", sets{atWETH}, places{{"0x891cdb91d149f23B1a45D9c5Ca78a88d0cB44C18", ids{tronMainnet}}}},
-
-	// Source: universal-router deploy-addresses. The same contract has other addresses
-	// on other chains.
-	{"Universal Router 1.2", sets{atUniversalRouter}, places{
-		{"0x3fC91A3afd70395Cd496C647d5a6CC9D4B2b7FAD", ids{1, 8453, 11155111}},
-		{"0xCb1355ff08Ab38bBCE60111F1bb2B784bE25D7e8", ids{10}},
-		{"0xec7BE89e9d109e7e3Fec59c222CF297125FEFda2", ids{137}},
-		{"0x5E325eDA8064b456f4781070C0738d849c824258", ids{42161}},
-		{"0x4Dae2f939ACf50408e13d58534Ff8c2776d45265", ids{56, 43114}},
-		{"0x4D73A4411CA1c660035e4AECC8270E5DdDEC8C17", ids{130}},
-		{"0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D", ids{480}},
-	}},
-	{"Universal Router 2", sets{atUniversalRouter}, places{
-		{"0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af", ids{1}},
-		{"0x6fF5693b99212Da76ad316178A184AB56D299b43", ids{8453}},
-		{"0xA51afAFe0263b40EdaEf0Df8781eA9aa03E381a3", ids{42161}},
-		{"0x851116D9223fabED8E56C0E6b8Ad0c31d98B3507", ids{10}},
-		{"0x1095692A6237d83C6a72F3F5eFEdb9A670C49223", ids{137}},
-		{"0x3A9D48AB9751398BbFa63ad67599Bb04e4BdF98b", ids{11155111}},
-		{"0x1906c1d672b88cD1B9aC7593301cA990F94Eae07", ids{56}},
-		{"0xEf740bf23aCaE26f6492B10de645D6B98dC8Eaf3", ids{130}},
-		{"0x8ac7bEE993bb44dAb564Ea4bc9EA67Bf9Eb5e743", ids{480}},
-		{"0x94b75331AE8d42C1b61065089B7d48FE14aA73b7", ids{43114}},
-		{"0x661E93cca42AfacB172121EF892830cA3b70F08d", ids{59144}},
-	}},
-	{"Uniswap V2 Router 02", nil, places{{"0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D", ids{1}}}},
-
-	// Contracts that anyone can drive: an approval to one that makes any call, and tokens that
-	// one has, are everyone's. Sources: makerdao/multicall, mds1/multicall (deployments.json),
-	// Uniswap/sdks (sdk-core addresses.ts), PancakeSwap, Vectorized/multicaller, Across'
-	// deployments, and 0xProject/0x-settler, whose README forbids allowances to a Settler.
-	{"Multicall", sets{atOpen}, places{{"0xeefBa1e63905eF1D7ACbA5a8513c70307C1cE441", ids{1}}}},
-	{"Multicall2", sets{atOpen}, places{{"0x5BA1e12693Dc8F9c48aAD8770482f4739bEeD696", ids{1}}}},
-	{"Multicall3", sets{atMulticall3}, places{{"0xF9cda624FBC7e059355ce98a31693d299FACd963", ids{zkSyncEra}}}},
-	{"Multicaller", sets{atOpen}, places{{"0x0000000000002Bdbf1Bf3279983603Ec279CC6dF", nil}}},
-	{"Multicaller with sender", sets{atOpen}, places{{"0x00000000002Fd5Aeb385D324B580FCa7c83823A0", nil}}},
-	{"Multicaller with signer", sets{atOpen}, places{{"0x000000000000D9ECebf3C23529de49815Dac1c4c", nil}}},
-	{"Across multicall handler", sets{atOpen}, places{
-		{"0x924a9f036260DdD5808007E1AA95f08eD08aA569", ids{1, 10, 137, 8453, 42161, 534352}},
-	}},
-	{"0x Settler", sets{atOpen}, places{{"0x70bf6634eE8Cb27D04478f184b9b8BB13E5f4710", ids{1}}}},
-	{"Uniswap V3 SwapRouter", sets{atSweeper}, places{
-		{"0xE592427A0AEce92De3Edee1F18E0157C05861564", ids{1, 10, 137, 42161}},
-	}},
-	{"Uniswap interface multicall", sets{atOpen}, places{
-		{"0x1F98415757620B543A52E61c46B32eB19261F984", ids{1, 10, 137}},
-		{"0xadF885960B47eA2CD9B55E6DAc6B42b7Cb2806dB", ids{42161}},
-		{"0x963Df249eD09c358A4819E39d9Cd5736c3087184", ids{56}},
-		{"0x0139141Cd4Ee88dF3Cdb65881D411bAE271Ef0C2", ids{43114}},
-		{"0x091e99cb1C49331a94dD62755D168E941AbD0693", ids{8453}},
-		{"0x633987602DE5C4F337e3DbF265303A1080324204", ids{42220}},
-		{"0xdC7f370de7631cE9e2c2e1DCDA6B3B5744Cf4705", ids{81457}},
-		{"0xA51c76bEE6746cB487a7e9312E43e2b8f4A37C15", ids{7777777}},
-		{"0xD7F33bCdb21b359c8ee6F0251d30E94832baAd07", ids{11155111}},
-	}},
-	{"Uniswap V3 positions", sets{atSweeper}, places{
-		{"0xC36442b4a4522E871399CD717aBDD847Ab11FE88", ids{1, 10, 137, 42161}},
-		{"0x7b8A01B39D58278b5DE7e48c8449c9f4F5170613", ids{56}},
-		{"0x655C406EBFa14EE2006250925e54ec43AD184f8B", ids{43114}},
-		{"0x03a520b32C04BF3bEEf7BEb72E919cf822Ed34f1", ids{8453}},
-		{"0x3d79EdAaBC0EaB6F08ED885C05Fc0B014290D95A", ids{42220}},
-		{"0xB218e4f7cF0533d4696fDfC419A0023D33345F28", ids{81457}},
-		{"0xbC91e8DfA3fF18De43853372A3d7dfe585137D78", ids{7777777}},
-		{"0x1238536071E1c677A632429e3655c799b22cDA52", ids{11155111}},
-	}},
-	{"Uniswap SwapRouter02", sets{atSweeper}, places{
-		{"0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45", ids{1, 10, 137, 42161}},
-		{"0xB971eF87ede563556b2ED4b1C0b0019111Dd85d2", ids{56}},
-		{"0xbb00FF08d01D300023C629E8fFfFcb65A5a578cE", ids{43114}},
-		{"0x2626664c2603336E57B271c5C0b26F421741e481", ids{8453}},
-		{"0x549FEB8c9bd4c12Ad2AB27022dA12492aC452B66", ids{81457}},
-		{"0x7De04c96BE5159c3b5CeffC82aa176dc81281557", ids{7777777}},
-		{"0x3bFA4769FB09eefC5a80d6E87c3B9C650f7Ae48E", ids{11155111}},
-	}},
-	{"Uniswap V2 Router 02", nil, places{
-		{"0x4752ba5DBc23f44D87826276BF6Fd6b1C372aD24", ids{56, 8453, 42161, 43114}},
-		{"0x4A7b5Da61326A6379179b40d00F57E5bbDC962c2", ids{10}},
-		{"0xedf6066a2b290C185783862C7F4776A2C8077AD1", ids{137}},
-		{"0xBB66Eb1c5e875933D44DAe661dbD80e5D9B03035", ids{81457}},
-	}},
-	{"PancakeSwap smart router", sets{atSweeper}, places{{"0x13f4EA83D0bd40E75C8222255bc855a974568Dd4", ids{56}}}},
-	{"PancakeSwap V2 router", nil, places{{"0x10ED43C718714eb63d5aA57B78B54704E256024E", ids{56}}}},
-
-	// Factories of smart accounts (ERC-4337). They were deployed through CREATE2, so that
-	// their addresses commit to their code. Sources: safe-global/safe-deployments v1.3.0 to
-	// v1.5.0, eth-infinitism/account-abstraction deployments, coinbase/smart-wallet,
-	// alchemyplatform/light-account and modular-account, zerodevapp/kernel releases, and
-	// Biconomy's list of Nexus contracts, compared with pimlicolabs/permissionless.js.
-	{"Safe 1.3.0 factory", sets{atAccountFactory}, places{
-		{"0xa6B71E26C5e0845f74c812102Ca7114b6a896AB2", nil},
-		{"0xC22834581EbC8527d974F8a1c97E1bEA4EF910BC", nil},
-	}},
-	{"Safe 1.4.1 factory", sets{atAccountFactory}, places{{"0x4e1DCf7AD4e460CfD30791CCC4F9c8a4f820ec67", nil}}},
-	{"Safe 1.5.0 factory", sets{atAccountFactory}, places{{"0x14F2982D601c9458F93bd70B218933A6f8165e7b", nil}}},
-	{"SimpleAccount 0.6 factory", sets{atAccountFactory}, places{
-		{"0x9406Cc6185a346906296840746125a0E44976454", nil},
-	}},
-	{"SimpleAccount 0.7 factory", sets{atAccountFactory}, places{
-		{"0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985", nil},
-	}},
-	{"SimpleAccount 0.8 factory", sets{atAccountFactory}, places{
-		{"0x13E9ed32155810FDbd067D4522C492D6f68E5944", nil},
-	}},
-	{"Coinbase Smart Wallet 1 factory", sets{atAccountFactory}, places{
-		{"0x0BA5ED0c6AA8c49038F819E587E2633c4A9F428a", nil},
-	}},
-	{"Coinbase Smart Wallet 1.1 factory", sets{atAccountFactory}, places{
-		{"0xBA5ED110eFDBa3D005bfC882d75358ACBbB85842", nil},
-	}},
-	{"Light Account 1.1 factory", sets{atAccountFactory}, places{
-		{"0x00004EC70002a32400f8ae005A26081065620D20", nil},
-	}},
-	{"Light Account 2 factory", sets{atAccountFactory}, places{{"0x0000000000400CdFef5E2714E63d8040b700BC24", nil}}},
-	{"Multi-Owner Light Account 2 factory", sets{atAccountFactory}, places{
-		{"0x000000000019d2Ee9F2729A65AfE20bb0020AefC", nil},
-	}},
-	{"Modular Account 2 factory", sets{atAccountFactory}, places{
-		{"0x00000000000017c61b5bEe81050EC8eFc9c6fecd", nil},
-	}},
-	{"Kernel 2 factory", sets{atAccountFactory}, places{{"0x5de4839a76cf55d0c90e2061ef4386d962E15ae3", nil}}},
-	{"Kernel 3.0 factory", sets{atAccountFactory}, places{{"0x6723b44Abeec4E71eBE3232BD5B455805baDD22f", nil}}},
-	{"Kernel 3.1 factory", sets{atAccountFactory}, places{{"0xaac5D4240AF87249B3f71BC8E4A2cae074A3E419", nil}}},
-	{"Kernel 3.2 factory", sets{atAccountFactory}, places{{"0x7a1dBAB750f12a90EB1B60D2Ae3aD17D4D81EfFe", nil}}},
-	{"Kernel 3.3 factory", sets{atAccountFactory}, places{{"0x2577507b78c2008Ff367261CB6285d44ba5eF2E9", nil}}},
-	{"Kernel 3 factory staker", sets{atAccountFactory}, places{{"0xd703aaE79538628d27099B8c4f621bE4CCd142d5", nil}}},
-	{"Nexus 1.0.2 factory", sets{atAccountFactory}, places{{"0x000000c3A93d2c5E02Cb053AC675665b1c4217F9", nil}}},
-	{"Nexus 1.2.0 factory", sets{atAccountFactory}, places{{"0x000000001D1D5004a02bAfAb9de2D6CE5b7B13de", nil}}},
-}
-
-type (
-	sets   = []contractSet
-	ids    = []uint64
-	places = []struct {
-		address string
-		chains  ids // nil: on every EVM chain, because the address commits to the code
-	}
+	"github.com/ethereum/go-ethereum/common"
 )
 
-// contracts are the deployments by address.
-var contracts = func() map[Address]*contract {
+//go:embed contracts.txt
+var contractsText string
+
+// contracts are the known contracts by address.
+var contracts = readContracts(contractsText)
+
+// readContracts reads contracts.txt. It panics on a line that is not in its form.
+func readContracts(text string) map[Address]*contract {
 	byAddress := map[Address]*contract{}
-	for _, d := range deployments {
-		for _, at := range d.at {
-			address := hexAddress(at.address)
-			known := &contract{d.name, d.sets, at.chains, nil}
+	var at contract
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case line[0] == '\t':
+			known := &contract{name: at.name, sets: at.sets, chains: readChains(words[1:])}
+			address := hexAddress(words[0])
+			if !common.IsHexAddress(words[0]) {
+				panic("evm: contracts.txt: " + line)
+			}
 			if first := byAddress[address]; first != nil {
 				first.also = known
 				continue
 			}
 			byAddress[address] = known
+		default:
+			name, sets, _ := strings.Cut(strings.TrimSpace(line), ":")
+			at = contract{name: name}
+			for set := range strings.FieldsFuncSeq(sets, func(r rune) bool { return r == ',' }) {
+				set := contractSet(strings.TrimSpace(set))
+				if !slices.Contains(contractSets, set) {
+					panic("evm: contracts.txt: " + line)
+				}
+				at.sets = append(at.sets, set)
+			}
 		}
 	}
 	return byAddress
-}()
+}
+
+// readChains reads ids of chains. No id stands for every EVM chain.
+func readChains(words []string) (chains []uint64) {
+	for _, word := range words {
+		id, err := strconv.ParseUint(word, 10, 64)
+		if err != nil {
+			panic("evm: contracts.txt: chain " + word)
+		}
+		chains = append(chains, id)
+	}
+	return chains
+}
 
 func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }

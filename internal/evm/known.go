@@ -52,22 +52,10 @@ const (
 	tronMainnet = 728126428 // by its genesis block; its transactions name no network
 )
 
-var (
-	ethereumChains = []uint64{1, 17000, 560048, 11155111}
-	opStackChains  = []uint64{10, 130, 480, 1301, 8453, 34443, 84532, 7777777, 11155420}
-
-	// Chains of the ZK Stack on which safe-deployments has builds of a Safe's contracts
-	// for that machine, by the Safe's version.
-	zkSafe130 = []uint64{232, 240, 280, 282, 300, 324, 388, 2741, 11124, 37111, 50104, 61166, 543210, 810180, 4457845,
-		531050104}
-	zkSafe141 = []uint64{232, 300, 324, 2741, 11124, 50104, 531050104}
-
-	// multicall3Chains are the chains in the contract's own list of deployments
-	// (mds1/multicall3) that this package names.
-	multicall3Chains = []uint64{1, 10, 56, 100, 130, 137, 146, 480, 4217, 5000, 8453, 17000, 42161, 42220, 42431,
-		43114, 59144,
-		80094, 81457, 84532, 421614, 534352, 560048, 11155111, 11155420}
-)
+// contractSets are those in contracts.txt.
+var contractSets = []contractSet{atWETH, atPermit2, atUniversalRouter, atMulticall3, atEntryPoint, atEntryPoint06,
+	atEntryPoint07, atMultiSend, atCallOnly, atZeroIsCaller, atDeposit, atWithdrawals, atConsolidations,
+	atCreate2Factory, atAccountFactory, atOpen, atSweeper}
 
 // known returns the contract at an address, nil if none is known there.
 func (n *Network) known(address Address) *contract {
