@@ -49,7 +49,8 @@ func DecodeRecord(encoded []byte) (*Record, error) {
 	}
 	record := &Record{
 		ID: form.ID, Status: form.Status, Failure: form.Failure, Votes: form.Votes, Decision: form.Decision,
-		Reading: form.Reading, Did: form.Did, AppProofs: form.AppProofs, CreatedAt: form.CreatedAt, UpdatedAt: form.UpdatedAt,
+		Reading: form.Reading, Did: form.Did, AppProofs: form.AppProofs,
+		CreatedAt: form.CreatedAt, UpdatedAt: form.UpdatedAt,
 		Request: &Request{
 			Type: form.Type, TimestampMs: form.Time, OrganizationID: form.Org,
 			GenerateAppProofs: form.Proofs, Body: []byte(form.Body), Fingerprint: Fingerprint(form.Hash),

@@ -40,13 +40,15 @@ const auditStep = 1000
 // head and with a checkpoint. Without a checkpoint it cannot notice that the newest leaves
 // are missing. record returns the stored record of a leaf, or nil if it is gone. The error
 // says what was changed.
-func Audit(ctx context.Context, source Source, checkpoint *Checkpoint, record func(ctx context.Context, leaf Leaf) ([]byte, error)) (Audited, error) {
+func Audit(ctx context.Context, source Source, checkpoint *Checkpoint,
+	record func(ctx context.Context, leaf Leaf) ([]byte, error)) (Audited, error) {
 	head, err := source.Head(ctx)
 	if err != nil {
 		return Audited{}, err
 	}
 	if checkpoint != nil && head.Size < checkpoint.Tree.N {
-		return Audited{}, fmt.Errorf("%w: the log has %d leaves, the checkpoint %d: %s", ErrShorter, head.Size, checkpoint.Tree.N, shorter)
+		return Audited{}, fmt.Errorf("%w: the log has %d leaves, the checkpoint %d: %s", ErrShorter, head.Size,
+			checkpoint.Tree.N, shorter)
 	}
 	a := &auditor{source: source, checkpoint: checkpoint, record: record}
 	for a.head.Size < head.Size {
@@ -81,7 +83,8 @@ func (a *auditor) step(ctx context.Context, count int64) error {
 		return err
 	}
 	if len(rows) != len(indexes) {
-		return fmt.Errorf("%w: %d of %d leaves from leaf %d on were found", ErrMissing, len(rows), len(indexes), a.head.Size)
+		return fmt.Errorf("%w: %d of %d leaves from leaf %d on were found", ErrMissing, len(rows), len(indexes),
+			a.head.Size)
 	}
 	for _, row := range rows {
 		a.keepTree()
@@ -120,7 +123,8 @@ func (a *auditor) leaf(ctx context.Context, row Row) error {
 	case record == nil:
 		return fmt.Errorf("%w: leaf %d: the record of activity %s is gone", ErrMissing, index, leaf.ID)
 	case sha256.Sum256(record) != leaf.Record:
-		return fmt.Errorf("%w: leaf %d: the record of activity %s is not the one that was logged", ErrChanged, index, leaf.ID)
+		return fmt.Errorf("%w: leaf %d: the record of activity %s is not the one that was logged", ErrChanged, index,
+			leaf.ID)
 	}
 	a.audited.Records++
 	return nil
@@ -133,7 +137,8 @@ func (a *auditor) compare() error {
 	}
 	a.keepTree()
 	if a.signed != a.checkpoint.Tree {
-		return fmt.Errorf("%w: the first %d leaves are not those that the checkpoint signs: the log was rewritten, or continued from an earlier backup", ErrFork, a.checkpoint.Tree.N)
+		return fmt.Errorf("%w: the first %d leaves are not those that the checkpoint signs: the log was rewritten, or "+
+			"continued from an earlier backup", ErrFork, a.checkpoint.Tree.N)
 	}
 	return nil
 }

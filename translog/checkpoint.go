@@ -52,7 +52,8 @@ func (s *Signer) VerifierKey(organization string) string {
 //	— countersign/<organization> <signature>
 func (s *Signer) Checkpoint(organization string, tree tlog.Tree) ([]byte, error) {
 	origin := Origin(organization)
-	signer := &noteSigner{name: origin, kind: typeEd25519, key: s.key, sign: func(text []byte) []byte { return ed25519.Sign(s.key, text) }}
+	signer := &noteSigner{name: origin, kind: typeEd25519, key: s.key,
+		sign: func(text []byte) []byte { return ed25519.Sign(s.key, text) }}
 	return note.Sign(&note.Note{Text: checkpointText(origin, tree)}, signer)
 }
 
@@ -83,7 +84,8 @@ func OpenCheckpoint(signed []byte, verifierKey string) (*Checkpoint, error) {
 		return nil, err
 	}
 	if checkpoint.Origin != verifier.Name() {
-		return nil, fmt.Errorf("translog: the checkpoint is for log %q, the key is for %q", checkpoint.Origin, verifier.Name())
+		return nil, fmt.Errorf("translog: the checkpoint is for log %q, the key is for %q", checkpoint.Origin,
+			verifier.Name())
 	}
 	checkpoint.Note = opened
 	return checkpoint, nil

@@ -47,7 +47,8 @@ func Extends(ctx context.Context, source Source, head *Head, old tlog.Tree) erro
 // Denies reports whether an error of [Extends] says that the log does not extend the
 // tree. Other errors are of the source, and say nothing about the log.
 func Denies(err error) bool {
-	return errors.Is(err, ErrShorter) || errors.Is(err, ErrFork) || errors.Is(err, ErrMissing) || errors.Is(err, ErrChanged)
+	return errors.Is(err, ErrShorter) || errors.Is(err, ErrFork) || errors.Is(err, ErrMissing) ||
+		errors.Is(err, ErrChanged)
 }
 
 // acceptID is the beginning of the id of the leaf of an accepted conflict.
@@ -65,7 +66,8 @@ func NewAcceptLeaf(organization string, remembered, seen tlog.Tree, at time.Time
 		record = append(binary.BigEndian.AppendUint64(record, uint64(tree.N)), tree.Hash[:]...)
 	}
 	record = binary.BigEndian.AppendUint64(record, milliseconds(at))
-	return Leaf{Organization: organization, ID: acceptID + at.UTC().Format(time.RFC3339Nano), Record: sha256.Sum256(record)}
+	id := acceptID + at.UTC().Format(time.RFC3339Nano)
+	return Leaf{Organization: organization, ID: id, Record: sha256.Sum256(record)}
 }
 
 // conflictSize is the length of an encoded conflict.

@@ -76,7 +76,8 @@ func (l *Leaf) IsAccept() bool { return strings.HasPrefix(l.ID, acceptID) }
 // longer than 1,024 bytes.
 func (l *Leaf) Encode() ([]byte, error) {
 	if len(l.Organization) > maxName || len(l.ID) > maxName {
-		return nil, fmt.Errorf("translog: the organization has %d bytes and the id %d: a leaf has room for %d", len(l.Organization), len(l.ID), maxName)
+		return nil, fmt.Errorf("translog: the organization has %d bytes and the id %d: a leaf has room for %d",
+			len(l.Organization), len(l.ID), maxName)
 	}
 	out := make([]byte, 0, len(leafSchema)+4+len(l.Organization)+len(l.ID)+2*sha256.Size)
 	out = append(out, leafSchema...)
@@ -227,4 +228,5 @@ func (h *Head) parseMarks(in []byte) (err error) {
 	return nil
 }
 
-var errHead = errors.New("translog: the head of the log is damaged: expected a size, one hash for each of its subtrees, and at most an acceptance and a conflict")
+var errHead = errors.New("translog: the head of the log is damaged: expected a size, one hash for each of its " +
+	"subtrees, and at most an acceptance and a conflict")

@@ -41,7 +41,8 @@ func (p *Proof) Encode() []byte {
 	return append(append(out, '\n'), p.Checkpoint...)
 }
 
-var errProof = errors.New("translog: not a proof: expected c2sp.org/tlog-proof@v1, extra, index, hashes, an empty line and a checkpoint")
+var errProof = errors.New("translog: not a proof: expected c2sp.org/tlog-proof@v1, extra, index, hashes, an " +
+	"empty line and a checkpoint")
 
 // ParseProof parses what [Proof.Encode] returns. It does not verify the proof: see
 // [VerifyProof].
@@ -100,7 +101,8 @@ func VerifyProof(in []byte, verifierKey string) (Leaf, error) {
 		return Leaf{}, err
 	}
 	if Origin(leaf.Organization) != checkpoint.Origin {
-		return Leaf{}, fmt.Errorf("translog: the leaf is for organization %q, the log is %q", leaf.Organization, checkpoint.Origin)
+		return Leaf{}, fmt.Errorf("translog: the leaf is for organization %q, the log is %q", leaf.Organization,
+			checkpoint.Origin)
 	}
 	tree := checkpoint.Tree
 	if proof.Index >= tree.N {

@@ -77,7 +77,8 @@ func Inclusion(ctx context.Context, source Source, size, index int64) (tlog.Reco
 func Consistency(ctx context.Context, source Source, size, old int64) (tlog.TreeProof, error) {
 	switch {
 	case old < 0 || old > size:
-		return nil, fmt.Errorf("%w: the log has %d leaves, fewer than the %d of the earlier checkpoint: %s", ErrShorter, size, old, shorter)
+		return nil, fmt.Errorf("%w: the log has %d leaves, fewer than the %d of the earlier checkpoint: %s", ErrShorter,
+			size, old, shorter)
 	case old == 0 || old == size:
 		return nil, nil
 	}

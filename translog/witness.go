@@ -105,7 +105,8 @@ func extends(last, next tlog.Tree, advance *Advance) error {
 	case next.N < last.N:
 		return fmt.Errorf("%w: the checkpoint has %d leaves, the last one %d: %s", ErrShorter, next.N, last.N, shorter)
 	case advance.Old != last.N:
-		return fmt.Errorf("translog: the proof starts at %d leaves, the last checkpoint has %d: request one from there", advance.Old, last.N)
+		return fmt.Errorf("translog: the proof starts at %d leaves, the last checkpoint has %d: request one from "+
+			"there", advance.Old, last.N)
 	case last.N == 0 || last.N == next.N:
 		if len(advance.Proof) > 0 || last.N > 0 && last.Hash != next.Hash {
 			return fmt.Errorf("%w: two checkpoints of %d leaves have different roots", ErrFork, next.N)

@@ -181,7 +181,7 @@ func TestKeepsTokens(t *testing.T) {
 		asset.Chain = n.ID
 		return n.Lost(asset, n.Party(to)), n.Lost(chains.Native(n.ID), n.Party(to))
 	}
-	for at, c := range contracts {
+	for at, c := range contracts() {
 		n := &Network{ID: NetworkID(1), ChainID: 1}
 		if len(c.chains) > 0 {
 			n = &Network{ID: NetworkID(c.chains[0]), ChainID: c.chains[0]}

@@ -136,7 +136,7 @@ func randomCall(t testing.TB, random *rand.Rand, f *function) []byte {
 
 // home returns a contract at which the function is known.
 func home(f *function) Address {
-	for at := range contracts {
+	for at := range contracts() {
 		if mainnet.isKnown(at, f.at) {
 			return at
 		}
@@ -299,7 +299,7 @@ func FuzzCall(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for at := range contracts {
+		for at := range contracts() {
 			render(t, callAt(at, data))
 			mainnet.Pass().Read(Transaction{To: at, Value: big.NewInt(5), Data: data}).Effects()
 		}

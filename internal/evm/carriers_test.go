@@ -69,7 +69,7 @@ func readings(t testing.TB, to Address, data []byte) map[string][]chains.Effect 
 		for _, gas := range []**big.Int{&o.CallGas, &o.VerificationGas, &o.PreVerificationGas, &o.MaxFeePerGas} {
 			*gas = big.NewInt(1)
 		}
-		all["an operation of "+contracts[at].name] = signedOperation(t, mainnet, &o)
+		all["an operation of "+contracts()[at].name] = signedOperation(t, mainnet, &o)
 	}
 	return all
 }

@@ -13,7 +13,7 @@ import (
 // transactions depend on it.
 func TestContractTable(t *testing.T) {
 	var lines []string
-	for at, c := range contracts {
+	for at, c := range contracts() {
 		sets := slices.DeleteFunc(slices.Clone(c.sets), func(set contractSet) bool { return set == atZeroIsCaller })
 		lines = append(lines, fmt.Sprintf("%s %s %q zero %v, keeps tokens %v, on %v\n", at, c.name, sets, c.is(atZeroIsCaller),
 			!c.isOneOf(sharedPlaces), c.chains))

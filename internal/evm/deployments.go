@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -13,7 +14,7 @@ import (
 var contractsText string
 
 // contracts are the known contracts by address.
-var contracts = readContracts(contractsText)
+var contracts = sync.OnceValue(func() map[Address]*contract { return readContracts(contractsText) })
 
 // readContracts reads contracts.txt. It panics on a line that is not in its form.
 func readContracts(text string) map[Address]*contract {

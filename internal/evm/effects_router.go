@@ -85,7 +85,7 @@ func payPortion(e *emitter, c *Call) {
 // wrapped returns the token that wraps the chain's native asset, unknown if none is
 // known.
 func (c *Call) wrapped() (chains.Asset, chains.Party) {
-	for address := range contracts {
+	for address := range contracts() {
 		if c.pass.isKnown(address, atWETH) {
 			return c.tokenAt(address, erc20), c.party(address)
 		}

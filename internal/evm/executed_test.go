@@ -26,7 +26,7 @@ func kinds(effects []chains.Effect) (all []chains.Kind) {
 // holds for the sender, is only a deposit: a transfer in addition would count it twice
 // in limits.
 func TestDepositByValueCountsOnce(t *testing.T) {
-	for at, known := range contracts {
+	for at, known := range contracts() {
 		if !known.is(atEntryPoint) {
 			continue
 		}

@@ -63,7 +63,7 @@ func (n *Network) known(address Address) *contract {
 	if n.ID == tronNetwork {
 		chainID = tronMainnet
 	}
-	for c := contracts[address]; chainID != 0 && c != nil; c = c.also {
+	for c := contracts()[address]; chainID != 0 && c != nil; c = c.also {
 		if c.on(chainID) {
 			return c
 		}

@@ -91,7 +91,7 @@ func listName(known *contract) string {
 func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 	lists := publicLists(t)
 	found := map[string]int{}
-	for at, known := range contracts {
+	for at, known := range contracts() {
 		chains := known.chains
 		if chains == nil {
 			chains = []uint64{0}
@@ -108,7 +108,7 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 		}
 	}
 	for _, l := range lists {
-		known := contracts[hexAddress(l.Address)]
+		known := contracts()[hexAddress(l.Address)]
 		for known != nil && known.also != nil && !slices.Contains(known.chains, l.Chain) {
 			known = known.also
 		}
@@ -116,14 +116,14 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 			t.Errorf("%s: %s has %s as %s", l.Source, l.Address, l.Name, known.name)
 		}
 	}
-	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts), len(unlisted))
+	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts()), len(unlisted))
 }
 
 // TestListsHaveNoOtherAddress checks that the lists have no other address of a contract
 // on a chain where it is known.
 func TestListsHaveNoOtherAddress(t *testing.T) {
 	for _, l := range publicLists(t) {
-		for at, known := range contracts {
+		for at, known := range contracts() {
 			if listName(known) == l.Name && slices.Contains(known.chains, l.Chain) && !strings.EqualFold(l.Address, at.String()) {
 				t.Errorf("%s on %d: %s here, %s in %s", l.Name, l.Chain, at, l.Address, l.Source)
 			}

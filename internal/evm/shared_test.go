@@ -244,7 +244,7 @@ func checkHazards(t *testing.T, name string, effects []chains.Effect, blind bool
 func TestEveryRouterIsAccountedFor(t *testing.T) {
 	wrap := plan(t, true, []step{wrap5})
 	unwrap := plan(t, true, []step{wrap5, do(0x0c, caller, 5)})
-	for at, known := range contracts {
+	for at, known := range contracts() {
 		if !slices.Contains(known.sets, atUniversalRouter) {
 			continue
 		}

@@ -163,7 +163,7 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 	if len(n.Prefix) > 0 { // contracts have other addresses where an address has a prefix
 		return false
 	}
-	c := contracts[address]
+	c := contracts()[address]
 	return c != nil && c.is(w) && (n.ChainID == 0 || c.chains == nil || c.on(n.ChainID))
 }
 

@@ -166,12 +166,15 @@ func strangeSpace(content []byte, line int) string {
 // cure returns what to do about a message of the YAML library, which names the rule of the
 // grammar that is broken, and not the mistake that breaks it.
 func cure(message string) string {
+	has := func(part string) bool { return strings.Contains(message, part) }
 	switch {
-	case strings.Contains(message, "not allowed in this context"), strings.Contains(message, "unexpected key name"), strings.Contains(message, "non-map value"):
-		return ": check the indentation, and that quotes before it are closed: members of one mapping begin in one column, and a name ends with a colon and a space"
-	case strings.Contains(message, "could not find end character of"), strings.Contains(message, "sequence end token"), strings.Contains(message, "map end token"), strings.Contains(message, "must be specified"):
+	case has("not allowed in this context"), has("unexpected key name"), has("non-map value"):
+		return ": check the indentation, and that quotes before it are closed: members of one mapping begin in one " +
+			"column, and a name ends with a colon and a space"
+	case has("could not find end character of"), has("sequence end token"), has("map end token"),
+		has("must be specified"):
 		return ": check that quotes and brackets are closed"
-	case strings.Contains(message, "cannot start any token"):
+	case has("cannot start any token"):
 		return ": put the value in quotes"
 	}
 	return ""

@@ -83,7 +83,8 @@ func (e *Encoder) part(number uint32) *part {
 	for _, index := range e.choose.choose(number) {
 		mix(data, e.fragments[index])
 	}
-	return &part{Number: number, Count: uint32(len(e.fragments)), Length: uint32(len(e.message.CBOR)), Checksum: e.checksum, Data: data} //nolint:gosec // bounded by NewEncoder
+	count, length := uint32(len(e.fragments)), uint32(len(e.message.CBOR)) //nolint:gosec // bounded by NewEncoder
+	return &part{Number: number, Count: count, Length: length, Checksum: e.checksum, Data: data}
 }
 
 // MaxFragment returns the longest fragment whose parts have at most the given number of
