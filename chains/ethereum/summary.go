@@ -24,7 +24,12 @@ func (*transaction) Chain() string { return Name }
 
 // Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
-	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), tx.chainField()}
+	chain := chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
+	if tx.chainID != 0 {
+		name := evm.NamedNetwork(tx.chainID, tx.Network.ID).Name
+		chain = chains.Integer("chain", tx.chainID).As("chain_id").WithNote(name)
+	}
+	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), chain}
 	fields = append(fields, tx.callFields()...)
 	fields = append(fields, tx.feeFields()...)
 	fields = append(fields, chains.Integer("nonce", tx.nonce))
@@ -43,13 +48,6 @@ func (s *signing) SignerView() []chains.Field {
 		fields = append(fields, chains.AddressField("creates", created.Hex()))
 	}
 	return fields
-}
-
-func (tx *transaction) chainField() chains.Field {
-	if tx.chainID == 0 {
-		return chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
-	}
-	return chains.Integer("chain", tx.chainID).As("chain_id").WithNote(evm.NamedNetwork(tx.chainID, tx.Network.ID).Name)
 }
 
 func (tx *transaction) callFields() []chains.Field {

@@ -25,7 +25,7 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	effects := pass.Room(int(tx.calls.count) + 1)
 	if tx.calls.creates {
 		effects = append(effects, chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(),
-			By: chains.BySigner, Path: tx.callPath(1) + "init code"})
+			By: chains.BySigner, Path: callPath(1, int(tx.calls.count)) + "init code"})
 	}
 	effects = pass.AppendBatch(effects, tx.made(pass))
 	if tx.key != nil {
@@ -54,13 +54,13 @@ func (tx *transaction) made(pass *evm.Pass) iter.Seq[*evm.Call] {
 }
 
 // callPath returns the beginning of the paths of a call's effects.
-func (tx *transaction) callPath(number int) string {
-	return "call " + strconv.Itoa(number) + " of " + strconv.Itoa(int(tx.calls.count)) + "/"
+func callPath(number, count int) string {
+	return "call " + strconv.Itoa(number) + " of " + strconv.Itoa(count) + "/"
 }
 
 // readCall decodes a call of a contract.
 func (tx *transaction) readCall(pass *evm.Pass, number int, c call) *evm.Call {
-	call := evm.Transaction{To: c.to, Data: c.input.Of(tx.raw), Path: tx.callPath(number) + "call"}
+	call := evm.Transaction{To: c.to, Data: c.input.Of(tx.raw), Path: callPath(number, int(tx.calls.count)) + "call"}
 	if c.value.Len() > 0 {
 		call.Value = c.value.Big(tx.raw)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/evmtest"
-	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
 // TestMutations changes every byte of every valid vector in every way: to each other
