@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -167,7 +168,9 @@ func TestAddressesOnSocket(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	client := &http.Client{Transport: &http.Transport{
-		Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", path) }}}
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}}
 	body := f.Body(enginetest.Request{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://unix"+signPath, strings.NewReader(body))
 	if err != nil {

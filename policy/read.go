@@ -119,14 +119,11 @@ func items(n source.Node, what string, most int, read func(source.Node)) {
 }
 
 func (f *reader) readSchema(root, schema source.Node) {
-	switch {
-	case schema.Node == nil:
+	if schema.Node == nil {
 		root.Fail("schema is missing: write 'schema: %s'", Schema)
-	default:
-		if text, known := schema.OneOf("schema", Schema); !known {
-			schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
-				"shows what to change in an earlier one", shorten(text), Schema)
-		}
+	} else if text, known := schema.OneOf("schema", Schema); !known {
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
+			"shows what to change in an earlier one", shorten(text), Schema)
 	}
 }
 

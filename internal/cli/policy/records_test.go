@@ -114,7 +114,6 @@ var recordSecrets = map[keystore.Curve][]string{
 type twoHouses struct {
 	*clitest.Served
 	engine *countersign.Engine
-	user   access.User
 	keys   []string // ids
 }
 
