@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -79,7 +79,7 @@ func (c *checker) check() {
 	}
 }
 
-var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+var headerName = plaintext.NewPattern(`^[A-Za-z0-9-]{1,64}$`)
 
 // checkForwarded refuses a header that no proxy sends, and one that would be taken from nobody.
 func (c *Config) checkForwarded(report *checker) {
