@@ -20,8 +20,8 @@
 //	    <walletId>.age        one wallet; replaced as a whole when an account is added
 //
 // All files have mode 0600. There is no index on disk: the key files are the only
-// record. Opening costs one scrypt, whose 256 MiB are released before the keys are read, and a
-// fraction of a millisecond per key. To read a key without this package:
+// record. Opening costs one scrypt and a fraction of a millisecond per key. To read a
+// key without this package:
 //
 //	age -d keys/identity.age > identity.txt      # asks for the passphrase
 //	age -d -i identity.txt keys/keys/<id>.age    # the secret in hex

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime/debug"
 )
 
 // Open opens a keystore. It runs one scrypt and then reads all key files on all
@@ -75,7 +74,6 @@ func (f *folder) readIdentity(passphrase []byte) (err error) {
 	if f.identity, err = decryptIdentity(content, passphrase, f.options.MaxWorkFactor); err != nil {
 		return f.fileError(err, identityName)
 	}
-	debug.FreeOSMemory() // scrypt's 256 MiB would stay, and the heap double, until all keys are read
 	if f.sealer, err = f.identity.sealer(); err != nil {
 		return err
 	}
