@@ -80,7 +80,8 @@ func (c *Client) postOnce(ctx context.Context, path string, header signer.Header
 	defer func() { _ = response.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	if err != nil || len(answer) > MaxAnswer {
-		return nil, &transportError{errors.Join(fmt.Errorf("the answer of %s was cut off, or is longer than %d bytes", target, MaxAnswer), err)}
+		return nil, &transportError{errors.Join(fmt.Errorf("the answer of %s was cut off, or is longer than %d bytes",
+			target, MaxAnswer), err)}
 	}
 	return answer, refusalOf(response, answer)
 }
@@ -99,7 +100,8 @@ func refusalOf(response *http.Response, answer []byte) error {
 		}
 	}
 	if json.Unmarshal(answer, &refused) != nil || refused.Message == "" {
-		foreign := fmt.Errorf("HTTP %d without a reason: does the URL name the API of a countersign server, not its admin address or another server?", response.StatusCode)
+		foreign := fmt.Errorf("HTTP %d without a reason: does the URL name the API of a countersign server, not "+
+			"its admin address or another server?", response.StatusCode)
 		if response.StatusCode >= http.StatusInternalServerError {
 			return &transportError{foreign} // from a proxy while the server restarts, for example
 		}

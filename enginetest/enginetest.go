@@ -77,7 +77,8 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Fixture {
 	}
 	f.Signing = &CountingKeystore{Keystore: keys(t)}
 	f.Config = countersign.Config{
-		Keystore: f.Signing, Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
+		Keystore: f.Signing, Chains: all.Chains(all.Limits{}),
+		Operations: messages.Operations(all.Chains(all.Limits{})...), Directory: f.directory(t), Now: f.Clock.Now, ProofSigner: f.ProofKey,
 	}
 	for _, change := range changes {
 		change(&f.Config)
@@ -111,10 +112,12 @@ func keys(t testing.TB) *memory.Store {
 		t.Fatal(err)
 	}
 	store := memory.New()
-	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-1", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
+	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-1", Curve: keystore.CurveSecp256k1,
+		Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-2", Curve: keystore.CurveEd25519, Secret: secret}); err != nil {
+	if _, err := store.Add(t.Context(), Organization, keystore.NewKey{ID: "key-2", Curve: keystore.CurveEd25519,
+		Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	return store
@@ -224,7 +227,8 @@ func (f *Fixture) Body(r Request) string {
 	if err != nil {
 		panic(err)
 	}
-	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":%v}`,
+	return fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"%d","organizationId":%q,`+
+		`"parameters":%s,"generateAppProofs":%v}`,
 		at.UnixMilli(), orElse(r.Organization, Organization), parameters, r.Proofs)
 }
 

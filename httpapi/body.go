@@ -20,9 +20,12 @@ func (h *handler) readBody(w http.ResponseWriter, r *http.Request, limit int, me
 	}}.Read(w, r)
 	switch {
 	case errors.Is(err, inbound.ErrTooLong):
-		err = activity.NewError(activity.ReasonRequestInvalid, "", nil, "the body is longer than %d bytes: split what it asks for; a PSBT is shorter with fewer inputs, or with taproot inputs, which need no previous transactions, and 'countersign sign' takes up to 32 MiB", limit)
+		err = activity.NewError(activity.ReasonRequestInvalid, "", nil,
+			"the body is longer than %d bytes: split what it asks for; a PSBT is shorter with fewer inputs, or "+
+				"with taproot inputs, which need no previous transactions, and 'countersign sign' takes up to 32 MiB", limit)
 	case errors.Is(err, inbound.ErrLate):
-		err = activity.NewError(activity.ReasonRequestInvalid, "", err, "the body did not arrive completely within %s", h.options.BodyTimeout)
+		err = activity.NewError(activity.ReasonRequestInvalid, "", err,
+			"the body did not arrive completely within %s", h.options.BodyTimeout)
 	case errors.Is(err, inbound.ErrCutOff), errors.Is(err, inbound.ErrMalformed):
 		err = activity.NewError(activity.ReasonRequestInvalid, "", err, "%v", err)
 	case errors.Is(err, inbound.ErrNoRoom):

@@ -23,7 +23,8 @@
 // The handler bounds what strangers can cost: the length of a body (2 MiB with a
 // transaction, 256 KiB otherwise), the time a body takes to arrive, the memory of all
 // bodies and of all answers, together, per address and per credential, and with
-// [LimitConnections] the number of connections, together and per credential. Beyond 4 KiB a body is read only if it has a well-formed stamp.
+// [LimitConnections] the number of connections, together and per credential. Beyond
+// 4 KiB a body is read only if it has a well-formed stamp.
 // A refusal gives the reason, with two exceptions: before the stamp has been verified it
 // does not say which check failed, and an internal error carries only an incident id, under
 // which the log has the cause.

@@ -240,14 +240,16 @@ type reply struct {
 var operations = func() map[string]operation {
 	all := map[string]operation{
 		"query/get_activity": {name: "get_activity", do: getActivity}, "query/whoami": {name: "whoami", do: whoAmI},
-		"query/list_activities": {name: "list_activities", do: listActivities}, "query/list_policies": {name: "list_policies", do: listPolicies},
+		"query/list_activities": {name: "list_activities", do: listActivities},
+		"query/list_policies":   {name: "list_policies", do: listPolicies},
 	}
 	for _, path := range activity.InventoryQueries() {
 		all["query/"+path] = operation{name: path, do: inventory(path)}
 	}
 	for _, registered := range activity.Operations() {
 		all["submit/"+registered.Path] = operation{name: registered.Path, do: submit(registered.Path),
-			transaction: registered.Type == activity.TypeSignTransaction, vote: registered.Type == activity.TypeApproveActivity || registered.Type == activity.TypeRejectActivity}
+			transaction: registered.Type == activity.TypeSignTransaction,
+			vote:        registered.Type == activity.TypeApproveActivity || registered.Type == activity.TypeRejectActivity}
 	}
 	return all
 }()

@@ -59,7 +59,8 @@ func New() *Metrics {
 			Name: "countersign_request_duration_seconds", Help: "Duration of requests, from body read to answer ready.", Buckets: buckets,
 		}, []string{"operation"}),
 		performed: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "countersign_perform_duration_seconds", Help: "Duration of signing, or of delivering a one-time password.", Buckets: buckets,
+			Name: "countersign_perform_duration_seconds",
+			Help: "Duration of signing, or of delivering a one-time password.", Buckets: buckets,
 		}, []string{"operation"}),
 	}
 	m.calls = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -165,8 +166,10 @@ func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time
 //
 // Both functions are called at each scrape. WatchKeys may be called only once.
 func (m *Metrics) WatchKeys(skipped, extractable func() int) {
-	m.gauge("countersign_skipped_keys", "Keys in the keystore that are not used; the log says why.", func() float64 { return float64(skipped()) })
-	m.gauge("countersign_extractable_keys", "Keys in use that can be extracted from the HSM.", func() float64 { return float64(extractable()) })
+	m.gauge("countersign_skipped_keys", "Keys in the keystore that are not used; the log says why.",
+		func() float64 { return float64(skipped()) })
+	m.gauge("countersign_extractable_keys", "Keys in use that can be extracted from the HSM.",
+		func() float64 { return float64(extractable()) })
 }
 
 // gauge adds a gauge whose value is read at each scrape.
@@ -195,12 +198,13 @@ func (m *Metrics) WatchReady(ready func() bool) {
 //
 // Both functions are called at each scrape. WatchConfiguration may be called only once.
 func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func() uint64) {
-	m.gauge("countersign_configuration_older_since_seconds", "Since when what is in force is older than its file, as Unix time; 0 if it is not.", func() float64 {
-		if since := olderSince(); !since.IsZero() {
-			return float64(since.Unix())
-		}
-		return 0
-	})
+	m.gauge("countersign_configuration_older_since_seconds",
+		"Since when what is in force is older than its file, as Unix time; 0 if it is not.", func() float64 {
+			if since := olderSince(); !since.IsZero() {
+				return float64(since.Unix())
+			}
+			return 0
+		})
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "countersign_reload_failures_total", Help: "How often a reload failed, or was given up; the log has the cause.",
 	}, func() float64 { return float64(failures()) }))
@@ -213,9 +217,11 @@ func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func(
 //
 // Both functions are called at each scrape. WatchLogs may be called only once.
 func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
-	m.gauge("countersign_log_conflicts", "Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
+	m.gauge("countersign_log_conflicts",
+		"Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "countersign_log_memory_write_failures_total", Help: "How often the memory of the logs could not be written; the log has the cause.",
+		Name: "countersign_log_memory_write_failures_total",
+		Help: "How often the memory of the logs could not be written; the log has the cause.",
 	}, func() float64 { return float64(failures()) }))
 }
 
@@ -238,13 +244,17 @@ type Events struct {
 // The function is called at each scrape. WatchEvents may be called only once.
 func (m *Metrics) WatchEvents(events func() Events) {
 	counter := func(name, help string, value func(Events) uint64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(events())) }))
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return float64(value(events())) }))
 	}
 	counter("countersign_events_delivered_total", "Events that the endpoint took.", func(e Events) uint64 { return e.Delivered })
-	counter("countersign_events_failed_attempts_total", "Attempts to deliver an event that failed; the log has the cause.", func(e Events) uint64 { return e.Failed })
-	counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.", func(e Events) uint64 { return e.Dropped })
+	counter("countersign_events_failed_attempts_total",
+		"Attempts to deliver an event that failed; the log has the cause.", func(e Events) uint64 { return e.Failed })
+	counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.",
+		func(e Events) uint64 { return e.Dropped })
 	counter("countersign_events_others_dropped_total", "Other events that were dropped.", func(e Events) uint64 { return e.DroppedOthers })
-	m.gauge("countersign_events_waiting", "Events in the outbox, on the node that delivers.", func() float64 { return float64(events().Waiting) })
+	m.gauge("countersign_events_waiting", "Events in the outbox, on the node that delivers.",
+		func() float64 { return float64(events().Waiting) })
 	m.gauge("countersign_events_oldest_seconds", "Age of the oldest event in the outbox; 0 if none waits.", func() float64 {
 		if oldest := events().Oldest; !oldest.IsZero() {
 			return time.Since(oldest).Seconds()

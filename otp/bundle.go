@@ -107,7 +107,8 @@ func (s *Service) TargetBundle(organizationID, id string, signer crypto.Signer) 
 	if err != nil {
 		return "", err
 	}
-	data, err := json.Marshal(targetData{TargetPublic: hex.EncodeToString(key.PublicKey().Bytes()), OrganizationID: organizationID, OTPID: id})
+	data, err := json.Marshal(targetData{TargetPublic: hex.EncodeToString(key.PublicKey().Bytes()),
+		OrganizationID: organizationID, OTPID: id})
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +120,8 @@ func (s *Service) TargetBundle(organizationID, id string, signer crypto.Signer) 
 	if !ecdsa.VerifyASN1(public, digest[:], signature) {
 		return "", errors.New("otp: the key for encryption targets returned a wrong signature")
 	}
-	bundle, err := json.Marshal(targetBundle{bundleVersion, hex.EncodeToString(data), hex.EncodeToString(signature), hex.EncodeToString(point)})
+	bundle, err := json.Marshal(targetBundle{bundleVersion, hex.EncodeToString(data), hex.EncodeToString(signature),
+		hex.EncodeToString(point)})
 	return string(bundle), err
 }
 
@@ -142,7 +144,8 @@ func (s *Service) Open(organizationID, id, bundle string) (typed, publicKey stri
 	}
 	plain, err := recipient.Open(append(bytes.Clone(encapped), key.PublicKey().Bytes()...), ciphertext)
 	if err != nil {
-		return "", "", badBundle("it cannot be decrypted: encrypt the code to the otpEncryptionTargetBundle that init_otp answered with this otpId")
+		return "", "",
+			badBundle("it cannot be decrypted: encrypt the code to the otpEncryptionTargetBundle that init_otp answered with this otpId")
 	}
 	return readSealed(plain)
 }

@@ -70,11 +70,13 @@ func canonicalEmail(address string) (canonical, rule string) {
 func badLocalPart(local string) string {
 	for _, c := range local {
 		if c >= 0x80 {
-			return "unsupported e-mail address: the part before @ has characters other than ASCII, which many mail servers refuse: use another address of the person"
+			return "unsupported e-mail address: the part before @ has characters other than ASCII, which many mail " +
+				"servers refuse: use another address of the person"
 		}
 	}
 	if strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, "..") {
-		return "unsupported e-mail address: the part before @ begins or ends with a dot or has two in a row, which mail servers must refuse (RFC 5321): use another address of the person"
+		return "unsupported e-mail address: the part before @ begins or ends with a dot or has two in a row, which " +
+			"mail servers must refuse (RFC 5321): use another address of the person"
 	}
 	return ""
 }

@@ -127,7 +127,8 @@ func (l Limits) check() error {
 		}
 	}
 	if l.LiveCodes < 1 || l.TriesPerCode < 1 || l.TriesPerCode > maxTriesPerCode || l.MaxExpiration < time.Second {
-		return fmt.Errorf("otp: limits of %d live codes, %d tries per code and a lifetime of %v: they must be at least 1, between 1 and %d, and at least 1 s",
+		return fmt.Errorf("otp: limits of %d live codes, %d tries per code and a lifetime of %v: they must be at "+
+			"least 1, between 1 and %d, and at least 1 s",
 			l.LiveCodes, l.TriesPerCode, l.MaxExpiration, maxTriesPerCode)
 	}
 	return nil

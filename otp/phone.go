@@ -39,7 +39,8 @@ var costlyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 // numbers of the country are ignored by some networks: with them, one phone would have many
 // numbers.
 func canonicalPhone(number string) (canonical, rule string) {
-	const malformed = "not an E.164 phone number: expected a plus sign, the country code and the number, 7 to 15 digits in total, such as +4915112345678"
+	const malformed = "not an E.164 phone number: expected a plus sign, the country code and the number, 7 to 15 " +
+		"digits in total, such as +4915112345678"
 	if !e164.MatchString(number) {
 		return "", malformed
 	}

@@ -90,7 +90,8 @@ func New(config Config) (*Service, error) {
 		return nil, errors.New("otp: Config.Store is missing: set one of store/memory, store/bolt or store/postgres")
 	}
 	if s.email == nil && s.sms == nil {
-		return nil, errors.New("otp: Config.Email and Config.SMS are missing: set at least one, such as a sender of otp/smtp or otp/webhook")
+		return nil,
+			errors.New("otp: Config.Email and Config.SMS are missing: set at least one, such as a sender of otp/smtp or otp/webhook")
 	}
 	if err := errors.Join(checkSecret(s.secret), s.limits.check(), s.countries.check(), s.setDomains(config.SenderDomains)); err != nil {
 		return nil, err

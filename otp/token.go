@@ -66,7 +66,8 @@ func NewToken(verified Verified, publicKey, expirationSeconds string, now time.T
 }
 
 // publicKeyRule says what isPublicKey takes.
-const publicKeyRule = "must be a public key in hex: compressed, 66 digits, on P-256 or secp256k1; uncompressed, 130, on P-256; or 64 digits of Ed25519"
+const publicKeyRule = "must be a public key in hex: compressed, 66 digits, on P-256 or secp256k1; uncompressed, " +
+	"130, on P-256; or 64 digits of Ed25519"
 
 // isPublicKey reports whether a token can be for a key: one that can stamp requests. A token for
 // anything else would have used up its code for nothing.
@@ -217,7 +218,8 @@ func (es256) Sign(signing string, key any) ([]byte, error) {
 		return nil, fmt.Errorf("otp: sign the verification token: %w", err)
 	}
 	var rs struct{ R, S *big.Int }
-	if rest, err := asn1.Unmarshal(der, &rs); err != nil || len(rest) > 0 || rs.R.BitLen() > 256 || rs.S.BitLen() > 256 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 {
+	if rest, err := asn1.Unmarshal(der, &rs); err != nil || len(rest) > 0 || rs.R.BitLen() > 256 ||
+		rs.S.BitLen() > 256 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 {
 		return nil, errors.New("otp: the key for verification tokens returned a malformed signature")
 	}
 	out := make([]byte, 64)

@@ -74,7 +74,8 @@ func faultOf(err error) *fault {
 		answered.Data.RetryAfter = refused.RetryAfter.String()
 	}
 	switch refused.Reason {
-	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType, activity.ReasonNotFound:
+	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType,
+		activity.ReasonNotFound:
 		answered.Code = codeParams
 	}
 	return answered

@@ -153,7 +153,8 @@ func (h *Handler) answer(ctx context.Context, who identity, body []byte, memory 
 		before := max(len(out), freeBuilt)
 		switch {
 		case len(out) > MaxAnswerBytes:
-			out = appendAnswer(out, answer{id: requests[i].id, fault: &fault{codeRefused, "not carried out: the answers before this one have more than 8 MiB: send it in a batch of its own", nil}})
+			out = appendAnswer(out, answer{id: requests[i].id, fault: &fault{codeRefused,
+				"not carried out: the answers before this one have more than 8 MiB: send it in a batch of its own", nil}})
 		case full:
 			out = appendAnswer(out, answer{id: requests[i].id, fault: errNoRoom()})
 		default:
@@ -184,7 +185,8 @@ func isCall(r *http.Request) (status int, problem string) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, "send a POST with a JSON-RPC request"
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); len(r.Header.Values("Content-Type")) > 1 || err != nil || kind != "application/json" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); len(r.Header.Values("Content-Type")) > 1 ||
+		err != nil || kind != "application/json" {
 		return http.StatusUnsupportedMediaType, "Content-Type: expected one, application/json"
 	}
 	if len(r.Header.Values("Content-Encoding")) > 0 {

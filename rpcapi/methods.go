@@ -52,19 +52,21 @@ var methods = map[string]method{
 	"account_signTransaction": {(*call).signTransactionBoth, MaxBodyBytes, []string{"transaction"}, "methodSelector"},
 	"eth_signTypedData":       {(*call).signTypedData, maxMessage, []string{"address", "data"}, ""},
 	"eth_signTypedData_v4":    {(*call).signTypedData, maxMessage, []string{"address", "data"}, ""},
-	"personal_sign":           {func(c *call) (any, error) { return c.signPersonal(1, 0) }, maxMessage, []string{"data", "address"}, "password"},
-	"eth_sign":                {func(c *call) (any, error) { return c.signPersonal(0, 1) }, maxMessage, []string{"address", "data"}, ""},
-	"account_signData":        {(*call).signData, maxMessage, []string{"contentType", "address", "data"}, ""},
-	"eth_accounts":            {(*call).accounts, maxMessage, nil, ""},
-	"account_list":            {(*call).accounts, maxMessage, nil, ""},
-	"eth_chainId":             {(*call).chainID, maxMessage, nil, ""},
-	"account_version":         {func(*call) (any, error) { return Version, nil }, maxMessage, nil, ""},
-	"health_status":           {func(*call) (any, error) { return "ok", nil }, maxMessage, nil, ""},
+	"personal_sign": {func(c *call) (any, error) { return c.signPersonal(1, 0) }, maxMessage,
+		[]string{"data", "address"}, "password"},
+	"eth_sign":         {func(c *call) (any, error) { return c.signPersonal(0, 1) }, maxMessage, []string{"address", "data"}, ""},
+	"account_signData": {(*call).signData, maxMessage, []string{"contentType", "address", "data"}, ""},
+	"eth_accounts":     {(*call).accounts, maxMessage, nil, ""},
+	"account_list":     {(*call).accounts, maxMessage, nil, ""},
+	"eth_chainId":      {(*call).chainID, maxMessage, nil, ""},
+	"account_version":  {func(*call) (any, error) { return Version, nil }, maxMessage, nil, ""},
+	"health_status":    {func(*call) (any, error) { return "ok", nil }, maxMessage, nil, ""},
 }
 
 // cures are answers to methods that clients call and that are not served.
 var cures = map[string]string{
-	"eth_sendTransaction":         "nothing is broadcast here: sign with eth_signTransaction, and send the result to a node with eth_sendRawTransaction",
+	"eth_sendTransaction": "nothing is broadcast here: sign with eth_signTransaction, and send the result " +
+		"to a node with eth_sendRawTransaction",
 	"eth_sendRawTransaction":      "nothing is broadcast here: send it to a node",
 	"eth_signTypedData_v3":        "use eth_signTypedData_v4",
 	"eth_signTypedData_v1":        "use eth_signTypedData_v4",
@@ -133,7 +135,8 @@ func (h *Handler) result(ctx context.Context, who identity, r *request, memory *
 	if err != nil {
 		return nil, &fault{codeRefused, errUnknown.Error(), &data{Reason: activity.ReasonNotAuthorized}}
 	}
-	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme, granted...), organizationID: who.organizationID, memory: memory, text: r.params}
+	c := &call{ctx: ctx, api: h, caller: h.engine.As(*user, who.scheme, granted...),
+		organizationID: who.organizationID, memory: memory, text: r.params}
 	if err := c.read(method); err != nil {
 		return nil, err
 	}
@@ -322,7 +325,8 @@ func (c *call) signValidator() (any, error) {
 	if c.params[2].Kind != '{' {
 		return nil, invalid("data", "expected {address, message}")
 	}
-	err = strictjson.Read(c.params[2].Of(c.text), "data", strictjson.Required("address", &validator), strictjson.Required("message", &message))
+	err = strictjson.Read(c.params[2].Of(c.text), "data", strictjson.Required("address", &validator),
+		strictjson.Required("message", &message))
 	if err != nil {
 		return nil, paramFault(err)
 	}
@@ -337,7 +341,8 @@ func (c *call) signValidator() (any, error) {
 
 // sign signs a message and returns r, s and v: 65 bytes, v is 27 or 28.
 func (c *call) sign(from, payload string, encoding activity.Encoding, hash activity.HashFunction) (any, error) {
-	result, err := c.caller.SignMessage(c.ctx, c.organizationID, activity.SignMessageIntent{SignWith: from, Payload: payload, Encoding: encoding, HashFunction: hash})
+	result, err := c.caller.SignMessage(c.ctx, c.organizationID, activity.SignMessageIntent{SignWith: from,
+		Payload: payload, Encoding: encoding, HashFunction: hash})
 	if err != nil {
 		return nil, err
 	}

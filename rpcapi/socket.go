@@ -62,7 +62,8 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn,
 		body, err := values.ReadValue()
 		if err != nil {
 			_, malformed := errors.AsType[*jsontext.SyntacticError](err)
-			if malformed && !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, inbound.ErrNoRoom) || errors.Is(err, inbound.ErrTooLong) {
+			if malformed && !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, inbound.ErrNoRoom) ||
+				errors.Is(err, inbound.ErrTooLong) {
 				_ = h.send(connection, appendAnswer(nil, answer{id: nullID, fault: &fault{codeParse, err.Error(), nil}}))
 			}
 			return

@@ -117,7 +117,8 @@ func (o *object) readAccess(r *strictjson.Reader) error {
 	left := maxListed // storage keys
 	return atMost(r, name, maxListed, func(r *strictjson.Reader) error {
 		var entry accessEntry
-		err := r.Object(strictjson.Required("address", &entry.address), strictjson.Required("storageKeys", listInto(name+".storageKeys", left, &entry.keys, new(bool))))
+		err := r.Object(strictjson.Required("address", &entry.address), strictjson.Required("storageKeys",
+			listInto(name+".storageKeys", left, &entry.keys, new(bool))))
 		o.access = append(o.access, entry)
 		left -= len(entry.keys)
 		return err
@@ -358,7 +359,8 @@ func (o *object) withSidecar(c *checker, body []any) []any {
 	if version == 1 {
 		parts = append(parts, uint(1))
 	}
-	return append(parts, c.list("blobs", o.blobs, blobSize), c.list("commitments", o.commitments, commitmentSize), c.list("proofs", o.proofs, commitmentSize))
+	return append(parts, c.list("blobs", o.blobs, blobSize), c.list("commitments", o.commitments, commitmentSize),
+		c.list("proofs", o.proofs, commitmentSize))
 }
 
 // sidecarVersion returns blobVersion, or the version whose number of proofs there is.

@@ -81,7 +81,8 @@ func (u *Users) Still(next *Users) *Users {
 // NewUsers returns the users of a server. roots are the authorities of the clients'
 // certificates; they are required if a user has one. What recognizes two users is an error.
 func NewUsers(users []User, roots *x509.CertPool) (*Users, error) {
-	u := &Users{roots: roots, certificates: map[string]identity{}, tokens: map[[sha256.Size]byte]identity{}, peers: map[uint32]identity{}, granted: map[identity][]activity.Type{}}
+	u := &Users{roots: roots, certificates: map[string]identity{}, tokens: map[[sha256.Size]byte]identity{},
+		peers: map[uint32]identity{}, granted: map[identity][]activity.Type{}}
 	for i := range users {
 		if err := u.add(&users[i]); err != nil {
 			return nil, fmt.Errorf("users[%d] (%s): %w", i, users[i].UserID, err)
@@ -111,7 +112,8 @@ func (u *Users) add(user *User) error {
 			return fmt.Errorf("certificates[%d]: %w", i, err)
 		}
 		if other, taken := u.certificates[scheme]; taken && !other.same(who) {
-			return fmt.Errorf("certificates[%d]: %s recognizes user %s of organization %s, too", i, scheme, other.userID, other.organizationID)
+			return fmt.Errorf("certificates[%d]: %s recognizes user %s of organization %s, too", i, scheme,
+				other.userID, other.organizationID)
 		}
 		who.scheme = scheme
 		u.certificates[scheme] = who
@@ -150,7 +152,8 @@ func (u *Users) grant(who identity, activities []activity.Type) error {
 	if activities == nil {
 		activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool { return !kind.Signs() })
 	}
-	if other, entered := u.granted[who]; entered && !slices.Equal(slices.Sorted(slices.Values(other)), slices.Sorted(slices.Values(activities))) {
+	if other, entered := u.granted[who]; entered && !slices.Equal(slices.Sorted(slices.Values(other)),
+		slices.Sorted(slices.Values(activities))) {
 		return fmt.Errorf("activities: another entry recognizes the user by %s and grants others: grant the same in both", who.scheme)
 	}
 	u.granted[who] = activities

@@ -58,7 +58,8 @@ func TransactionTypes() []activity.TransactionType {
 // of them can be allowed.
 func HazardNames() []string {
 	names := intents.Table(Chains(Limits{})).HazardNames()
-	return append(names, slices.DeleteFunc(messages.HazardNames(Chains(Limits{})...), func(name string) bool { return slices.Contains(names, name) })...)
+	return append(names, slices.DeleteFunc(messages.HazardNames(Chains(Limits{})...),
+		func(name string) bool { return slices.Contains(names, name) })...)
 }
 
 // Addresses returns all addresses that a key has on the five chains. An address that

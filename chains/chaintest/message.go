@@ -71,7 +71,8 @@ func RunMessages(t *testing.T, kind Messages, samples map[string]MessageSample) 
 }
 
 // messageChecks are the checks of Run that do not concern refusals.
-var messageChecks = []string{"Addresses", "KeyID", "Summary", "Hazards", "Effects", "Sign", "SignInParallel", "CancelledSign", "FailingKey", "KeyOfOtherCurve"}
+var messageChecks = []string{"Addresses", "KeyID", "Summary", "Hazards", "Effects", "Sign", "SignInParallel",
+	"CancelledSign", "FailingKey", "KeyOfOtherCurve"}
 
 // messageChain is a kind of message as a chain.
 type messageChain struct {
@@ -219,7 +220,8 @@ func checkLines(t *testing.T, as messageChain, sample Sample) {
 		if strings.HasPrefix(strings.TrimSpace(line), fake) {
 			t.Errorf("a line faked by the message: %q", line)
 		}
-		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+		unseen := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), unseen) {
 			t.Errorf("a line with control characters: %q", line)
 		}
 	}
@@ -233,7 +235,8 @@ func checkDefaultDeny(t *testing.T, as messageChain, sample MessageSample) {
 		t.Errorf("hazards %v, want %v", got, sample.Hazards)
 	}
 	for i, effect := range signing.Effects() {
-		if effect.Undecoded && !slices.ContainsFunc(signing.Hazards(), func(h chains.Hazard) bool { index, ok := h.Effect(); return !ok || index == i }) {
+		covers := func(h chains.Hazard) bool { index, ok := h.Effect(); return !ok || index == i }
+		if effect.Undecoded && !slices.ContainsFunc(signing.Hazards(), covers) {
 			t.Errorf("effect %d is not decoded and has no hazard: %+v", i, effect)
 		}
 	}
@@ -245,7 +248,8 @@ func checkSignWith(t *testing.T, as messageChain, sample Sample) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), func(locator keystore.Locator) bool { return slices.Contains(own, locator) }) {
+	isOwn := func(locator keystore.Locator) bool { return slices.Contains(own, locator) }
+	if request, err := parse(t, as, sample.Raw).Request(""); err == nil && slices.ContainsFunc(request.Locators(), isOwn) {
 		t.Error("an empty signWith leads to the key")
 	}
 }

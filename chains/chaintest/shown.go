@@ -28,7 +28,8 @@ func checkSummary(t *testing.T, chain chains.Chain, sample Sample) {
 		t.Error("the summary depends on more than the bytes")
 	}
 	form, err := summary.MarshalJSON()
-	if want := `{"schema":"countersign.summary/`; err != nil || !strings.HasPrefix(string(form), want) || !strings.Contains(string(form), `"chain":"`+chain.Name()+`"`) {
+	if want := `{"schema":"countersign.summary/`; err != nil || !strings.HasPrefix(string(form), want) ||
+		!strings.Contains(string(form), `"chain":"`+chain.Name()+`"`) {
 		t.Errorf("canonical form %s (%v), want %s…", form, err, want)
 	}
 	var out bytes.Buffer
@@ -84,7 +85,8 @@ func CheckEffect(t testing.TB, index int, effect chains.Effect) {
 		t.Errorf("effect %d (%s) is by %q", index, effect.Kind, effect.By)
 	case effect.Undecoded && effect.Kind != chains.KindCall && effect.Kind != chains.KindMessage:
 		t.Errorf("effect %d (%s) is not decoded: it must be a call", index, effect.Kind)
-	case (effect.Kind == chains.KindTransfer || effect.Kind == chains.KindReceive) && (effect.Asset.IsNone() || effect.To.IsNone() || !amounts):
+	case (effect.Kind == chains.KindTransfer || effect.Kind == chains.KindReceive) && (effect.Asset.IsNone() ||
+		effect.To.IsNone() || !amounts):
 		t.Errorf("effect %d: a transfer or receipt without asset, amount or recipient: %+v", index, effect)
 	case effect.Kind == chains.KindFee && (effect.Asset.IsNone() || effect.Amount.IsNone()):
 		t.Errorf("effect %d: a fee without an amount", index)
@@ -96,7 +98,8 @@ func CheckEffect(t testing.TB, index int, effect chains.Effect) {
 // accounts.
 func checkUnresolved(t testing.TB, index int, effect chains.Effect) {
 	t.Helper()
-	for member, unknown := range map[string]bool{"to": effect.To.IsUnknown(), "from": effect.From.IsUnknown(), "account": effect.Account.IsUnknown(), "asset": effect.Asset.IsUnknown()} {
+	for member, unknown := range map[string]bool{"to": effect.To.IsUnknown(), "from": effect.From.IsUnknown(),
+		"account": effect.Account.IsUnknown(), "asset": effect.Asset.IsUnknown()} {
 		if slices.Contains(effect.Unresolved, member) && !unknown {
 			t.Errorf("effect %d has the unresolved %s and knows it", index, member)
 		}

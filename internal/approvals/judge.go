@@ -35,7 +35,8 @@ type judgement struct {
 // judge evaluates a waiting activity. organization is nil if the directory no longer has
 // it. The error comes from the directory or the store; any other obstacle is in
 // judgement.refused.
-func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record, spent access.SpentReader) (*judgement, error) {
+func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record,
+	spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
 		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,
 		now: a.Records.Now(), groups: slices.Clone(record.Decision.Required),
@@ -109,7 +110,8 @@ func (a *Approvals) submitterOf(ctx context.Context, organization *access.Organi
 	}
 	if organization == nil || member == nil {
 		return nil, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-			"not authorized: the submitter, user %s, or the credential that it was submitted with is not in the directory any more, or has expired", record.Submitter().UserID)
+			"not authorized: the submitter, user %s, or the credential that it was submitted with is not in the "+
+				"directory any more, or has expired", record.Submitter().UserID)
 	}
 	submitter := &request.Caller{Organization: organization, Member: member, Scheme: record.Submitter().Scheme}
 	return submitter, submitter.CheckType(ctx, a.Directory, record.Request.Type)
@@ -195,6 +197,7 @@ func (j *judgement) mayReject(member *access.Member) bool {
 // hasVoted reports whether a user has an approval that counts in some group.
 func (j *judgement) hasVoted(user string) bool {
 	return slices.ContainsFunc(j.votes, func(vote access.Vote) bool {
-		return vote.User.ID == user && slices.ContainsFunc(j.groups, func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
+		return vote.User.ID == user && slices.ContainsFunc(j.groups,
+			func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
 	})
 }

@@ -84,7 +84,8 @@ func (a *Approvals) notNow(ctx context.Context, waiting *pending, cause error) (
 	}
 	after := *waiting.Record
 	switch refused.Reason {
-	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType, activity.ReasonInvalidTime:
+	case activity.ReasonRequestInvalid, activity.ReasonInvalidTransaction, activity.ReasonUnsupportedTransactionType,
+		activity.ReasonInvalidTime:
 		after.Status, after.Decision.Reason = activity.StatusFailed, ""
 		after.Failure = &activity.Failure{Code: refused.Code, Message: refused.Message}
 	default:
@@ -151,7 +152,8 @@ func (a *Approvals) ResumeAll(ctx context.Context) error {
 func (a *Approvals) resumeOne(ctx context.Context, listed *store.Activity) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.Records.Logger.ErrorContext(ctx, "panic while resuming an activity", "organization", listed.OrganizationID, "activity", listed.ID, "cause", cause, "stack", string(debug.Stack()))
+			a.Records.Logger.ErrorContext(ctx, "panic while resuming an activity", "organization",
+				listed.OrganizationID, "activity", listed.ID, "cause", cause, "stack", string(debug.Stack()))
 			err = fmt.Errorf("resuming activity %s: panic: %v", listed.ID, cause)
 		}
 	}()
@@ -186,7 +188,8 @@ func (a *Approvals) logEnded(ctx context.Context, record *activity.Record) {
 	if record == nil || record.Status.Waits() {
 		return
 	}
-	attributes := []any{"organization", record.Request.OrganizationID, "activity", record.ID, "status", record.Status, "submitter", record.Submitter().UserID}
+	attributes := []any{"organization", record.Request.OrganizationID, "activity", record.ID, "status", record.Status,
+		"submitter", record.Submitter().UserID}
 	if record.Failure != nil {
 		attributes = append(attributes, "code", record.Failure.Code) // its message may repeat what the request says
 	} else {

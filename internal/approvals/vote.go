@@ -81,7 +81,8 @@ func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent a
 
 // countVote adds the vote to the record, unless it counts already, and does what
 // follows from it.
-func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent activity.VoteIntent, waiting *pending) (*activity.Record, error) {
+func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent activity.VoteIntent,
+	waiting *pending) (*activity.Record, error) {
 	if !waiting.Status.Waits() {
 		s.Repeated = true
 		return waiting.Record, nil

@@ -93,7 +93,8 @@ func Refuse(groups []access.Group, votes []access.Vote, submitter string, now ti
 				tagged = fmt.Sprintf(" of users with the tag %s", group.Tag)
 			}
 			return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted transaction can wait", group.Rule, tagged, missing)
+				"not authorized: rule %s needs more approvals%s (%d missing), for which only a submitted "+
+					"transaction can wait", group.Rule, tagged, missing)
 		}
 	}
 	return nil

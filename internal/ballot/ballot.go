@@ -63,7 +63,8 @@ func New(t testing.TB, changes ...func(*countersign.Config)) *Ballot {
 	t.Helper()
 	b := &Ballot{
 		T: t, Policy: &Policy{Groups: []access.Group{{Rule: "payouts", Count: 2, Tag: "finance", NotSubmitter: true}}},
-		Directory: &Directory{}, Ann: enginetest.NewAPIKey(t), Ben: enginetest.NewAPIKey(t), Cid: enginetest.NewAPIKey(t), Dan: enginetest.NewAPIKey(t),
+		Directory: &Directory{}, Ann: enginetest.NewAPIKey(t), Ben: enginetest.NewAPIKey(t),
+		Cid: enginetest.NewAPIKey(t), Dan: enginetest.NewAPIKey(t),
 	}
 	b.Fixture = enginetest.New(t, append([]func(*countersign.Config){func(config *countersign.Config) {
 		config.Directory, config.Policy = b.Directory, b.Policy

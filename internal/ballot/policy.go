@@ -53,7 +53,8 @@ func (p *Policy) Decide(ctx context.Context, asked access.Authorization) (access
 			return access.Decision{}, err
 		}
 	}
-	return access.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.Groups), Charges: slices.Clone(p.Charges)}, p.Refusal
+	return access.Decision{Digest: [32]byte{1}, Rules: []string{"payouts"}, Approvals: slices.Clone(p.Groups),
+		Charges: slices.Clone(p.Charges)}, p.Refusal
 }
 
 // Set changes the policy while requests are judged.

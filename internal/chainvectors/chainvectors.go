@@ -105,7 +105,8 @@ func (v Vector) Sign(t *testing.T, engine *countersign.Engine, organizationID, n
 // Engine returns an engine over a keystore, which it closes at the end of the test.
 func Engine(t *testing.T, keys keystore.Keystore) *countersign.Engine {
 	t.Helper()
-	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys,
+		AllowHazards: []string{countersign.AllHazards}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,10 +104,13 @@ argument or the environment.`),
 		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
-	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sharedwallets.NewCommand(), sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand(), sign.NewHWICommand())
-	addGroup(root, "Run a server:", setup.NewInitCommand(), setup.NewSchemaCommand(), serve.NewCommand(), serve.NewHealthCommand(), serve.NewServerBackupCommand(), serve.NewServerRestoreCommand(), serve.NewEventsCommand(),
+	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sharedwallets.NewCommand(),
+		sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand(), sign.NewHWICommand())
+	addGroup(root, "Run a server:", setup.NewInitCommand(), setup.NewSchemaCommand(), serve.NewCommand(),
+		serve.NewHealthCommand(), serve.NewServerBackupCommand(), serve.NewServerRestoreCommand(), serve.NewEventsCommand(),
 		setup.NewAPIKeyCommand(), setup.NewPasskeyCommand(), policy.NewCommand(), descriptors.NewCommand())
-	addGroup(root, "Send requests and votes:", requests.NewRequestCommand(), requests.NewStampCommand(), requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),
+	addGroup(root, "Send requests and votes:", requests.NewRequestCommand(), requests.NewStampCommand(),
+		requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),
 		approvals.NewApproveCommand(), approvals.NewRejectCommand(), otp.NewCommand())
 	addGroup(root, "Verify answers and the log:", logs.NewVerifyCommand(), logs.NewCommand(), logs.NewWitnessCommand())
 	root.AddCommand(console.NewVersionCommand())

@@ -34,7 +34,8 @@ func (g *generator) document() string {
 			g.types[name] = append(g.types[name], [2]string{fmt.Sprintf("m%d", k), g.spec(names[i+1:])})
 		}
 	}
-	domain := [][2]string{{"name", "string"}, {"version", "string"}, {"chainId", "uint256"}, {"verifyingContract", "address"}, {"salt", "bytes32"}}
+	domain := [][2]string{{"name", "string"}, {"version", "string"}, {"chainId", "uint256"}, {"verifyingContract",
+		"address"}, {"salt", "bytes32"}}
 	g.types["EIP712Domain"] = domain[:1+g.IntN(5)] // apitypes refuses an empty one
 	types := map[string][]map[string]string{}
 	for _, name := range append(names, "EIP712Domain") {
@@ -53,7 +54,8 @@ func (g *generator) document() string {
 
 // spec chooses a type. It may be one of the given structs, which are declared later.
 func (g *generator) spec(structs []string) string {
-	plain := []string{"bool", "string", "address", "bytes", fmt.Sprintf("bytes%d", 1+g.IntN(32)), fmt.Sprintf("uint%d", 8*(1+g.IntN(32))), fmt.Sprintf("int%d", 8*(1+g.IntN(32)))}
+	plain := []string{"bool", "string", "address", "bytes", fmt.Sprintf("bytes%d", 1+g.IntN(32)),
+		fmt.Sprintf("uint%d", 8*(1+g.IntN(32))), fmt.Sprintf("int%d", 8*(1+g.IntN(32)))}
 	spec := plain[g.IntN(len(plain))]
 	if len(structs) > 0 && g.IntN(2) == 0 {
 		spec = structs[g.IntN(len(structs))]

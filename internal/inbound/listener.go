@@ -34,7 +34,8 @@ func LimitConnections(inner net.Listener, limit int) net.Listener {
 			limit = max(1, min(limit, files-keptDescriptors))
 		}
 	}
-	return &limited{Listener: inner, limit: limit, changed: make(chan struct{}, 1), done: make(chan struct{}), held: map[access.Holder]int{}}
+	return &limited{Listener: inner, limit: limit, changed: make(chan struct{}, 1), done: make(chan struct{}),
+		held: map[access.Holder]int{}}
 }
 
 // limited is a listener with a bound on its connections.

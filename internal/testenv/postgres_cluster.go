@@ -15,7 +15,8 @@ import (
 func (p *PostgreSQL) Standby() *PostgreSQL {
 	p.t.Helper()
 	standby := newPostgres(p.t, p.bin)
-	standby.run("pg_basebackup", "-D", standby.data(), "-d", p.DSN+" application_name=standby", "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	standby.run("pg_basebackup", "-D", standby.data(), "-d", p.DSN+" application_name=standby", "-R", "-X", "stream",
+		"-c", "fast", "--no-sync")
 	standby.Start()
 	p.t.Cleanup(func() { standby.stop("immediate") })
 	return standby
@@ -39,8 +40,10 @@ func (p *PostgreSQL) PgBouncer(sessions int) (dsn string) {
 	folder := filepath.Join(p.folder, "bouncer")
 	files := map[string]string{
 		"users": "\"postgres\" \"\"\n",
-		"ini": fmt.Sprintf("[databases]\n* = host=%s port=5432\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = %s\nauth_type = trust\nauth_file = %[2]s/users\n"+
-			"pool_mode = transaction\nmax_client_conn = 200\ndefault_pool_size = %d\nserver_idle_timeout = 1\n", p.folder, folder, sessions),
+		"ini": fmt.Sprintf("[databases]\n* = host=%s port=5432\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = "+
+			"%s\nauth_type = trust\nauth_file = %[2]s/users\n"+
+			"pool_mode = transaction\nmax_client_conn = 200\ndefault_pool_size = %d\nserver_idle_timeout = 1\n",
+			p.folder, folder, sessions),
 	}
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		p.t.Fatal(err)

@@ -125,7 +125,8 @@ func Authority(file *os.File) error {
 func OwnDirectory(info fs.FileInfo, path string) error {
 	uid, known := owner(info)
 	if known && uid != os.Geteuid() {
-		return fmt.Errorf("%s belongs to %s, and you are %s: its owner could not read files that you write there: run this as its owner, with 'sudo -u'", path, userName(uid), userName(os.Geteuid()))
+		return fmt.Errorf("%s belongs to %s, and you are %s: its owner could not read files that you write there: "+
+			"run this as its owner, with 'sudo -u'", path, userName(uid), userName(os.Geteuid()))
 	}
 	return nil
 }
@@ -133,7 +134,8 @@ func OwnDirectory(info fs.FileInfo, path string) error {
 func checkOwner(info fs.FileInfo, path string) error {
 	uid, known := owner(info)
 	if known && uid != 0 && uid != os.Geteuid() {
-		return fmt.Errorf("it belongs to %s, who can change it, and you are %s: run 'chown' on %s, or run this as its owner", userName(uid), userName(os.Geteuid()), path)
+		return fmt.Errorf("it belongs to %s, who can change it, and you are %s: run 'chown' on %s, or run this as "+
+			"its owner", userName(uid), userName(os.Geteuid()), path)
 	}
 	return nil
 }

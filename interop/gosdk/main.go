@@ -127,7 +127,8 @@ func queried(c *sdk.Client, req *request, got *answer) error {
 		return err
 	}
 	got.Found = *found.Result.SignTransactionResult.SignedTransaction
-	who, err := c.V0().Sessions.GetWhoami(sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &req.OrganizationID}), c.Authenticator)
+	params := sessions.NewGetWhoamiParams().WithBody(&models.GetWhoamiRequest{OrganizationID: &req.OrganizationID})
+	who, err := c.V0().Sessions.GetWhoami(params, c.Authenticator)
 	if err != nil {
 		return err
 	}

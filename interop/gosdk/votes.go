@@ -53,7 +53,8 @@ func voted(submitter, voter *sdk.Client, req *request) (steps []step, err error)
 }
 
 func stepOf(call string, one *models.Activity) step {
-	s := step{Call: call, ID: *one.ID, Status: string(*one.Status), Votes: len(one.Votes), CanApprove: *one.CanApprove, CanReject: *one.CanReject}
+	s := step{Call: call, ID: *one.ID, Status: string(*one.Status), Votes: len(one.Votes),
+		CanApprove: *one.CanApprove, CanReject: *one.CanReject}
 	if one.Result != nil && one.Result.SignTransactionResult != nil {
 		s.Signed = *one.Result.SignTransactionResult.SignedTransaction
 	}
@@ -98,7 +99,8 @@ func vote(c *sdk.Client, req *request, fingerprint string, approves bool) (*mode
 	if approves {
 		kind := string(models.ActivityTypeApproveActivity)
 		answer, err := c.V0().Consensus.ApproveActivity(consensus.NewApproveActivityParams().WithBody(&models.ApproveActivityRequest{
-			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.ApproveActivityIntent{Fingerprint: &fingerprint},
+			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind,
+			Parameters: &models.ApproveActivityIntent{Fingerprint: &fingerprint},
 		}), c.Authenticator)
 		if err != nil {
 			return nil, err
@@ -107,7 +109,8 @@ func vote(c *sdk.Client, req *request, fingerprint string, approves bool) (*mode
 	} else {
 		kind := string(models.ActivityTypeRejectActivity)
 		answer, err := c.V0().Consensus.RejectActivity(consensus.NewRejectActivityParams().WithBody(&models.RejectActivityRequest{
-			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind, Parameters: &models.RejectActivityIntent{Fingerprint: &fingerprint},
+			OrganizationID: &req.OrganizationID, TimestampMs: &now, Type: &kind,
+			Parameters: &models.RejectActivityIntent{Fingerprint: &fingerprint},
 		}), c.Authenticator)
 		if err != nil {
 			return nil, err

@@ -90,7 +90,9 @@ func (f *folder) create(passphrase []byte) (err error) {
 // would then refuse it.
 func (f *folder) encryptIdentity(passphrase []byte) ([]byte, error) {
 	if f.options.WorkFactor > f.options.MaxWorkFactor {
-		return nil, fmt.Errorf("%w: Options.WorkFactor is %d and Options.MaxWorkFactor %d: Open would refuse the keystore", ErrWorkFactor, f.options.WorkFactor, f.options.MaxWorkFactor)
+		return nil,
+			fmt.Errorf("%w: Options.WorkFactor is %d and Options.MaxWorkFactor %d: Open would refuse the keystore",
+				ErrWorkFactor, f.options.WorkFactor, f.options.MaxWorkFactor)
 	}
 	return f.identity.encrypt(passphrase, f.options.WorkFactor)
 }
@@ -146,7 +148,8 @@ func (f *folder) checkEmpty() error {
 		return err
 	}
 	if len(entries) > 0 {
-		return f.fileError(fmt.Errorf("%w: key files without the identity.age they belong to: restore it from a backup", fs.ErrExist), keysName)
+		return f.fileError(fmt.Errorf("%w: key files without the identity.age they belong to: restore it from a "+
+			"backup", fs.ErrExist), keysName)
 	}
 	return nil
 }

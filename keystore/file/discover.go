@@ -28,7 +28,8 @@ type Named struct {
 // key. For an input of a registered wallet the gap does not count. Discover returns the added
 // accounts, written together and safe on disk, and the paths of the named keys that the wallet has
 // and that are still not derived. It tries at most MaxAccounts keys of each.
-func (s *Store) Discover(ctx context.Context, organizationID, walletID string, named []Named, gap uint32) (added []Account, left []wallet.Path, err error) {
+func (s *Store) Discover(ctx context.Context, organizationID, walletID string, named []Named,
+	gap uint32) (added []Account, left []wallet.Path, err error) {
 	err = s.asWriter(ctx, func() error {
 		w, err := s.readWallet(organizationID, walletID)
 		if err != nil {
@@ -57,7 +58,8 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 
 // discoverInto derives the named keys in the order of their indexes, so that each one found
 // extends the gap for the next, and returns those that are left.
-func (c *contents) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named, gap uint32) (left []wallet.Path, err error) {
+func (c *contents) discoverInto(organizationID string, w *openWallet, registered []Registered, named []Named,
+	gap uint32) (left []wallet.Path, err error) {
 	root, err := w.root()
 	if err != nil {
 		return nil, err

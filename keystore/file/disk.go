@@ -132,7 +132,8 @@ func checkFile(info fs.FileInfo, limit int64) error {
 		return fmt.Errorf("%w: not a regular file but %s", ErrPermissions, info.Mode())
 	}
 	if !trust.Private(info) {
-		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 600, and consider who may have read or replaced it", ErrPermissions, info.Mode().Perm())
+		return fmt.Errorf("%w: mode %04o gives other users access: run chmod 600, and consider who may have read "+
+			"or replaced it", ErrPermissions, info.Mode().Perm())
 	}
 	if info.Size() > limit {
 		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrMalformed, info.Size(), limit)

@@ -224,7 +224,8 @@ const (
 )
 
 // errMixed: age refuses to encrypt to both kinds.
-var errMixed = errors.New("post-quantum recipients (age1pq1…) cannot be mixed with X25519 ones (age1…), including the keystore's own identity: a quantum computer would break the weaker kind")
+var errMixed = errors.New("post-quantum recipients (age1pq1…) cannot be mixed with X25519 ones (age1…), including " +
+	"the keystore's own identity: a quantum computer would break the weaker kind")
 
 func isPostQuantum(recipient age.Recipient) bool {
 	_, ok := recipient.(*age.HybridRecipient)
@@ -275,7 +276,8 @@ func parseRecipient(text string) (ageRecipient, error) {
 	}
 	recipient, err := age.ParseX25519Recipient(text)
 	if err != nil {
-		return nil, errors.New("mistyped, an SSH key, or a plugin's: only X25519 recipients (age1…) and post-quantum ones (age1pq1…) are supported")
+		return nil,
+			errors.New("mistyped, an SSH key, or a plugin's: only X25519 recipients (age1…) and post-quantum ones (age1pq1…) are supported")
 	}
 	return recipient, nil
 }

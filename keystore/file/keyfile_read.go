@@ -125,7 +125,8 @@ func onlyStanza(stanzas []*age.Stanza) (ours *age.Stanza, err error) {
 		return nil, fmt.Errorf("%w: no stanza %s or %s: a plain age file, or one of another version", ErrNotAuthentic, kindKey, kindWallet)
 	}
 	if n := len(ours.Args); n != 1 && n != 2 {
-		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC and the wrapped file key", ErrMalformed, ours.Type, len(ours.Args))
+		return nil, fmt.Errorf("%w: stanza %s has %d arguments, want the MAC and the wrapped file key", ErrMalformed,
+			ours.Type, len(ours.Args))
 	}
 	return ours, nil
 }

@@ -155,7 +155,8 @@ func (c *contents) insertWallet(file loaded) error {
 		case !shares:
 			isNew[i] = true
 		case existing.ID != account.ID || existing.PublicKey != account.PublicKey:
-			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away", keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
+			return fmt.Errorf("%w: its account %v is the same key as %s%s, or has its id: move one of them away",
+				keystore.ErrKeyExists, account.Path, existing.ID, keySuffix)
 		}
 	}
 	for i, account := range w.Accounts {

@@ -23,7 +23,8 @@ const (
 // metadata describes the key in the header of a key file. It is one line of JSON in exactly
 // this form; the last two members are omitted if not set:
 //
-//	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>","createdAt":"2026-01-02T03:04:05Z","actsFor":"<hex>","disabled":true}
+//	{"organizationId":"…","privateKeyId":"…","name":"…","curve":"CURVE_…","publicKey":"<hex>",
+//	 "createdAt":"2026-01-02T03:04:05Z","actsFor":"<hex>","disabled":true}
 type metadata struct {
 	OrganizationID string         `json:"organizationId"`
 	PrivateKeyID   string         `json:"privateKeyId"` // UUID in lower case

@@ -66,7 +66,8 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 func (f *folder) readIdentity(passphrase []byte) (err error) {
 	content, err := readFile(f.root, identityName, maxIdentitySize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f.fileError(fmt.Errorf("%w: there is no keystore here: create one, or restore the file from a backup", fs.ErrNotExist), identityName)
+		return f.fileError(fmt.Errorf("%w: there is no keystore here: create one, or restore the file from a backup",
+			fs.ErrNotExist), identityName)
 	}
 	if err != nil {
 		return f.fileError(err, identityName)

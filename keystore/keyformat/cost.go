@@ -26,7 +26,8 @@ type scryptCost struct{ n, r, p uint64 }
 // check compares the parameters with the limits, before any work is done.
 func (c scryptCost) check() error {
 	if bits.OnesCount64(c.n) != 1 || c.n == 1 || c.r == 0 || c.p == 0 {
-		return fmt.Errorf("%w: scrypt with n=%d r=%d p=%d: n must be a power of two above 1, r and p at least 1", ErrMalformed, c.n, c.r, c.p)
+		return fmt.Errorf("%w: scrypt with n=%d r=%d p=%d: n must be a power of two above 1, r and p at least 1",
+			ErrMalformed, c.n, c.r, c.p)
 	}
 	if c.r > maxScryptFactor || c.p > maxScryptFactor {
 		return fmt.Errorf("%w: scrypt with r=%d p=%d, the limit is %d", ErrCost, c.r, c.p, maxScryptFactor)
@@ -37,7 +38,8 @@ func (c scryptCost) check() error {
 		return fmt.Errorf("%w: scrypt with n=%d r=%d needs more than %d MiB of memory", ErrCost, c.n, c.r, maxScryptMemory>>20)
 	}
 	if c.p > maxScryptWork/(128*c.n*c.r) {
-		return fmt.Errorf("%w: scrypt with n=%d r=%d p=%d needs more than %d passes over %d MiB", ErrCost, c.n, c.r, c.p, maxScryptWork/maxScryptMemory, maxScryptMemory>>20)
+		return fmt.Errorf("%w: scrypt with n=%d r=%d p=%d needs more than %d passes over %d MiB", ErrCost, c.n, c.r,
+			c.p, maxScryptWork/maxScryptMemory, maxScryptMemory>>20)
 	}
 	return nil
 }

@@ -119,7 +119,8 @@ func readPBES2(info *der) (*pbes2, error) {
 		return nil, err
 	}
 	if !oid.Equal(oidPBES2) {
-		return nil, fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
+		return nil,
+			fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
 	}
 	parameters, err := outer.inside("PBES2-params", tag.SEQUENCE)
 	if err != nil {
@@ -242,7 +243,8 @@ func (s *pbes2) readCipher(parameters *der) error {
 		return err
 	}
 	if s.aesSize = ciphers[oid.String()]; s.aesSize == 0 {
-		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is supported: re-encrypt it with 'openssl pkcs8 -topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
+		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is supported: re-encrypt it with 'openssl pkcs8 "+
+			"-topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
 	}
 	iv, err := scheme.inside("encryptionScheme.parameters", tag.OCTET_STRING)
 	if err != nil {

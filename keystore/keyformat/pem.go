@@ -36,9 +36,12 @@ func ParsePKCS8(file, password []byte) (Key, error) {
 		return parseEncryptedPrivateKeyInfo(block.Bytes, password)
 	}
 	if block.Type == "OPENSSH PRIVATE KEY" {
-		return Key{}, fmt.Errorf("pkcs8: %w: the PEM block is in OpenSSH's own format: convert a copy to PKCS#8 with 'ssh-keygen -p -m pkcs8 -f COPY' (OpenSSH 9.6 or newer for Ed25519)", ErrUnsupported)
+		return Key{},
+			fmt.Errorf("pkcs8: %w: the PEM block is in OpenSSH's own format: convert a copy to PKCS#8 with "+
+				"'ssh-keygen -p -m pkcs8 -f COPY' (OpenSSH 9.6 or newer for Ed25519)", ErrUnsupported)
 	}
-	return Key{}, fmt.Errorf("pkcs8: %w: the PEM block is a %.32q: convert it to PKCS#8 with 'openssl pkcs8 -topk8'", ErrUnsupported, block.Type)
+	return Key{}, fmt.Errorf("pkcs8: %w: the PEM block is a %.32q: convert it to PKCS#8 with 'openssl pkcs8 -topk8'",
+		ErrUnsupported, block.Type)
 }
 
 // onlyBlock returns the only PEM block of a file. Unlike encoding/pem, it accepts nothing but
@@ -57,10 +60,14 @@ func onlyBlock(file []byte) (*pem.Block, error) {
 		return nil, fmt.Errorf("pkcs8: %w: the PEM block does not end, or is not base64", ErrMalformed)
 	case len(rest) > 0:
 		keystore.Wipe(block.Bytes)
-		return nil, fmt.Errorf("pkcs8: %w: at byte %d: more than one PEM block, or text after it: keep only the private key", ErrMalformed, len(trimmed)-len(rest))
+		return nil,
+			fmt.Errorf("pkcs8: %w: at byte %d: more than one PEM block, or text after it: keep only the private key",
+				ErrMalformed, len(trimmed)-len(rest))
 	case len(block.Headers) > 0:
 		keystore.Wipe(block.Bytes)
-		return nil, fmt.Errorf("pkcs8: %w: the PEM block has headers, which openssl wrote before PKCS#8: convert it with 'openssl pkcs8 -topk8'", ErrUnsupported)
+		return nil,
+			fmt.Errorf("pkcs8: %w: the PEM block has headers, which openssl wrote before PKCS#8: convert it with "+
+				"'openssl pkcs8 -topk8'", ErrUnsupported)
 	case bytes.Count(trimmed, []byte("-----BEGIN ")) > 1:
 		keystore.Wipe(block.Bytes)
 		return nil, fmt.Errorf("pkcs8: %w: a PEM block begins inside another", ErrMalformed)

@@ -131,7 +131,8 @@ func readCurve(info *der) (keystore.Curve, error) {
 			return 0, parameters.errorf("privateKeyAlgorithm.parameters", "expected a named curve: explicit parameters are not supported")
 		}
 		if !name.Equal(oidSecp256k1) {
-			return 0, fmt.Errorf("pkcs8: %w: a key on the curve %v: only secp256k1 (%v) and Ed25519 are supported", ErrUnsupported, name, oidSecp256k1)
+			return 0, fmt.Errorf("pkcs8: %w: a key on the curve %v: only secp256k1 (%v) and Ed25519 are supported",
+				ErrUnsupported, name, oidSecp256k1)
 		}
 	case !oid.Equal(oidEd25519):
 		return 0, fmt.Errorf("pkcs8: %w: a key of the algorithm %v: only secp256k1 and Ed25519 are supported", ErrUnsupported, oid)

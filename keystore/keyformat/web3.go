@@ -143,12 +143,15 @@ func readWeb3(file []byte) (w web3, err error) {
 		return w, err
 	}
 	if version, err := top.number("version"); err != nil && string(top.members["version"].text) == `"1"` {
-		return w, fmt.Errorf("web3: %w: version 1, which geth wrote until 2015, at byte %d: only version 3 is supported: geth writes it with 'geth account update'",
-			ErrUnsupported, top.members["version"].offset)
+		return w,
+			fmt.Errorf("web3: %w: version 1, which geth wrote until 2015, at byte %d: only version 3 is supported: "+
+				"geth writes it with 'geth account update'",
+				ErrUnsupported, top.members["version"].offset)
 	} else if err != nil {
 		return w, err
 	} else if version != 3 {
-		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version, top.members["version"].offset)
+		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version,
+			top.members["version"].offset)
 	}
 	if err = w.readAddress(top); err != nil {
 		return w, err
@@ -207,7 +210,8 @@ func (w *web3) readCrypto(section object) (err error) {
 		return err
 	}
 	if algorithm != "aes-128-ctr" {
-		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is supported", ErrUnsupported, algorithm, section.members["cipher"].offset)
+		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is supported", ErrUnsupported,
+			algorithm, section.members["cipher"].offset)
 	}
 	params, err := section.object("cipherparams")
 	if err != nil {
@@ -243,7 +247,8 @@ func (w *web3) readKDF(section object) error {
 	case "pbkdf2":
 		err = w.readPBKDF2(params)
 	default:
-		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported, kdf, section.members["kdf"].offset)
+		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported, kdf,
+			section.members["kdf"].offset)
 	}
 	if err != nil {
 		return err
@@ -289,7 +294,8 @@ func (w *web3) readPBKDF2(params object) error {
 		return err
 	}
 	if prf != "hmac-sha256" {
-		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is supported", ErrUnsupported, prf, params.members["prf"].offset)
+		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is supported", ErrUnsupported, prf,
+			params.members["prf"].offset)
 	}
 	cost := pbkdf2Cost{prf: sha256.New}
 	if cost.rounds, err = params.number("c"); err != nil {

@@ -30,7 +30,9 @@ const (
 // ParseWIF reads a key in the wallet import format.
 func ParseWIF(text []byte) (w WIF, err error) {
 	if kind, key, found := bytes.Cut(text, []byte(":")); found && bytes.HasPrefix(kind, []byte("p2")) {
-		return w, fmt.Errorf("wif: %w: Electrum's form with the kind of address, %.12s, in front: import the %d characters after the colon", ErrMalformed, kind, len(key))
+		return w,
+			fmt.Errorf("wif: %w: Electrum's form with the kind of address, %.12s, in front: import the %d "+
+				"characters after the colon", ErrMalformed, kind, len(key))
 	}
 	if bytes.HasPrefix(text, []byte("6P")) {
 		return w, fmt.Errorf("wif: %w: a key that a passphrase encrypts (BIP-38): decrypt it with the program that made it", ErrUnsupported)
@@ -55,7 +57,8 @@ func ParseWIF(text []byte) (w WIF, err error) {
 	case len(payload) != keystore.SecretSize+1:
 		return w, fmt.Errorf("wif: %w: %d bytes, want 32, or 33 with the flag for compressed keys", ErrMalformed, len(payload))
 	case payload[keystore.SecretSize] != 1:
-		return w, fmt.Errorf("wif: %w: byte 33 is %#02x, want 0x01, the flag for compressed keys", ErrMalformed, payload[keystore.SecretSize])
+		return w, fmt.Errorf("wif: %w: byte 33 is %#02x, want 0x01, the flag for compressed keys", ErrMalformed,
+			payload[keystore.SecretSize])
 	}
 	if w.Key, err = NewKey(keystore.CurveSecp256k1, payload[:keystore.SecretSize]); err != nil {
 		return WIF{}, fmt.Errorf("wif: %w", err)

@@ -205,7 +205,8 @@ func halves(signature []byte) (r, s *big.Int, isDER bool) {
 	r, s = new(big.Int), new(big.Int)
 	input := cryptobyte.String(signature)
 	var sequence cryptobyte.String
-	if input.ReadASN1(&sequence, asn1.SEQUENCE) && input.Empty() && sequence.ReadASN1Integer(r) && sequence.ReadASN1Integer(s) && sequence.Empty() {
+	if input.ReadASN1(&sequence, asn1.SEQUENCE) && input.Empty() && sequence.ReadASN1Integer(r) &&
+		sequence.ReadASN1Integer(s) && sequence.Empty() {
 		return r, s, true
 	}
 	return new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]), false

@@ -141,7 +141,8 @@ func (s suite) schnorr(t *testing.T) {
 	}
 }
 
-func checkSchnorr(t *testing.T, name string, signer keystore.SchnorrSigner, pub keystore.PublicKey, digest [32]byte, tweak keystore.TaprootTweak) {
+func checkSchnorr(t *testing.T, name string, signer keystore.SchnorrSigner, pub keystore.PublicKey, digest [32]byte,
+	tweak keystore.TaprootTweak) {
 	t.Helper()
 	signature, err := signer.SignSchnorr(t.Context(), digest, tweak)
 	if err != nil {

@@ -119,7 +119,8 @@ func (s *Store) forget(k *key) {
 func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.ObjectHandle) error {
 	removed := make(chan error, 1)
 	go func() {
-		_, err := s.pool.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle, _ func() bool) ([]pkcs11.ObjectHandle, error) {
+		_, err := s.pool.inWritable(context.WithoutCancel(ctx), func(in pkcs11.SessionHandle,
+			_ func() bool) ([]pkcs11.ObjectHandle, error) {
 			return nil, s.connection.destroy(in, ckaID, objects)
 		})
 		removed <- err

@@ -89,9 +89,11 @@ func explain(operation string, err error) error {
 	case isOneOf(err, slotLost):
 		return fmt.Errorf("%w: %s: the token is not present: %w", keystore.ErrUnavailable, operation, err)
 	case returned(err, pkcs11.CKR_SESSION_COUNT):
-		return &keystore.ThrottledError{Err: fmt.Errorf("%s: the token has no more sessions: use fewer with countersign-sessions: %w", operation, err)}
+		return &keystore.ThrottledError{Err: fmt.Errorf("%s: the token has no more sessions: use fewer with "+
+			"countersign-sessions: %w", operation, err)}
 	case isOneOf(err, notSupported):
-		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module MODULE --list-mechanisms' lists what it supports: %w", operation, err)
+		return fmt.Errorf("pkcs11: %s: the token does not support this curve or mechanism: 'pkcs11-tool --module "+
+			"MODULE --list-mechanisms' lists what it supports: %w", operation, err)
 	case retryable(err):
 		return fmt.Errorf("%w: %s: %w", keystore.ErrUnavailable, operation, err)
 	}

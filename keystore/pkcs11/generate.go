@@ -22,7 +22,8 @@ func (s *Store) Generate(ctx context.Context, organizationID, name string, curve
 	if !known {
 		return keystore.KeyInfo{}, fmt.Errorf("generate key: unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
 	}
-	k, err := s.add(ctx, organizationID, name, uuid.Nil, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
+	k, err := s.add(ctx, organizationID, name, uuid.Nil, func(in pkcs11.SessionHandle,
+		common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 		return generatePair(s.connection.module.Ctx, in, scheme, common)
 	})
 	if err != nil {
@@ -136,9 +137,12 @@ func (s *Store) checkStored(in pkcs11.SessionHandle, object pkcs11.ObjectHandle,
 	case err != nil:
 		return err
 	case described.id != string(ckaID):
-		return &shortIDError{len(described.id), fmt.Errorf("the token stores %d of the %d bytes of CKA_ID: leave the id out to generate one that fits", len(described.id), len(ckaID))}
+		return &shortIDError{len(described.id),
+			fmt.Errorf("the token stores %d of the %d bytes of CKA_ID: leave the id out to generate one that fits",
+				len(described.id), len(ckaID))}
 	case described.label != label:
-		return fmt.Errorf("the token stores %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, or give the token to one organization with countersign-organization", len(described.label), len(label))
+		return fmt.Errorf("the token stores %d of the %d bytes of CKA_LABEL (ORGANIZATION/NAME): shorten the name, "+
+			"or give the token to one organization with countersign-organization", len(described.label), len(label))
 	case described.extractable:
 		return errors.New("the token has created a key whose secret can be extracted (CKA_EXTRACTABLE, or not CKA_SENSITIVE)")
 	case len(ckaID) == 16:

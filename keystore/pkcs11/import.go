@@ -20,7 +20,9 @@ import (
 // returns keystore.ErrKeyExists together with the existing key.
 func (s *Store) Add(ctx context.Context, organizationID string, k keystore.NewKey) (keystore.KeyInfo, error) {
 	if k.ActsFor != "" {
-		return keystore.KeyInfo{}, fmt.Errorf("import key: %w: a token cannot store the account that a key acts for: import it into a directory (file:DIR)", keystore.ErrUnsupported)
+		return keystore.KeyInfo{},
+			fmt.Errorf("import key: %w: a token cannot store the account that a key acts for: import it into a "+
+				"directory (file:DIR)", keystore.ErrUnsupported)
 	}
 	var id uuid.UUID
 	if k.ID != "" {
@@ -53,7 +55,8 @@ func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keys
 
 // importNew imports a key unless it exists. It checks before and after, because another
 // process may import the same key at the same time.
-func (s *Store) importNew(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (keystore.KeyInfo, error) {
+func (s *Store) importNew(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID,
+	public keystore.PublicKey) (keystore.KeyInfo, error) {
 	for {
 		existing, err := s.existing(ctx, organizationID, id, public)
 		if err != nil {
@@ -73,10 +76,12 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k keystore
 }
 
 // create imports a key.
-func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID, public keystore.PublicKey) (*key, error) {
+func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID,
+	public keystore.PublicKey) (*key, error) {
 	copied := keystore.NewSecret(k.Secret) // the operation may outlive this call
 	defer func() { go copied.Destroy() }() // which waits for the operation
-	return s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle, common []*pkcs11.Attribute) (objects []pkcs11.ObjectHandle, err error) {
+	return s.add(ctx, organizationID, k.Name, id, func(in pkcs11.SessionHandle,
+		common []*pkcs11.Attribute) (objects []pkcs11.ObjectHandle, err error) {
 		err = copied.Reveal(func(secret []byte) error {
 			objects, err = importPair(s.connection.module.Ctx, in, public, secret, common)
 			return err

@@ -44,7 +44,9 @@ func (s settings) parseLabel(label string) (organization, name string, err error
 	}
 	escaped, name, found := strings.Cut(label, "/")
 	if !found || escaped == "" {
-		return "", "", fmt.Errorf("its CKA_LABEL %q is not ORGANIZATION/NAME: relabel it, or give the token to one organization with countersign-organization=ID in the URI", label)
+		return "", "",
+			fmt.Errorf("its CKA_LABEL %q is not ORGANIZATION/NAME: relabel it, or give the token to one "+
+				"organization with countersign-organization=ID in the URI", label)
 	}
 	organization = unescapeOrganization.Replace(escaped)
 	if escapeOrganization.Replace(organization) != escaped {

@@ -40,7 +40,8 @@ func parseClaim(params, point []byte) (keystore.PublicKey, error) {
 	case len(params) > 0 && (params[0] == objectIdentifier || params[0] == printableString):
 		return keystore.PublicKey{}, nil
 	}
-	return keystore.PublicKey{}, fmt.Errorf("its CKA_EC_PARAMS of %d bytes do not name a curve: create the key with the curve's object identifier", len(params))
+	return keystore.PublicKey{},
+		fmt.Errorf("its CKA_EC_PARAMS of %d bytes do not name a curve: create the key with the curve's object identifier", len(params))
 }
 
 // parsePoint reads CKA_EC_POINT. The standard requires the DER of an OCTET STRING; some

@@ -132,7 +132,8 @@ func (p *pool) use(lent session, run operation, again bool) error {
 //
 // Before run hands over objects, it must call awaited, which reports whether the caller is
 // still waiting. If so, the caller can no longer give up.
-func (p *pool) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
+func (p *pool) inWritable(ctx context.Context, run func(in pkcs11.SessionHandle,
+	awaited func() bool) ([]pkcs11.ObjectHandle, error)) ([]pkcs11.ObjectHandle, error) {
 	type outcome struct {
 		objects []pkcs11.ObjectHandle
 		err     error
@@ -263,7 +264,8 @@ func (p *pool) close(timeout time.Duration) error {
 		select {
 		case p.closeError = <-done:
 		case <-timer.C:
-			p.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does", keystore.ErrUnavailable, timeout)
+			p.closeError = fmt.Errorf("%w: the token has not answered for %v; its sessions stay open until it does",
+				keystore.ErrUnavailable, timeout)
 		}
 	})
 	return p.closeError

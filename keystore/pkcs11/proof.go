@@ -106,7 +106,8 @@ func (p *ProofSigner) open(ctx context.Context) error {
 	return errProofCheck
 }
 
-var errProofCheck = fmt.Errorf("%w: ecdsa on P-256: the token is faulty, or the key of app proofs has changed: restart if that is intended", keystore.ErrSignatureCheck)
+var errProofCheck = fmt.Errorf("%w: ecdsa on P-256: the token is faulty, or the key of app proofs has changed: "+
+	"restart if that is intended", keystore.ErrSignatureCheck)
 
 // template returns the attributes by which the URI names the private object.
 func (p *ProofSigner) template() []*pkcs11.Attribute {
@@ -170,7 +171,9 @@ func (p *ProofSigner) claims(in pkcs11.SessionHandle, private pkcs11.ObjectHandl
 	}
 	switch {
 	case len(objects) == 0:
-		return nil, fmt.Errorf("the token has no public object with the CKA_ID %x of its private one: create it, or generate another key on P-256", id[0])
+		return nil,
+			fmt.Errorf("the token has no public object with the CKA_ID %x of its private one: create it, or "+
+				"generate another key on P-256", id[0])
 	case len(claimed) == 0:
 		return nil, errors.New("the key of app proofs is not on P-256")
 	}

@@ -122,7 +122,9 @@ func (s *scanner) pair() error {
 		case k != nil:
 			s.found.keys = append(s.found.keys, k)
 			if object.extractable {
-				s.found.extractable = append(s.found.extractable, fmt.Errorf("pkcs11: key %q with CKA_ID %x can be extracted from the token (CKA_EXTRACTABLE is true, or CKA_SENSITIVE false)", object.label, object.id))
+				s.found.extractable = append(s.found.extractable,
+					fmt.Errorf("pkcs11: key %q with CKA_ID %x can be extracted from the token (CKA_EXTRACTABLE is "+
+						"true, or CKA_SENSITIVE false)", object.label, object.id))
 			}
 		}
 	}
@@ -147,7 +149,9 @@ func (s *scanner) newKey(object candidate) (*key, error) {
 	case object.labelError != nil:
 		return nil, object.labelError
 	case s.private[identity{object.organization, object.id}] > 1:
-		return nil, fmt.Errorf("%d private keys of its organization have this CKA_ID, and a request cannot choose between them: give each its own", s.private[identity{object.organization, object.id}])
+		return nil,
+			fmt.Errorf("%d private keys of its organization have this CKA_ID, and a request cannot choose between "+
+				"them: give each its own", s.private[identity{object.organization, object.id}])
 	}
 	known := s.known(object)
 	if known != nil && known.public == public {
@@ -193,7 +197,9 @@ func (s *scanner) publicKey(object candidate) (public keystore.PublicKey, proved
 		public, err = s.choose(object, claimed)
 		return public, err == nil, err
 	case len(object.public) == 0:
-		return public, false, errors.New("no public object on the token has its CKA_ID: create one ('pkcs11-tool --write-object KEY.der --type pubkey --id …'), or name the key in Options.PublicKeys")
+		return public, false,
+			errors.New("no public object on the token has its CKA_ID: create one ('pkcs11-tool --write-object " +
+				"KEY.der --type pubkey --id …'), or name the key in Options.PublicKeys")
 	}
 	return public, false, err
 }
@@ -232,5 +238,6 @@ func (s *scanner) choose(object candidate, claimed []keystore.PublicKey) (keysto
 			return public, nil
 		}
 	}
-	return keystore.PublicKey{}, fmt.Errorf("%d public objects have its CKA_ID, and its signature verifies under none of them", len(claimed))
+	return keystore.PublicKey{},
+		fmt.Errorf("%d public objects have its CKA_ID, and its signature verifies under none of them", len(claimed))
 }

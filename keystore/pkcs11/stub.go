@@ -13,7 +13,8 @@ import (
 )
 
 // errNoCgo is the error of all functions in a program built without cgo.
-var errNoCgo = errors.New("pkcs11: this program was built without cgo, and a PKCS#11 module is a C library: build it with CGO_ENABLED=1 and a C compiler, or keep the keys in a directory (file:DIR)")
+var errNoCgo = errors.New("pkcs11: this program was built without cgo, and a PKCS#11 module is a C library: build " +
+	"it with CGO_ENABLED=1 and a C compiler, or keep the keys in a directory (file:DIR)")
 
 // Store is not available in a program built without cgo: Open returns an error.
 type Store struct{}

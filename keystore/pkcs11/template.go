@@ -61,7 +61,8 @@ func generatePair(module *pkcs11.Ctx, in pkcs11.SessionHandle, scheme scheme, co
 
 // importPair creates the private object and then the public one. If that fails, it removes
 // the private one again.
-func importPair(module *pkcs11.Ctx, in pkcs11.SessionHandle, public keystore.PublicKey, secret []byte, common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
+func importPair(module *pkcs11.Ctx, in pkcs11.SessionHandle, public keystore.PublicKey, secret []byte,
+	common []*pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {
 	scheme := schemes[public.Curve()]
 	keyType := pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, scheme.keyType)
 	return scheme.eachForm(func(params *pkcs11.Attribute) ([]pkcs11.ObjectHandle, error) {

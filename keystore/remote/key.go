@@ -168,7 +168,8 @@ func (k *key) vouched(ctx context.Context) error {
 		return nil
 	}
 	err := k.check(ctx)
-	if err != nil && ctx.Err() == nil && knowledge.moved == nil && !knowledge.checkedAt.IsZero() && errors.Is(err, keystore.ErrUnavailable) {
+	if err != nil && ctx.Err() == nil && knowledge.moved == nil && !knowledge.checkedAt.IsZero() &&
+		errors.Is(err, keystore.ErrUnavailable) {
 		return nil
 	}
 	return err
@@ -192,7 +193,8 @@ func (k *key) check(ctx context.Context) error {
 		k.learn(func(known *knowledge) { *known = knowledge{checkedAt: now, usedAt: now} })
 		return nil
 	}
-	moved := fmt.Errorf("%w: %v: the service has another key, %v, and not the pinned %v: its alias or version was changed, or the pin is wrong",
+	moved := fmt.Errorf("%w: %v: the service has another key, %v, and not the pinned %v: its alias or version was "+
+		"changed, or the pin is wrong",
 		keystore.ErrSignatureCheck, k, has, k.pin.PublicKey)
 	if k.moved() == nil {
 		k.store.options.Logger.Error("key refused", "key", k.id, "cause", moved)

@@ -109,7 +109,8 @@ func (s Services) Of(uri string) (Service, string, error) {
 		return service, scheme, nil
 	}
 	if len(s) == 0 {
-		return nil, "", fmt.Errorf("%q: this program has no key services: countersign-kms has awskms, vaulttransit, gcpkms and azurekms", uri)
+		return nil, "",
+			fmt.Errorf("%q: this program has no key services: countersign-kms has awskms, vaulttransit, gcpkms and azurekms", uri)
 	}
 	return nil, "", fmt.Errorf("%q: unknown scheme: this program has %s", uri, strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 }

@@ -38,7 +38,8 @@ func ParseURI(text string, allowed ...string) (URI, error) {
 		given := values[param]
 		switch {
 		case !slices.Contains(allowed, param):
-			return uri, fmt.Errorf("%s: unknown parameter %q: there are %s; credentials do not belong into a URI", text, param, strings.Join(allowed, ", "))
+			return uri, fmt.Errorf("%s: unknown parameter %q: there are %s; credentials do not belong into a URI",
+				text, param, strings.Join(allowed, ", "))
 		case len(given) != 1 || given[0] == "":
 			return uri, fmt.Errorf("%s: the parameter %s must be given once, with a value", text, param)
 		}

@@ -82,7 +82,8 @@ func (r *Root) xpub(path Path) (string, error) {
 // (BIP-381, 382, 386).
 func descriptorOf(account Path) (open, closing string, err error) {
 	if len(account) != 3 || account[0] < Hardened || account[1] != Hardened && account[1] != Hardened+1 || account[2] < Hardened {
-		return "", "", fmt.Errorf("%w %v: a Bitcoin account is m/purpose'/0'/account', or m/purpose'/1'/account' on test networks", ErrPath, account)
+		return "", "",
+			fmt.Errorf("%w %v: a Bitcoin account is m/purpose'/0'/account', or m/purpose'/1'/account' on test networks", ErrPath, account)
 	}
 	switch account[0] - Hardened {
 	case 44:

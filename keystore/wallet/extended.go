@@ -133,7 +133,9 @@ type origin struct {
 // cutOrigin separates the origin, if there is one, from the key.
 func cutOrigin(text string) (from *origin, key string, err error) {
 	if strings.ContainsAny(text, "()#*") {
-		return nil, "", errors.New("this is an output descriptor: extract the key with its origin, such as [73c5da0a/84h/0h/0h]xprv…, without what follows")
+		return nil, "",
+			errors.New("this is an output descriptor: extract the key with its origin, such as " +
+				"[73c5da0a/84h/0h/0h]xprv…, without what follows")
 	}
 	key = text
 	if strings.HasPrefix(text, "[") {
@@ -202,7 +204,9 @@ func versionOf(number uint32) (extendedVersion, error) {
 	}
 	for _, version := range multisigVersions {
 		if version.bytes == number {
-			return version, fmt.Errorf("%s… is a key of a multisig wallet (SLIP-132), whose addresses cannot be found by one key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
+			return version,
+				fmt.Errorf("%s… is a key of a multisig wallet (SLIP-132), whose addresses cannot be found by one "+
+					"key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
 		}
 	}
 	for _, version := range publicVersions {
@@ -210,7 +214,8 @@ func versionOf(number uint32) (extendedVersion, error) {
 			return version, fmt.Errorf("%s… is an extended public key: it cannot sign", version.prefix)
 		}
 	}
-	return extendedVersion{}, fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… and vprv… are supported", number)
+	return extendedVersion{},
+		fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… and vprv… are supported", number)
 }
 
 // check compares the purpose required by SLIP-132 with that of the path, if it has one.
@@ -294,7 +299,8 @@ func (r *Root) place(node *hdkeychain.ExtendedKey, from *origin) (err error) {
 func (o *origin) checkChild(node *hdkeychain.ExtendedKey) error {
 	depth := int(node.Depth())
 	if o == nil {
-		return fmt.Errorf("the key has depth %d and is not a master key: write its origin before it, the fingerprint of the master key and the path, as in [73c5da0a/84h/0h/0h]xprv…", depth)
+		return fmt.Errorf("the key has depth %d and is not a master key: write its origin before it, the "+
+			"fingerprint of the master key and the path, as in [73c5da0a/84h/0h/0h]xprv…", depth)
 	}
 	if len(o.path) != depth {
 		return fmt.Errorf("the key has depth %d, but its origin has a path of %d steps", depth, len(o.path))
@@ -303,7 +309,8 @@ func (o *origin) checkChild(node *hdkeychain.ExtendedKey) error {
 		return fmt.Errorf("the key is child %s of its parent, but its origin ends with %s", stepText(node.ChildIndex()), stepText(last))
 	}
 	if parent := binary.BigEndian.Uint32(o.fingerprint[:]); depth == 1 && parent != node.ParentFingerprint() {
-		return fmt.Errorf("the origin has the fingerprint %08x, but the key's parent is the master key %08x", parent, node.ParentFingerprint())
+		return fmt.Errorf("the origin has the fingerprint %08x, but the key's parent is the master key %08x", parent,
+			node.ParentFingerprint())
 	}
 	return nil
 }

@@ -93,7 +93,8 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 		return nil
 	case keystore.CurveEd25519:
 		if !r.hasSeed {
-			return fmt.Errorf("%w %v: an extended private key (BIP-32) has only keys on secp256k1: keys on Ed25519 are derived from the mnemonic (SLIP-10)", ErrPath, path)
+			return fmt.Errorf("%w %v: an extended private key (BIP-32) has only keys on secp256k1: keys on Ed25519 "+
+				"are derived from the mnemonic (SLIP-10)", ErrPath, path)
 		}
 		return nil
 	}

@@ -36,7 +36,8 @@ func (s *Service) Operations() []operation.Operation {
 
 // InitOTPAuth sends a one-time password, for programs that do not submit activities.
 // If the intent has no appName, the organization's name is used.
-func (s *Service) InitOTPAuth(ctx context.Context, organizationID, organizationName string, intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
+func (s *Service) InitOTPAuth(ctx context.Context, organizationID, organizationName string,
+	intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
 	id, err := s.codes.Issue(ctx, organizationID, organizationName, otpRequest(&intent, ""))
 	if err != nil {
 		return activity.InitOTPAuthResult{}, refuse(err)

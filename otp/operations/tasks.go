@@ -138,7 +138,8 @@ func (s *Service) prepareVerification(_ context.Context, request operation.Reque
 	if err != nil {
 		return nil, refuse(err)
 	}
-	return &verifying{verification: verification, organizationID: request.Organization.ID, redeem: redeem, service: s, now: request.Now}, nil
+	return &verifying{verification: verification, organizationID: request.Organization.ID, redeem: redeem, service: s,
+		now: request.Now}, nil
 }
 
 // redemption reads an intent and decrypts it.

@@ -64,7 +64,8 @@ func (r *Release) image(arch string) (v1.Image, error) {
 	config = config.DeepCopy()
 	config.OS, config.Architecture, config.Created = "linux", arch, v1.Time{Time: r.Time}
 	config.Config = v1.Config{
-		User: fmt.Sprintf("%d:%d", nobody, nobody), WorkingDir: "/data", Volumes: map[string]struct{}{"/data": {}}, ExposedPorts: map[string]struct{}{"8080/tcp": {}},
+		User: fmt.Sprintf("%d:%d", nobody, nobody), WorkingDir: "/data",
+		Volumes: map[string]struct{}{"/data": {}}, ExposedPorts: map[string]struct{}{"8080/tcp": {}},
 		Entrypoint: []string{"/countersign"}, Cmd: []string{"serve", "--config", "/data/countersign.yaml"},
 		Labels: map[string]string{"org.opencontainers.image.version": r.Version, "org.opencontainers.image.licenses": "Apache-2.0"},
 	}
@@ -99,7 +100,8 @@ func (r *Release) layer(arch string) (v1.Layer, error) {
 	if err := errors.Join(w.WriteHeader(data), w.Close()); err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }, tarball.WithMediaType(types.OCILayer))
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }
+	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
 }
 
 // writeLayout writes an OCI layout to a folder, and the folder to an archive.
@@ -108,7 +110,8 @@ func (r *Release) writeLayout(dir string, image v1.Image, arch string) error {
 	if err != nil {
 		return err
 	}
-	if err := path.AppendImage(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.Version})); err != nil {
+	name := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": r.Version})
+	if err := path.AppendImage(image, name); err != nil {
 		return err
 	}
 	file, err := os.Create(filepath.Join(r.Dist, "countersign-"+r.Version+"-"+arch+".oci.tar"))
@@ -141,7 +144,8 @@ func archiveFolder(to io.Writer, dir string, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content)), ModTime: at}); err != nil {
+		header := tar.Header{Name: filepath.ToSlash(name), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(content)), ModTime: at}
+		if err := w.WriteHeader(&header); err != nil {
 			return err
 		}
 		if _, err := w.Write(content); err != nil {

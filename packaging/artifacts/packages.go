@@ -109,7 +109,8 @@ func (r *Release) pack(kind kind, arch, format, work string) error {
 		info.Depends = []string{"glibc"}
 	}
 	info.Scripts = nfpm.Scripts{
-		PostInstall: filepath.Join(work, "postinstall.sh"), PreRemove: filepath.Join(work, "preremove.sh"), PostRemove: filepath.Join(work, "postremove.sh"),
+		PostInstall: filepath.Join(work, "postinstall.sh"), PreRemove: filepath.Join(work, "preremove.sh"),
+		PostRemove: filepath.Join(work, "postremove.sh"),
 	}
 	info.RPM.BuildHost, info.RPM.Compression, info.Deb.Compression = "countersign", "zstd", "zstd"
 	info.Contents = r.contents(kind, arch, work)
@@ -131,14 +132,19 @@ func (r *Release) pack(kind kind, arch, format, work string) error {
 // contents lists the files of a package. None of them is one that a deployment has written.
 func (r *Release) contents(kind kind, arch, work string) files.Contents {
 	contents := files.Contents{
-		{Source: filepath.Join(r.Dist, kind.binary+"-linux-"+arch), Destination: kind.program(), FileInfo: &files.ContentFileInfo{Mode: 0o755}},
+		{Source: filepath.Join(r.Dist, kind.binary+"-linux-"+arch), Destination: kind.program(),
+			FileInfo: &files.ContentFileInfo{Mode: 0o755}},
 		{Source: filepath.Join(r.Dist, importer+"-linux-"+arch), Destination: "/usr/bin/" + importer,
 			FileInfo: &files.ContentFileInfo{Mode: 0o755}},
-		{Source: filepath.Join(work, kind.name+".service"), Destination: "/usr/lib/systemd/system/countersign.service", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
-		{Source: filepath.Join(r.Source, "packaging", "countersign.sysusers"), Destination: "/usr/lib/sysusers.d/countersign.conf", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
+		{Source: filepath.Join(work, kind.name+".service"),
+			Destination: "/usr/lib/systemd/system/countersign.service", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
+		{Source: filepath.Join(r.Source, "packaging", "countersign.sysusers"),
+			Destination: "/usr/lib/sysusers.d/countersign.conf", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 		{Source: filepath.Join(r.Dist, "man", "*.1"), Destination: "/usr/share/man/man1/", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
-		{Source: filepath.Join(r.Source, "LICENSE"), Destination: "/usr/share/doc/" + kind.name + "/copyright", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
-		{Source: filepath.Join(r.Source, "NOTICE"), Destination: "/usr/share/doc/" + kind.name + "/NOTICE", FileInfo: &files.ContentFileInfo{Mode: 0o644}},
+		{Source: filepath.Join(r.Source, "LICENSE"), Destination: "/usr/share/doc/" + kind.name + "/copyright",
+			FileInfo: &files.ContentFileInfo{Mode: 0o644}},
+		{Source: filepath.Join(r.Source, "NOTICE"), Destination: "/usr/share/doc/" + kind.name + "/NOTICE",
+			FileInfo: &files.ContentFileInfo{Mode: 0o644}},
 	}
 	for shell, place := range map[string]string{
 		"bash": "/usr/share/bash-completion/completions/countersign",

@@ -30,7 +30,8 @@ func bill(binaries []*debug.BuildInfo) (*cdx.BOM, error) {
 			linked[one.BOMRef] = one
 		}
 	}
-	standard := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: "std", Version: first.GoVersion, Description: "the standard library of Go"}
+	standard := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: "std", Version: first.GoVersion,
+		Description: "the standard library of Go"}
 	standard.PackageURL = packageURL("std", strings.TrimPrefix(first.GoVersion, "go"))
 	standard.BOMRef = standard.PackageURL
 	linked[standard.BOMRef] = standard
@@ -51,7 +52,8 @@ func bill(binaries []*debug.BuildInfo) (*cdx.BOM, error) {
 // mainComponent returns the program itself, with its commit.
 func mainComponent(info *debug.BuildInfo) cdx.Component {
 	purl := packageURL(info.Main.Path, info.Main.Version)
-	part := cdx.Component{Type: cdx.ComponentTypeApplication, Name: info.Main.Path, Version: info.Main.Version, PackageURL: purl, BOMRef: purl}
+	part := cdx.Component{Type: cdx.ComponentTypeApplication, Name: info.Main.Path, Version: info.Main.Version,
+		PackageURL: purl, BOMRef: purl}
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
 			part.Properties = &[]cdx.Property{{Name: setting.Key, Value: setting.Value}}

@@ -144,11 +144,13 @@ func generateForms(out *strings.Builder, countries map[string]*country) error {
 			zeros = append(zeros, code)
 		}
 	}
-	out.WriteString("\n// longestMobile are the calling codes by how many digits the longest mobile numbers have after\n// them.\nvar longestMobile = map[int]string{\n")
+	out.WriteString("\n// longestMobile are the calling codes by how many digits the longest mobile numbers have " +
+		"after\n// them.\nvar longestMobile = map[int]string{\n")
 	for _, length := range slices.Sorted(maps.Keys(byLength)) {
 		fmt.Fprintf(out, "\t%d: %q,\n", length, " "+strings.Join(byLength[length], " ")+" ")
 	}
-	fmt.Fprintf(out, "}\n\n// leadingZero are the calling codes after which numbers can begin with zero.\nconst leadingZero = %q\n", " "+strings.Join(zeros, " ")+" ")
+	fmt.Fprintf(out,
+		"}\n\n// leadingZero are the calling codes after which numbers can begin with zero.\nconst leadingZero = %q\n", " "+strings.Join(zeros, " ")+" ")
 	return nil
 }
 

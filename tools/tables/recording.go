@@ -83,7 +83,8 @@ func factsOf(result *benchfmt.Result, file string) facts {
 	return facts{
 		file:   file,
 		commit: result.GetConfig("commit"), load: result.GetConfig("load-at-start"), cpu: result.GetConfig("cpu"),
-		cores: result.GetConfig("cores"), system: result.GetConfig("kernel"), goVersion: result.GetConfig("go"), cgo: result.GetConfig("cgo"),
+		cores: result.GetConfig("cores"), system: result.GetConfig("kernel"), goVersion: result.GetConfig("go"),
+		cgo: result.GetConfig("cgo"),
 	}
 }
 

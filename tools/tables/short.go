@@ -17,16 +17,23 @@ func (r *recording) short() (string, error) {
 	}
 	items := []string{
 		"**Signing as shipped**, each signature verified before it is released, takes " + l.span("ratio", each(ecdsa, "/sign+verify")...) +
-			" times the signature and verification of the curve library alone, on Ethereum (without authorizations of type 4), Tron, Tempo and for ECDSA on Bitcoin; " +
-			l.span("ratio", each(packets, "/sign+verify")...) + " on Solana up to 1,232 bytes; " + l.span("ratio", "Ratio/bitcoin/P2TR/sign+verify") +
-			" for a P2TR key. Unverified it takes " + l.span("ratio", each(ecdsa, "/sign")...) + " times the bare signature, Solana " + l.span("ratio", each(packets, "/sign")...) + ".",
+			" times the signature and verification of the curve library alone, on Ethereum (without authorizations " +
+			"of type 4), Tron, Tempo and for ECDSA on Bitcoin; " +
+			l.span("ratio", each(packets, "/sign+verify")...) + " on Solana up to 1,232 bytes; " +
+			l.span("ratio", "Ratio/bitcoin/P2TR/sign+verify") +
+			" for a P2TR key. Unverified it takes " + l.span("ratio", each(ecdsa, "/sign")...) +
+			" times the bare signature, Solana " + l.span("ratio", each(packets, "/sign")...) + ".",
 		"**Stamped requests** over loopback HTTP as `serve` ships, signatures verified and logged, 64 clients: " +
-			shipped("memory") + ", " + shipped("bolt") + ", " + shipped("postgres") + ". A handler that only verifies the stamp and signs answers " +
+			shipped("memory") + ", " + shipped("bolt") + ", " + shipped("postgres") +
+			". A handler that only verifies the stamp and signs answers " +
 			l.cell(hundreds, "bare-req/s", "HTTPShipped/memory") + ".",
-		"**Other libraries** signing the same transactions: " + l.span("ratio", "Peers/ethereum/eip1559/go-ethereum") + " times go-ethereum's time, " +
-			l.span("ratio", "Peers/solana/215/solana-go") + " times solana-go's, " + l.span("ratio", "Peers/bitcoin/P2TR/btcd") + " times btcd's, at most " +
+		"**Other libraries** signing the same transactions: " +
+			l.span("ratio", "Peers/ethereum/eip1559/go-ethereum") + " times go-ethereum's time, " +
+			l.span("ratio", "Peers/solana/215/solana-go") + " times solana-go's, " +
+			l.span("ratio", "Peers/bitcoin/P2TR/btcd") + " times btcd's, at most " +
 			l.cell(ratioAlone, "ratio", r.dearest("Peers", javascript)) + " times that of a JavaScript library; on [messages](#messages) " +
-			l.span("ratio", "MessagePeers/permit/go-ethereum", "MessagePeers/safe/go-ethereum", "MessagePeers/order/go-ethereum", "MessagePeers/personal/go-ethereum") + " times go-ethereum's.",
+			l.span("ratio", "MessagePeers/permit/go-ethereum", "MessagePeers/safe/go-ethereum",
+				"MessagePeers/order/go-ethereum", "MessagePeers/personal/go-ethereum") + " times go-ethereum's.",
 	}
 	for i, item := range items {
 		items[i] = "* " + strings.ReplaceAll(wrap(item), "\n", "\n  ")
@@ -72,7 +79,8 @@ func (l *list) figure(path, unit string) summary {
 // are Solana's that fit a packet.
 var (
 	ecdsa = []string{
-		"Ratio/ethereum/eip1559", "Ratio/ethereum/eip155", "Ratio/ethereum/eip2930", "Ratio/ethereum/eip4844", "Ratio/tron/transfer", "Ratio/tron/trc20",
+		"Ratio/ethereum/eip1559", "Ratio/ethereum/eip155", "Ratio/ethereum/eip2930", "Ratio/ethereum/eip4844",
+		"Ratio/tron/transfer", "Ratio/tron/trc20",
 		"Ratio/tempo/transfer", "Ratio/tempo/batch", "Ratio/tempo/sponsored", "Ratio/bitcoin/P2WPKH", "Ratio/bitcoin/P2PKH",
 	}
 	packets = []string{"Ratio/solana/215", "Ratio/solana/812", "Ratio/solana/1232"}

@@ -128,7 +128,8 @@ var tables = []table{
 		{"objects", "", "server-allocs/req", number(0)}, {"kB", "", "server-B/req", kilobytes},
 	}, alternate(under("HTTPShipped", storesOf, ""), under("HTTPShipped", storesOf, "rules"))},
 	{"Effects", "`BenchmarkEffects`, ns per item", []column{
-		{"parse", "/parse", "ns/item", three}, {"with hazards", "/hazards", "ns/item", three}, {"effects written", "/effects", "ns/item", three},
+		{"parse", "/parse", "ns/item", three}, {"with hazards", "/hazards", "ns/item", three},
+		{"effects written", "/effects", "ns/item", three},
 	}, []line{
 		{"ethereum: authorizations of type 4", "Effects/ethereum/authorizations"},
 		{"ethereum: calls of a Multicall3 batch", "Effects/ethereum/calls"},
@@ -137,7 +138,8 @@ var tables = []table{
 		{"solana: instructions", "Effects/solana/instructions"},
 	}},
 	{"RPC", "`BenchmarkRPC`", []column{
-		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds}, {"p50 ms", "", "p50-ms", number(2)}, {"p99 ms", "", "p99-ms", number(1)},
+		{"ratio", "", "ratio", ratio}, {"requests/s", "", "req/s", hundreds}, {"p50 ms", "", "p50-ms", number(2)},
+		{"p99 ms", "", "p99-ms", number(1)},
 	}, []line{{"one client", "RPC/clients=1"}, {"64 clients", "RPC/clients=64"}}},
 }
 

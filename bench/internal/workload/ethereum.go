@@ -74,7 +74,8 @@ func legacyTransfer(number int) types.TxData {
 }
 
 func (d draw) accessList() types.AccessList {
-	return types.AccessList{{Address: d.address(), StorageKeys: []common.Hash{crypto.Keccak256Hash(d.bytes(8)), crypto.Keccak256Hash(d.bytes(8))}}}
+	return types.AccessList{{Address: d.address(), StorageKeys: []common.Hash{crypto.Keccak256Hash(d.bytes(8)),
+		crypto.Keccak256Hash(d.bytes(8))}}}
 }
 
 func accessListTransfer(number int) types.TxData {

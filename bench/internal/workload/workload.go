@@ -97,7 +97,8 @@ func NewOf(t testing.TB, kind Kind, keys int) *Workload {
 		w.Public = append(w.Public, info.PublicKey)
 		w.Raw = append(w.Raw, raw)
 		w.Requests = append(w.Requests, activity.SignTransactionIntent{
-			SignWith: Address(kind, info.PublicKey), Type: intents.TransactionType(Chain(kind.Chain)), UnsignedTransaction: hex.EncodeToString(raw),
+			SignWith: Address(kind, info.PublicKey), Type: intents.TransactionType(Chain(kind.Chain)),
+			UnsignedTransaction: hex.EncodeToString(raw),
 		})
 	}
 	return w

@@ -76,7 +76,8 @@ func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredAct
 		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
 	}
 	opened, err := deployment.OpenStore(ctx, configured.Store)
-	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, deployment.IfInUse(err, "ask the server, with --url and --api-key")
+	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, deployment.IfInUse(err,
+		"ask the server, with --url and --api-key")
 }
 
 func newActivitiesResumeCommand() *cobra.Command {

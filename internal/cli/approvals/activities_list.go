@@ -63,8 +63,10 @@ is in the log of serve.`),
 	}
 	c.from.register(command)
 	flags := command.Flags()
-	flags.StringSliceVar(&c.statuses, "status", nil, "only activities with this `STATUS`: waiting, signed, completed (signed and others), rejected, failed; can be repeated")
-	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
+	flags.StringSliceVar(&c.statuses, "status", nil,
+		"only activities with this `STATUS`: waiting, signed, completed (signed and others), rejected, failed; can be repeated")
+	flags.StringVar(&c.since, "since", "",
+		"only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	flags.StringVar(&c.user, "user", "", "only activities submitted by the user with this `NAME` or id")
 	flags.IntVar(&c.limit, "limit", 1000, "list at most this `NUMBER` of activities")
 	c.output.RegisterTable(command)
@@ -122,13 +124,15 @@ func (c *activitiesList) printer(cmd *cobra.Command, asTable bool) (print func(A
 			return nil
 		}, out.Flush
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "STATE", "USER", "APPROVED BY", "CREATED", "KEY", "MISSING", "DOES"}, ActivityLine.cells)
+	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "STATE", "USER", "APPROVED BY", "CREATED",
+		"KEY", "MISSING", "DOES"}, ActivityLine.cells)
 	return out.Print, out.Flush
 }
 
 // each calls use with every activity that matches the flags. It reports whether there are
 // more of them than --limit.
-func (c *activitiesList) each(ctx context.Context, source activitySource, options api.ListOptions, since time.Time, use func(ActivityLine) error) (more bool, err error) {
+func (c *activitiesList) each(ctx context.Context, source activitySource, options api.ListOptions, since time.Time,
+	use func(ActivityLine) error) (more bool, err error) {
 	for left := c.limit; ; {
 		page, err := source.ListActivities(ctx, options)
 		if err != nil || len(page) == 0 {
@@ -159,7 +163,8 @@ func (c *activitiesList) matches(listed *api.Activity) bool {
 
 // by reports whether the user of --user submitted an activity.
 func (c *activitiesList) by(activity *api.Activity) bool {
-	return c.user == "" || len(activity.Votes) > 0 && slices.Contains([]string{activity.Votes[0].UserID, activity.Votes[0].UserName}, c.user)
+	return c.user == "" || len(activity.Votes) > 0 && slices.Contains([]string{activity.Votes[0].UserID,
+		activity.Votes[0].UserName}, c.user)
 }
 
 // ActivityLine is an activity as activities list prints it.
@@ -183,7 +188,8 @@ type ActivityLine struct {
 
 func lineOf(listed *api.Activity) ActivityLine {
 	line := ActivityLine{
-		ID: listed.ID, Fingerprint: listed.Fingerprint, State: activity.StateOf(listed.Status, listed.Type), Status: listed.Status, Type: listed.Type,
+		ID: listed.ID, Fingerprint: listed.Fingerprint, State: activity.StateOf(listed.Status, listed.Type),
+		Status: listed.Status, Type: listed.Type,
 		CreatedAt: listed.CreatedAt.Time(), CanApprove: listed.CanApprove, Does: listed.Did.Sentences(),
 	}
 	for i, vote := range listed.Votes {
@@ -251,23 +257,27 @@ func (l ActivityLine) cells() []string {
 	if l.Missing != nil {
 		missing = fmt.Sprint(*l.Missing)
 	}
-	return []string{l.ID, l.State, l.User, strings.Join(l.Approvers, ", "), l.CreatedAt.Format(time.DateTime), strings.Join(l.keys(), ", "), missing, l.what()}
+	return []string{l.ID, l.State, l.User, strings.Join(l.Approvers, ", "), l.CreatedAt.Format(time.DateTime),
+		strings.Join(l.keys(), ", "), missing, l.what()}
 }
 
 // csvHeader names the columns of --output csv.
-var csvHeader = []string{"created", "id", "state", "user", "approvers", "key", "rules", "does", "kind", "amount", "bound", "symbol", "asset", "to", "change"}
+var csvHeader = []string{"created", "id", "state", "user", "approvers", "key", "rules", "does", "kind", "amount",
+	"bound", "symbol", "asset", "to", "change"}
 
 // rows returns the line as rows of CSV, one for each effect.
 func (l ActivityLine) rows() [][]string {
 	begin := func(does string) []string {
-		return []string{l.CreatedAt.Format(time.RFC3339), l.ID, l.State, l.User, strings.Join(l.Approvers, " "), strings.Join(l.keys(), " "), strings.Join(l.Rules, " "), does}
+		return []string{l.CreatedAt.Format(time.RFC3339), l.ID, l.State, l.User, strings.Join(l.Approvers, " "),
+			strings.Join(l.keys(), " "), strings.Join(l.Rules, " "), does}
 	}
 	if len(l.Effects) == 0 {
 		return [][]string{append(begin(l.what()), "", "", "", "", "", "", "")}
 	}
 	var rows [][]string
 	for _, effect := range l.Effects {
-		rows = append(rows, append(begin(effect.Sentence), effect.Kind, effect.Amount, effect.Bound, effect.Symbol, effect.Asset, effect.To, yesIf(effect.Change)))
+		rows = append(rows, append(begin(effect.Sentence), effect.Kind, effect.Amount, effect.Bound, effect.Symbol,
+			effect.Asset, effect.To, yesIf(effect.Change)))
 	}
 	return rows
 }

@@ -36,7 +36,8 @@ func (c *checker) check() {
 	}
 	for name, text := range map[string]string{"keystore": config.Keystore, "proofKey": config.ProofKey} {
 		if uri, err := pkcs11.ParseURI(text); err == nil && uri.RetryPIN {
-			c.fail(name, "%s: countersign-retry-pin is for one login, and a configuration for each: pass it to one command with --keystore", name)
+			c.fail(name,
+				"%s: countersign-retry-pin is for one login, and a configuration for each: pass it to one command with --keystore", name)
 		}
 	}
 	for i, origin := range config.Origins {

@@ -98,7 +98,8 @@ func (l Limits) check(c *checker) {
 		c.fail("limits.connections", "limits.connections: it must be at least 1, or left out")
 	}
 	if l.RequestBytes != 0 && l.RequestBytes < minBudget {
-		c.fail("limits.requestBytes", "limits.requestBytes: it must be at least %d, because one address gets a quarter and the longest request has 2 MiB", minBudget)
+		c.fail("limits.requestBytes",
+			"limits.requestBytes: it must be at least %d, because one address gets a quarter and the longest request has 2 MiB", minBudget)
 	}
 	if l.AnswerBytes != 0 && l.AnswerBytes < minBudget {
 		c.fail("limits.answerBytes", "limits.answerBytes: it must be at least %d", minBudget)
@@ -219,7 +220,8 @@ type Template struct {
 func (c *Config) Files() []string {
 	files := []string{c.Path}
 	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory && (c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
+		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory &&
+			(c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
 			files = append(files, *path)
 		}
 	}

@@ -46,7 +46,8 @@ func (c *Config) Pins() ([]remote.Pin, error) {
 			return nil, fmt.Errorf("kms[%d]: %w", i, err)
 		}
 		if slices.ContainsFunc(pins[:i], func(other remote.Pin) bool {
-			return other.OrganizationID == pin.OrganizationID && (other.PublicKey == pin.PublicKey || keystore.ByID(other.ID) == keystore.ByID(pin.ID))
+			return other.OrganizationID == pin.OrganizationID && (other.PublicKey == pin.PublicKey ||
+				keystore.ByID(other.ID) == keystore.ByID(pin.ID))
 		}) {
 			return nil, fmt.Errorf("kms[%d]: the organization has this publicKey or id already", i)
 		}

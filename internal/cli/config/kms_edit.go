@@ -19,24 +19,25 @@ import (
 // AddKMS adds a key to the section kms of a configuration, as one line. Everything else in the
 // file stays as it is.
 func AddKMS(path string, key KMSKey) error {
-	return editKMS(path, func(old []KMSKey) []KMSKey { return append(old, key) }, func(text []byte, section *ast.SequenceNode) ([]byte, error) {
-		if section == nil {
-			if len(text) > 0 && text[len(text)-1] != '\n' {
-				text = append(text, '\n')
+	return editKMS(path, func(old []KMSKey) []KMSKey { return append(old, key) },
+		func(text []byte, section *ast.SequenceNode) ([]byte, error) {
+			if section == nil {
+				if len(text) > 0 && text[len(text)-1] != '\n' {
+					text = append(text, '\n')
+				}
+				return append(text, "kms:\n  - "+key.line()+"\n"...), nil
 			}
-			return append(text, "kms:\n  - "+key.line()+"\n"...), nil
-		}
-		if section.IsFlowStyle || len(section.Values) == 0 {
-			return nil, fmt.Errorf("the section kms is not a list with a line for each key: add - %s", key.line())
-		}
-		lines := bytes.SplitAfter(text, []byte("\n"))
-		after := lastLine(section.Values[len(section.Values)-1])
-		if last := lines[after-1]; !bytes.HasSuffix(last, []byte("\n")) {
-			lines[after-1] = append(last, '\n')
-		}
-		indent := strings.Repeat(" ", section.Start.Position.Column-1)
-		return bytes.Join(slices.Insert(lines, after, []byte(indent+"- "+key.line()+"\n")), nil), nil
-	})
+			if section.IsFlowStyle || len(section.Values) == 0 {
+				return nil, fmt.Errorf("the section kms is not a list with a line for each key: add - %s", key.line())
+			}
+			lines := bytes.SplitAfter(text, []byte("\n"))
+			after := lastLine(section.Values[len(section.Values)-1])
+			if last := lines[after-1]; !bytes.HasSuffix(last, []byte("\n")) {
+				lines[after-1] = append(last, '\n')
+			}
+			indent := strings.Repeat(" ", section.Start.Position.Column-1)
+			return bytes.Join(slices.Insert(lines, after, []byte(indent+"- "+key.line()+"\n")), nil), nil
+		})
 }
 
 // DisableKMS sets or removes disabled of the key with an index. It needs the key to be on one
@@ -182,7 +183,8 @@ func replaceWith(path string, before, text []byte, want *Config) error {
 		return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms yourself", path)
 	}
 	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
-		return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: run the command again", path), err)
+		return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: run "+
+			"the command again", path), err)
 	}
 	return os.Rename(file.Name(), target)
 }

@@ -50,7 +50,8 @@ func CheckPassphrase(passphrase []byte) error {
 // CheckNewPassphrase also refuses a passphrase that is short enough to be guessed.
 func CheckNewPassphrase(passphrase []byte) error {
 	if n := utf8.RuneCount(passphrase); n > 0 && n < minPassphrase {
-		return fmt.Errorf("the passphrase has %d characters: at least %d are needed, because anyone with a copy of the files can try millions", n, minPassphrase)
+		return fmt.Errorf("the passphrase has %d characters: at least %d are needed, because anyone with a copy of "+
+			"the files can try millions", n, minPassphrase)
 	}
 	return CheckPassphrase(passphrase)
 }

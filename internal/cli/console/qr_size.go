@@ -27,9 +27,13 @@ func (f *QRFlags) Encoder(message ur.Message, columns, rows int) (*ur.Encoder, e
 	}
 	switch {
 	case limit < 10:
-		return nil, fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR", columns, rows+CaptionRows)
+		return nil,
+			fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR",
+				columns, rows+CaptionRows)
 	case f.fragment > limit:
-		return nil, fmt.Errorf("--fragment %d: this window holds codes of %d modules, with fragments of at most %d bytes", f.fragment, modules, limit)
+		return nil,
+			fmt.Errorf("--fragment %d: this window holds codes of %d modules, with fragments of at most %d bytes",
+				f.fragment, modules, limit)
 	case f.fragment > 0:
 		limit = f.fragment
 	}
@@ -65,8 +69,10 @@ func FitsCodes(message ur.Message) error {
 		return nil
 	}
 	if hasBlobs(transactionIn(message)) {
-		return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: the transaction comes with its blobs (EIP-4844, network form). "+
-			"Send it without them, as 03 ‖ rlp([chainId, …]): blobs are not signed; add them to the signed transaction online", length, ur.MaxMessage)
+		return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: the transaction comes with "+
+			"its blobs (EIP-4844, network form). "+
+			"Send it without them, as 03 ‖ rlp([chainId, …]): blobs are not signed; add them to the signed "+
+			"transaction online", length, ur.MaxMessage)
 	}
 	return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: transfer it as a file", length, ur.MaxMessage)
 }

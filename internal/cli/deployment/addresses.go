@@ -82,5 +82,6 @@ func BindError(name string, err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return fmt.Errorf("%s: %w: another process listens there: stop it, or choose another address with %[1]s in the configuration or --%[1]s", name, err)
+	return fmt.Errorf("%s: %w: another process listens there: stop it, or choose another address with %[1]s in the "+
+		"configuration or --%[1]s", name, err)
 }

@@ -38,7 +38,8 @@ type Client struct {
 // Register adds the flags of a client to a command.
 func (c *Client) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.Base, "url", "", "base `URL` of the server, such as http://127.0.0.1:8080")
-	cmd.Flags().StringVar(&c.CAFile, "ca-file", "", "`FILE` with the certificates, in PEM, of the authorities that may have signed the server's (default: those of the system)")
+	cmd.Flags().StringVar(&c.CAFile, "ca-file", "",
+		"`FILE` with the certificates, in PEM, of the authorities that may have signed the server's (default: those of the system)")
 	c.Key.Register(cmd)
 }
 
@@ -109,7 +110,8 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, er
 
 // PostStamped is Post with a given stamp. It needs no API key.
 func (c *Client) PostStamped(ctx context.Context, path string, header stamp.Header, body []byte) (answer []byte, err error) {
-	to, err := api.New(api.Config{URL: c.Base, OrganizationID: "any", Stamper: new(stamp.Signer), HTTP: c.http, Retries: -1}) // neither is used
+	to, err := api.New(api.Config{URL: c.Base, OrganizationID: "any", Stamper: new(stamp.Signer), HTTP: c.http,
+		Retries: -1}) // neither is used
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,8 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*counter
 }
 
 // overStore opens the store, and the engine over it.
-func (l *Loaded) overStore(ctx context.Context, newStore bool, settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
+func (l *Loaded) overStore(ctx context.Context, newStore bool,
+	settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
 	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
 		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
@@ -166,7 +167,9 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	defer keystore.Wipe(content)
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
-		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256'", path)
+		return nil,
+			fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm "+
+				"EC -pkeyopt ec_paramgen_curve:P-256'", path)
 	}
 	defer keystore.Wipe(block.Bytes)
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)

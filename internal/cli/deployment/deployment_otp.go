@@ -35,7 +35,9 @@ func PrepareOTP(ctx context.Context, configured *config.OTP) (*otp.Config, error
 	}
 	defer keystore.Wipe(content)
 	if len(content) < otp.MinSecretSize {
-		return nil, fmt.Errorf("secretFile: %s has %d bytes: expected at least %d, such as the output of 'openssl rand -hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
+		return nil,
+			fmt.Errorf("secretFile: %s has %d bytes: expected at least %d, such as the output of 'openssl rand "+
+				"-hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
 	}
 	service := otp.Config{
 		Store: memory.New(0), Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates(),
@@ -103,7 +105,8 @@ func (s senders) email(configured *config.Email) (otp.Sender, error) {
 }
 
 func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
-	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username, From: configured.From, Auth: configured.Auth}
+	sender := smtp.Config{Host: configured.Host, Port: configured.Port, Username: configured.Username,
+		From: configured.From, Auth: configured.Auth}
 	switch configured.TLS {
 	case "", "starttls":
 		sender.Encryption = smtp.STARTTLS

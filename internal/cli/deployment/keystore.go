@@ -46,17 +46,22 @@ func (f *KeystoreFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.command, f.Set, f.PassphraseNamed = cmd, flags.Changed, "--passphrase-file"
 	flags.StringVar(&f.uri, "keystore", "", "`URI` of the keystore: file:DIR, or pkcs11:… for an HSM (RFC 7512)")
-	flags.StringVar(&f.ConfigFile, "config", "", "`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
-	flags.StringVar(&f.PassphraseFile, "passphrase-file", "", "`FILE` with the keystore's passphrase, mode 0600 (default: ask on the terminal)")
-	flags.StringVar(&f.pinFile, "pin-file", "", "`FILE` with the HSM's PIN, mode 0600 (default: the URI's pin-source, else ask on the terminal)")
-	flags.StringVar(&f.Organization, "org", DefaultOrganization, "`ID` of the organization that owns the keys; with --config, the only one in it")
+	flags.StringVar(&f.ConfigFile, "config", "",
+		"`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
+	flags.StringVar(&f.PassphraseFile, "passphrase-file", "",
+		"`FILE` with the keystore's passphrase, mode 0600 (default: ask on the terminal)")
+	flags.StringVar(&f.pinFile, "pin-file", "",
+		"`FILE` with the HSM's PIN, mode 0600 (default: the URI's pin-source, else ask on the terminal)")
+	flags.StringVar(&f.Organization, "org", DefaultOrganization,
+		"`ID` of the organization that owns the keys; with --config, the only one in it")
 }
 
 // RegisterNew adds the flags of a command that may create the keystore.
 func (f *KeystoreFlags) RegisterNew(cmd *cobra.Command) {
 	f.mayCreate = true
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.recovery, "recovery", nil, "for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
+	flags.StringArrayVar(&f.recovery, "recovery", nil,
+		"for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
 	flags.BoolVar(&f.postQuantum, "post-quantum", false, "for a new keystore: encrypt it to a post-quantum age identity")
 }
 

@@ -51,7 +51,8 @@ func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
 	case !found:
 		return "", false, console.Usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
 	case f.pinFile != "":
-		return "", false, console.Usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
+		return "", false,
+			console.Usagef("--pin-file goes with pkcs11:…: a directory has a passphrase, in the file that --passphrase-file names")
 	case !isFile:
 		return "", false, console.Usagef("%s: unknown scheme %q: use file:DIR or pkcs11:…", f.named(), scheme)
 	}
@@ -83,7 +84,9 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 	case !present && !f.mayCreate:
 		return nil, noKeystore(dir)
 	case present && isNewOnly:
-		return nil, console.Usagef("there is a keystore in %s already: --recovery and --post-quantum are for a new one; move the keys there with 'countersign keys export --all' and 'import --jsonl'", dir)
+		return nil,
+			console.Usagef("there is a keystore in %s already: --recovery and --post-quantum are for a new one; "+
+				"move the keys there with 'countersign keys export --all' and 'import --jsonl'", dir)
 	}
 	passphrase, err := f.Passphrase(cmd.Context(), !present)
 	if err != nil {
@@ -91,9 +94,11 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 	}
 	defer keystore.Wipe(passphrase)
 	if !present {
-		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum, WorkFactor: NewKeystoreWork, Judge: f.judge(cmd.Context(), cmd.ErrOrStderr())})
+		store, err := file.Create(dir, passphrase, file.Options{Recovery: f.recovery, PostQuantum: f.postQuantum,
+			WorkFactor: NewKeystoreWork, Judge: f.judge(cmd.Context(), cmd.ErrOrStderr())})
 		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "Created a keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"Created a keystore in %s. Without its passphrase the keys in it are lost: keep both in more than one place.\n", dir)
 			return store, nil
 		}
 		if !errors.Is(err, fs.ErrExist) || isNewOnly { // otherwise another process has just created it
@@ -132,7 +137,8 @@ type badFiles struct{ *file.BadFilesError }
 
 // Error implements error.
 func (e *badFiles) Error() string {
-	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with "+config.SkipBadFiles+" at the end of the keystore's URI", 1)
+	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with "+config.SkipBadFiles+
+		" at the end of the keystore's URI", 1)
 }
 
 // Unwrap returns the error of the keystore.
@@ -175,11 +181,15 @@ func isKeystore(dir string) (bool, error) {
 	}
 	for _, entry := range entries {
 		if holdsKeys(dir, entry) {
-			return false, fmt.Errorf("%s has keys, but identity.age is missing: restore it from a backup; without it the keys cannot be decrypted", dir)
+			return false,
+				fmt.Errorf("%s has keys, but identity.age is missing: restore it from a backup; without it the "+
+					"keys cannot be decrypted", dir)
 		}
 		// A creation that crashed leaves these names behind.
 		if !slices.Contains([]string{"lock", "keys"}, entry.Name()) && !strings.HasPrefix(entry.Name(), ".") {
-			return false, fmt.Errorf("%s is not a keystore, and not empty (it has %q): name a keystore, or a directory that is empty or does not exist", dir, entry.Name())
+			return false,
+				fmt.Errorf("%s is not a keystore, and not empty (it has %q): name a keystore, or a directory that "+
+					"is empty or does not exist", dir, entry.Name())
 		}
 	}
 	return false, nil
@@ -195,7 +205,8 @@ func present(dir string) error {
 }
 
 func noKeystore(dir string) error {
-	return fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s --curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
+	return fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s "+
+		"--curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
 }
 
 // Passphrase gets the keystore's passphrase from its file, or asks for it on the

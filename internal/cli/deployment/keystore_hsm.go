@@ -28,14 +28,17 @@ func (f *KeystoreFlags) token() (pkcs11.URI, error) {
 	case f.Organization == "":
 		return pkcs11.URI{}, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	case isSet("passphrase-file"):
-		return pkcs11.URI{}, console.Usagef("--passphrase-file goes with file:DIR: an HSM has a PIN, in the file that --pin-file or the URI's pin-source names")
+		return pkcs11.URI{},
+			console.Usagef("--passphrase-file goes with file:DIR: an HSM has a PIN, in the file that --pin-file or " +
+				"the URI's pin-source names")
 	}
 	uri, err := pkcs11.ParseURI(f.uri)
 	if err != nil {
 		return pkcs11.URI{}, console.Usagef("%s: %v", f.named(), err)
 	}
 	if owner := uri.Organization; f.Set != nil && f.Configured == nil && owner != "" && owner != f.Organization {
-		return pkcs11.URI{}, console.Usagef("the URI gives the token to organization %q, and --org is %q: add --org %s", owner, f.Organization, owner)
+		return pkcs11.URI{},
+			console.Usagef("the URI gives the token to organization %q, and --org is %q: add --org %s", owner, f.Organization, owner)
 	}
 	return uri, nil
 }

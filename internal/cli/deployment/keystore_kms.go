@@ -67,7 +67,8 @@ func (f *KeystoreFlags) checkServices() error {
 // refuseService refuses the URI of a key as a keystore: without a pin, the service would decide
 // which key it is.
 func (f *KeystoreFlags) refuseService() error {
-	return console.Usagef("%s %s is a key in a key service: add it to a configuration with 'countersign keys add --config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
+	return console.Usagef("%s %s is a key in a key service: add it to a configuration with 'countersign keys add "+
+		"--config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
 }
 
 // openServices opens the keys of the section kms.
@@ -77,7 +78,8 @@ func (f *KeystoreFlags) openServices(cmd *cobra.Command) (*atServices, error) {
 		return nil, fmt.Errorf("%s: %w", f.Configured.Path, err)
 	}
 	store, err := remote.Open(cmd.Context(), Services(cmd.Context()), pins, remote.Options{
-		Lazy: f.Log == nil, Logger: f.Log, OnDisabled: f.onDisabled(cmd.ErrOrStderr()), Observe: f.ObserveService, Follow: following(f.Configured.Path),
+		Lazy: f.Log == nil, Logger: f.Log, OnDisabled: f.onDisabled(cmd.ErrOrStderr()), Observe: f.ObserveService,
+		Follow: following(f.Configured.Path),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: kms: %w", f.Configured.Path, err)

@@ -29,7 +29,8 @@ func (f *KeystoreFlags) judge(ctx context.Context, warnings io.Writer) func(orga
 		case err == nil:
 			return nil
 		case f.WarnOnly:
-			fmt.Fprintf(warnings, "Warning: until the policy is changed, 'countersign serve' does not start again: %s\n", console.CleanText(err.Error()))
+			fmt.Fprintf(warnings,
+				"Warning: until the policy is changed, 'countersign serve' does not start again: %s\n", console.CleanText(err.Error()))
 			return nil
 		}
 		return fmt.Errorf("nothing was changed: with these keys 'countersign serve' would not start: %w", err)
@@ -97,6 +98,7 @@ func (f *KeystoreFlags) Judge(ctx context.Context, keys keystore.Keystore, warni
 	if judge == nil {
 		return nil
 	}
-	after := slices.DeleteFunc(slices.Clone(before), func(info keystore.KeyInfo) bool { return keystore.ByID(info.ID) == keystore.ByID(gone) })
+	after := slices.DeleteFunc(slices.Clone(before),
+		func(info keystore.KeyInfo) bool { return keystore.ByID(info.ID) == keystore.ByID(gone) })
 	return judge(f.Organization, before, append(after, keystore.KeyInfo{ID: "a new key", Name: name}))
 }

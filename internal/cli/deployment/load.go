@@ -213,7 +213,8 @@ func (l Loader) openKeys(cmd *cobra.Command, loaded *Loaded) (err error) {
 
 // has reports whether the keystore that is open is the configured one.
 func (l *Loaded) has(configured *config.Config) bool {
-	return l != nil && l.Keys != nil && configured.Keystore == l.Configured.Keystore && configured.PassphraseFile == l.Configured.PassphraseFile
+	return l != nil && l.Keys != nil && configured.Keystore == l.Configured.Keystore &&
+		configured.PassphraseFile == l.Configured.PassphraseFile
 }
 
 // atKeystore names the place of a keystore that cannot be opened, or of its passphrase.

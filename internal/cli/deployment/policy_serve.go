@@ -40,7 +40,8 @@ func WithPolicy(configured *config.Config) iter.Seq[*access.OrganizationConfig] 
 // readPolicies reads the policy of each organization that has one, by organization id.
 // Without the keystore the names of keys in them are not checked.
 // What has not changed is taken from running, which may be nil.
-func readPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore, running *Loaded) (map[string]*policy.File, error) {
+func readPolicies(ctx context.Context, configured *config.Config, keys keystore.Keystore,
+	running *Loaded) (map[string]*policy.File, error) {
 	files := map[string]*policy.File{}
 	for i := range configured.Organizations {
 		organization := &configured.Organizations[i]
@@ -78,7 +79,9 @@ func doubles(ctx context.Context, configured *config.Config, keys keystore.Keyst
 		}
 		for _, name := range slices.Sorted(maps.Keys(named)) {
 			if named[name] > 1 && name != "" {
-				warnings = append(warnings, fmt.Sprintf("organization %s: %d keys are called %s: no rule can name them, and 'countersign keys rename' tells them apart", organization.ID, named[name], name))
+				warnings = append(warnings,
+					fmt.Sprintf("organization %s: %d keys are called %s: no rule can name them, and 'countersign "+
+						"keys rename' tells them apart", organization.ID, named[name], name))
 			}
 		}
 	}
@@ -92,7 +95,8 @@ func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, ke
 }
 
 // loadPolicy is LoadPolicy, which returns the previous file if nothing has changed.
-func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore, previous *policy.File) (*policy.File, error) {
+func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore,
+	previous *policy.File) (*policy.File, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err

@@ -159,8 +159,10 @@ func refuseRemembered(configured *config.Config) error {
 	for _, organization := range remembered.Known() {
 		state := remembered[organization]
 		if !logmemory.Confirmed(path, organization, logmemory.Lost(state)) {
-			return fmt.Errorf("--new-store: %s remembers a log of %d leaves of organization %s: the store that had it is gone, and with it limits, used codes, live requests and approvals: "+
-				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this command", path, state.Tree.N, organization)
+			return fmt.Errorf("--new-store: %s remembers a log of %d leaves of organization %s: the store that had "+
+				"it is gone, and with it limits, used codes, live requests and approvals: "+
+				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this "+
+				"command", path, state.Tree.N, organization)
 		}
 	}
 	return nil
@@ -216,7 +218,8 @@ func WithoutMemory(opened store.Store) store.Store {
 // OpenRemembered opens the configured store, or creates it, and compares its logs with what
 // this node remembers. Those that conflict are marked: the store is opened all the same,
 // for reading and to accept the conflict.
-func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration, logger *slog.Logger) (opened store.Full, err error) {
+func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration,
+	logger *slog.Logger) (opened store.Full, err error) {
 	if create {
 		opened, err = CreateStore(ctx, configured)
 	} else {

@@ -29,7 +29,9 @@ func Wallets(configured *config.Config, keys keystore.Keystore) (keystore.Wallet
 		return nil, nil
 	}
 	if _, keeps := keys.(keystore.WalletRegistry); keeps {
-		return nil, fmt.Errorf("%s: wallets: this keystore keeps registered wallets itself: remove the section, and run 'countersign wallets register'", configured.Path)
+		return nil,
+			fmt.Errorf("%s: wallets: this keystore keeps registered wallets itself: remove the section, and run "+
+				"'countersign wallets register'", configured.Path)
 	}
 	pinned := pinnedWallets{}
 	for i, pin := range configured.Wallets {
@@ -39,7 +41,8 @@ func Wallets(configured *config.Config, keys keystore.Keystore) (keystore.Wallet
 		}
 		for _, other := range pinned[pin.Organization] {
 			if other.Name() == policy.Name() {
-				return nil, fmt.Errorf("%s: wallets[%d]: organization %s has another wallet with the name %q", configured.Path, i, pin.Organization, policy.Name())
+				return nil, fmt.Errorf("%s: wallets[%d]: organization %s has another wallet with the name %q",
+					configured.Path, i, pin.Organization, policy.Name())
 			}
 			if err := walletpolicy.CheckNew(policy, other.RegisteredWallet.(*walletpolicy.Policy)); err != nil {
 				return nil, fmt.Errorf("%s: wallets[%d]: %w", configured.Path, i, err)
@@ -63,7 +66,9 @@ func readPinned(pin config.Wallet) (*walletpolicy.Policy, error) {
 		return nil, fmt.Errorf("%s: %w", pin.File, err)
 	}
 	if digest := policy.Digest(); hex.EncodeToString(digest[:]) != strings.ToLower(pin.Digest) {
-		return nil, fmt.Errorf("%s is not the wallet that was pinned: its digest is %x: compare its keys with the other signers before you change the pin", pin.File, digest)
+		return nil,
+			fmt.Errorf("%s is not the wallet that was pinned: its digest is %x: compare its keys with the other "+
+				"signers before you change the pin", pin.File, digest)
 	}
 	return policy, nil
 }

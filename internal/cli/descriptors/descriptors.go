@@ -128,7 +128,9 @@ function does that, keep its calls blind by a line below the pin of its file:
 					return true
 				}
 				for _, function := range file.ByReference() {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s may approve or execute what is stored elsewhere, which no reading shows: if it does, write 'blind: [0x%x]' below the file's pin\n",
+					fmt.Fprintf(cmd.ErrOrStderr(),
+						"%s: %s may approve or execute what is stored elsewhere, which no reading shows: if it "+
+							"does, write 'blind: [0x%x]' below the file's pin\n",
 						file.Name, function.Name, function.Selector)
 				}
 				return false

@@ -21,6 +21,8 @@ Each key is printed as one line of JSON, with all its addresses:
 The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
 and a Tempo access key has "actsFor". Keys in an HSM and in key services have no taproot
 address: they make no BIP-340 signature.`,
-		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(), newShowCommand(), newAddCommand(), newCheckCommand(),
-		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(), newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
+		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(),
+		newShowCommand(), newAddCommand(), newCheckCommand(),
+		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(),
+		newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
 }

@@ -64,7 +64,8 @@ vaulttransit:, gcpkms: and azurekms:.`),
 	flags.StringVar(&add.organization, "org", "", "`ID` of the organization that owns the key; default: the only one of the configuration")
 	flags.StringVar(&add.uri, "uri", "", "`KEY` in a key service: awskms:…, vaulttransit:…, gcpkms:… or azurekms:…")
 	flags.StringVar(&add.name, "name", "", "`NAME` of the key: free text for people")
-	flags.StringVar(&add.publicKey, "public-key", "", "add without asking, if the service has this `KEY`, in hex, which was compared before")
+	flags.StringVar(&add.publicKey, "public-key", "",
+		"add without asking, if the service has this `KEY`, in hex, which was compared before")
 	network.Register(command)
 	field.register(command)
 	return command
@@ -119,15 +120,18 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 // confirm asks whether the public key is the right one, unless --public-key names it.
 func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.PublicKey) error {
 	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
-		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's console or its owner shows", uri, public)
+		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's "+
+			"console or its owner shows", uri, public)
 	}
-	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared", func(tty *terminal.Terminal) error {
-		agreed, err := tty.Confirm(ctx, fmt.Sprintf("The public key at %s is %s. Does the service's console or its owner show the same?", uri, public))
-		if err == nil && !agreed {
-			err = errors.New("not added: the answer was not yes")
-		}
-		return err
-	})
+	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
+		func(tty *terminal.Terminal) error {
+			agreed, err := tty.Confirm(ctx,
+				fmt.Sprintf("The public key at %s is %s. Does the service's console or its owner show the same?", uri, public))
+			if err == nil && !agreed {
+				err = errors.New("not added: the answer was not yes")
+			}
+			return err
+		})
 }
 
 // noSchnorr stands for a keystore whose keys make no BIP-340 signatures.
@@ -181,7 +185,8 @@ func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
 	}
 	s.created = true
 	if err := s.run(cmd, created); err != nil {
-		return fmt.Errorf("the service has created the key %s, but it was not added: 'countersign keys add --uri' adds it: %w", created, err)
+		return fmt.Errorf("the service has created the key %s, but it was not added: 'countersign keys add --uri' "+
+			"adds it: %w", created, err)
 	}
 	return nil
 }

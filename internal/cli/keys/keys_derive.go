@@ -76,7 +76,8 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !deployment.Can[walletKeeper](&c.at) {
-		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the directory that has the wallet with --keystore file:DIR")
+		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the " +
+			"directory that has the wallet with --keystore file:DIR")
 	}
 	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
@@ -172,7 +173,8 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 		for _, path := range left[:min(len(left), maxLeft)] {
 			commands = append(commands, fmt.Sprintf("countersign keys derive --wallet %s --path %q", c.walletID, path))
 		}
-		return fmt.Errorf("the PSBT names %d more keys of this wallet, beyond --gap or in accounts without keys: to derive them, run\n  %s", len(left), strings.Join(commands, "\n  "))
+		return fmt.Errorf("the PSBT names %d more keys of this wallet, beyond --gap or in accounts without keys: "+
+			"to derive them, run\n  %s", len(left), strings.Join(commands, "\n  "))
 	}
 	if len(added) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "The PSBT names no key of this wallet that is not derived yet.")

@@ -39,7 +39,8 @@ type exporter interface {
 	keystore.Exporter
 }
 
-const noExport = "an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, or name a directory with --keystore file:DIR"
+const noExport = "an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, " +
+	"or name a directory with --keystore file:DIR"
 
 func newExportCommand() *cobra.Command {
 	var c exportCommand
@@ -221,7 +222,8 @@ func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
 // collect returns the secrets in plain text, except that v3 and pkcs8 encrypt them
 // already, and the question to ask before they are printed. The caller wipes the text,
 // also after an error.
-func (c *exportCommand) collect(cmd *cobra.Command, keys exporter, ids []string, password []byte) (text []byte, question string, err error) {
+func (c *exportCommand) collect(cmd *cobra.Command, keys exporter, ids []string, password []byte) (text []byte,
+	question string, err error) {
 	if !c.all {
 		text, err = c.secretText(cmd.Context(), keys, ids[0], password)
 		return text, fmt.Sprintf("Print the secret of %q? Anyone who reads it can take what it holds.", ids[0]), err

@@ -26,7 +26,9 @@ func (c *exportCommand) secretText(ctx context.Context, keys exporter, id string
 	}
 	handle, err := keys.Find(ctx, c.at.Organization, keystore.ByID(id))
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return nil, fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a wallet, --format is mnemonic or xprv)", c.at.Organization, id)
+		return nil,
+			fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them (for a "+
+				"wallet, --format is mnemonic or xprv)", c.at.Organization, id)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +140,9 @@ func (c *exportCommand) allKeys(cmd *cobra.Command, keys exporter) (text []byte,
 		return text, 0, fmt.Errorf("organization %q has no keys here: --org names another", organization)
 	}
 	if derived > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of the keys are accounts of wallets: they are exported as single keys, without the mnemonic (--format mnemonic prints it).\n", derived)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"%d of the keys are accounts of wallets: they are exported as single keys, without the mnemonic "+
+				"(--format mnemonic prints it).\n", derived)
 	}
 	disabled, err := disabledKeys(ctx, keys, organization)
 	if len(disabled) > 0 {

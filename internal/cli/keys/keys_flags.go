@@ -26,14 +26,16 @@ type fieldFlag struct{ name string }
 var keyFields = []string{"privateKeyId", "name", "curve", "publicKey", "walletId", "path"}
 
 func (f *fieldFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields, ", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
+	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields,
+		", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
 }
 
 func (f *fieldFlag) check() error {
 	if f.name == "" || slices.Contains(keyFields, f.name) || strings.HasPrefix(f.name, show.AddressFormat) {
 		return nil
 	}
-	return console.Usagef("--field: unknown field %q: use %s, or an address format, such as ADDRESS_FORMAT_ETHEREUM", f.name, strings.Join(keyFields, ", "))
+	return console.Usagef("--field: unknown field %q: use %s, or an address format, such as ADDRESS_FORMAT_ETHEREUM",
+		f.name, strings.Join(keyFields, ", "))
 }
 
 // print prints the field, or the line as JSON if no field is selected.

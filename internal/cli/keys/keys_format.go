@@ -52,7 +52,8 @@ func registerFormatFlag(cmd *cobra.Command, format *string, defaultFormat string
 const passwordFlag = "--secret-password-file"
 
 func registerPasswordFlag(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, strings.TrimPrefix(passwordFlag, "--"), "", "`FILE` with the password of the secret itself, mode 0600 (default: ask on the terminal)")
+	cmd.Flags().StringVar(path, strings.TrimPrefix(passwordFlag, "--"), "",
+		"`FILE` with the password of the secret itself, mode 0600 (default: ask on the terminal)")
 }
 
 // readSecret reads the key on standard input. The caller wipes it.
@@ -138,7 +139,9 @@ func (c *importCommand) parseWIF(cmd *cobra.Command, text []byte) (keyformat.Key
 		return keyformat.Key{}, err
 	}
 	if wif.Uncompressed {
-		fmt.Fprintln(cmd.ErrOrStderr(), "This WIF is for an uncompressed public key: its old P2PKH address is not among the key's addresses, and nothing is signed for it.")
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"This WIF is for an uncompressed public key: its old P2PKH address is not among the key's addresses, "+
+				"and nothing is signed for it.")
 	}
 	return wif.Key, nil
 }
@@ -161,7 +164,8 @@ func (c *importCommand) parseSolanaKeygen(cmd *cobra.Command, words []byte) (key
 	return keyformat.NewKey(keystore.CurveEd25519, secret)
 }
 
-func (c *importCommand) withPassword(cmd *cobra.Command, text []byte, parse func(file, password []byte) (keyformat.Key, error)) (keyformat.Key, error) {
+func (c *importCommand) withPassword(cmd *cobra.Command, text []byte,
+	parse func(file, password []byte) (keyformat.Key, error)) (keyformat.Key, error) {
 	password, err := c.password(cmd.Context())
 	if err != nil {
 		return keyformat.Key{}, err

@@ -203,8 +203,11 @@ func sameKey(existing keystore.KeyInfo, key keystore.NewKey, err error) (keystor
 func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 	c.warnings = cmd.ErrOrStderr()
 	if !deployment.Can[keystore.Exporter](&c.at) {
-		fmt.Fprintln(c.warnings, "An imported key existed outside the HSM (CKA_LOCAL is false), and the HSM cannot know who has a copy: 'countersign keys generate' creates a key that was never outside.")
-		if err := confirmKeys(cmd.Context(), c.yes, "Import into the HSM? Anyone who has a copy can still take what the key holds.", "not imported"); err != nil {
+		fmt.Fprintln(c.warnings,
+			"An imported key existed outside the HSM (CKA_LOCAL is false), and the HSM cannot know who has a copy: "+
+				"'countersign keys generate' creates a key that was never outside.")
+		if err := confirmKeys(cmd.Context(), c.yes,
+			"Import into the HSM? Anyone who has a copy can still take what the key holds.", "not imported"); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +221,9 @@ func (c *importCommand) addBatch(ctx context.Context, fresh []keystore.NewKey) (
 	infos, errs := c.into.AddBatch(ctx, c.at.Organization, fresh)
 	for i := range fresh {
 		if errs[i] == nil && IsGuessable(fresh[i].Secret) {
-			fmt.Fprintf(c.warnings, "Warning: the secret of key %s can be guessed: it is a small number or a pattern. Thieves watch the addresses of such keys, and empty them at once.\n", infos[i].ID)
+			fmt.Fprintf(c.warnings,
+				"Warning: the secret of key %s can be guessed: it is a small number or a pattern. Thieves watch "+
+					"the addresses of such keys, and empty them at once.\n", infos[i].ID)
 		}
 	}
 	return infos, errs

@@ -73,7 +73,8 @@ func keyFiles(directory fs.FS) (names []string, err error) {
 }
 
 // importFiles imports the files and answers each on standard output.
-func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, names []string, password []byte, bar *progressbar.ProgressBar) (failed int, err error) {
+func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, names []string, password []byte,
+	bar *progressbar.ProgressBar) (failed int, err error) {
 	for _, name := range names {
 		if cmd.Context().Err() != nil {
 			return failed, terminal.ErrInterrupted
@@ -92,7 +93,8 @@ func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, name
 	return failed, nil
 }
 
-func (c *importCommand) importFile(ctx context.Context, directory *os.Root, name string, password []byte) (info keystore.KeyInfo, err error) {
+func (c *importCommand) importFile(ctx context.Context, directory *os.Root, name string,
+	password []byte) (info keystore.KeyInfo, err error) {
 	content, err := readKeyFile(directory, name)
 	if err != nil {
 		return info, err

@@ -94,7 +94,8 @@ Make a secp256k1 key an access key, and print it: on Tempo it then signs for ACC
 address that has authorized it, instead of for its own address. With none as the
 ACCOUNT, it signs for its own address again. On other chains, and for the payer of a fee,
 nothing changes.`),
-		Example: "  countersign keys act-for --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
+		Example: "  countersign keys act-for --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a " +
+			"0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := console.NamedArgs(cmd, args); err != nil {
 				return err
@@ -113,7 +114,8 @@ nothing changes.`),
 
 // changeCommand completes a command that changes the key or wallet named by its first
 // argument, and prints it afterwards. refusal says why a keystore lacks the capability.
-func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal string, change func(ctx context.Context, keys Capability, organizationID string, args []string) error) *cobra.Command {
+func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal string,
+	change func(ctx context.Context, keys Capability, organizationID string, args []string) error) *cobra.Command {
 	var flags deployment.KeystoreFlags
 	var network show.NetworkFlag
 	command.RunE = func(cmd *cobra.Command, args []string) (err error) {

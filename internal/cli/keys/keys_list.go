@@ -101,7 +101,8 @@ func listWallets(cmd *cobra.Command, keys keystore.Keystore, organizationID stri
 
 // eachKey calls use with each key of an organization: first the enabled keys, then the
 // disabled ones.
-func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag, use func(show.KeyLine) error) error {
+func eachKey(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag,
+	use func(show.KeyLine) error) error {
 	paths, err := pathsOf(ctx, keys, organizationID)
 	if err != nil {
 		return err

@@ -49,7 +49,8 @@ With --config, the new passphrase also replaces the old one in the passphraseFil
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
 	}
 	flags.Register(command)
-	command.Flags().StringVar(&newFile, "new-passphrase-file", "", "`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
+	command.Flags().StringVar(&newFile, "new-passphrase-file", "",
+		"`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command
 }
 
@@ -73,14 +74,16 @@ func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFi
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "The passphrase is changed. The old one still opens backups made before.")
 	if flags.Configured == nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), "If a configuration names a passphraseFile, put the new one into it before the next start; with --config this command does.")
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"If a configuration names a passphraseFile, put the new one into it before the next start; with --config this command does.")
 		return nil
 	}
 	if flags.Configured.PassphraseFile == "" || flags.Set("passphrase-file") {
 		return nil
 	}
 	if err := replaceSecret(flags.Configured.PassphraseFile, passphrase); err != nil {
-		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put it there: %w", flags.Configured.PassphraseFile, err)
+		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put "+
+			"it there: %w", flags.Configured.PassphraseFile, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", flags.Configured.PassphraseFile)
 	return nil

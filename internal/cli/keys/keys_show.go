@@ -68,7 +68,8 @@ accounts (BCR-2023-019).`),
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
 	c.qr.Register(command.Flags())
-	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0], "`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
+	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0],
+		"`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
 	c.output.RegisterListing(command)
 	console.Exclusive(command, "", "field", "xpub")
 	console.Needs(command, []string{"account", "qr", "qr-png"}, []string{"xpub"})
@@ -110,7 +111,8 @@ func (c *showCommand) showKey(cmd *cobra.Command, id string, asText bool) (err e
 	if errors.Is(err, keystore.ErrKeyNotFound) {
 		if keeper, ok := keys.(walletKeeper); ok {
 			if w, isWallet, err := findWallet(cmd.Context(), keeper, c.at.Organization, id); err == nil && isWallet {
-				return fmt.Errorf("%s is the wallet %q: 'countersign keys show --xpub' prints its public keys, 'countersign keys list' its accounts", w.ID, w.Name)
+				return fmt.Errorf("%s is the wallet %q: 'countersign keys show --xpub' prints its public keys, "+
+					"'countersign keys list' its accounts", w.ID, w.Name)
 			}
 		}
 		return fmt.Errorf("organization %q has no key with the id %q: 'countersign keys list' prints them", c.at.Organization, id)
@@ -144,7 +146,8 @@ func detailsOf(l show.KeyLine) []console.Detail {
 
 // keyLineOf returns one key, disabled or not, as it is printed. It does not read the
 // other keys, if the keystore can look up one.
-func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag, id string) (show.KeyLine, error) {
+func keyLineOf(ctx context.Context, keys keystore.Keystore, organizationID string, network show.NetworkFlag,
+	id string) (show.KeyLine, error) {
 	key, err := keys.Find(ctx, organizationID, keystore.ByID(id))
 	disabled := errors.Is(err, keystore.ErrKeyNotFound)
 	if err != nil && !disabled {

@@ -22,7 +22,9 @@ func (l *watchLine) message(kind string) (ur.Message, error) {
 		return l.descriptors()
 	}
 	if len(l.Accounts) != 1 {
-		return ur.Message{}, console.Usagef("--qr shows one account as crypto-hdkey, and this wallet has %d: name one with --account, or use --qr-type account-descriptor", len(l.Accounts))
+		return ur.Message{},
+			console.Usagef("--qr shows one account as crypto-hdkey, and this wallet has %d: name one with "+
+				"--account, or use --qr-type account-descriptor", len(l.Accounts))
 	}
 	key, err := l.hdKey(l.Accounts[0])
 	return key.Message(), err

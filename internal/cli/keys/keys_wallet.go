@@ -109,12 +109,17 @@ func resolveWallet(ctx context.Context, keys walletKeeper, organizationID, idOrN
 		return "", err
 	}
 	if slices.ContainsFunc(wallets, func(w file.Wallet) bool { return w.Name == idOrName }) {
-		return "", fmt.Errorf("organization %q has several wallets with the name %q: use the id, which 'countersign keys list' prints", organizationID, idOrName)
+		return "",
+			fmt.Errorf("organization %q has several wallets with the name %q: use the id, which 'countersign keys "+
+				"list' prints", organizationID, idOrName)
 	}
-	return "", fmt.Errorf("organization %q has no wallet with the id or name %q: 'countersign keys list' prints them", organizationID, idOrName)
+	return "", fmt.Errorf("organization %q has no wallet with the id or name %q: 'countersign keys list' prints them",
+		organizationID, idOrName)
 }
 
-const noWallets = "a wallet cannot be imported into an HSM, which derives no keys (BIP-32, SLIP-10): import it with --keystore file:DIR; the key of one account can be moved with 'countersign keys export --format hex' and 'countersign keys import'"
+const noWallets = "a wallet cannot be imported into an HSM, which derives no keys (BIP-32, SLIP-10): import it " +
+	"with --keystore file:DIR; the key of one account can be moved with 'countersign keys export --format hex' and " +
+	"'countersign keys import'"
 
 // importWallet is keys import --format mnemonic and --format xprv.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
@@ -141,7 +146,8 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	w, err := keys.AddWallet(cmd.Context(), c.at.Organization, add)
 	if errors.Is(err, keystore.ErrKeyExists) && w.ID != "" {
 		if c.name != "" && c.name != w.Name {
-			return fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, or give that one", w.ID, w.Name)
+			return fmt.Errorf("this wallet is in the keystore already, as %s with the name %q: leave the name out, "+
+				"or give that one", w.ID, w.Name)
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), "This wallet was in the keystore already.")
 		err = nil

@@ -68,7 +68,8 @@ type job struct {
 // first read or write error and at the end of the context, and returns once no worker is
 // busy. Whatever it has written by then are whole lines. If each is not nil, it is called
 // for every answered line.
-func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer, each func(Line)) (Tally, error) {
+func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer,
+	each func(Line)) (Tally, error) {
 	working, cancel := context.WithCancel(ctx)
 	var busy sync.WaitGroup
 	defer busy.Wait()
@@ -153,7 +154,8 @@ func flush(w *writer, err error) error {
 // Batches answers lines in groups: a single line if no more have arrived, and up to limit
 // lines if they arrive faster than they are answered. answer must return one answer for each
 // line. Errors and each are as for Parallel.
-func (s *Source) Batches(ctx context.Context, out io.Writer, limit int, answer func(context.Context, []Line) []Answer, each func(Line)) (Tally, error) {
+func (s *Source) Batches(ctx context.Context, out io.Writer, limit int, answer func(context.Context, []Line) []Answer,
+	each func(Line)) (Tally, error) {
 	w := newWriter(out, each)
 	ahead := s.buffer(ctx)
 	for {

@@ -25,7 +25,8 @@ func Read(path string) (Memory, error) {
 	}
 	m, err := Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("log.memory: %s is damaged (%w): move it away, and this node no longer knows how far its logs had come", path, err)
+		return nil,
+			fmt.Errorf("log.memory: %s is damaged (%w): move it away, and this node no longer knows how far its logs had come", path, err)
 	}
 	return m, nil
 }

@@ -174,7 +174,8 @@ func (k *Keeper) compare(ctx context.Context, organization string, head *translo
 	}
 	err := k.extends(ctx, organization, head, state.Tree)
 	if translog.Denies(err) && k.acceptedSince(ctx, organization, head, state.Conflict) {
-		k.Logger.WarnContext(ctx, "the conflict of the log was accepted", "organization", organization, "leaves", head.Size, "until", head.Accepted)
+		k.Logger.WarnContext(ctx, "the conflict of the log was accepted", "organization", organization, "leaves",
+			head.Size, "until", head.Accepted)
 		err = nil
 	}
 	switch {
@@ -219,7 +220,8 @@ func (k *Keeper) conflicting(ctx context.Context, organization string, head *tra
 	if state.Conflict == nil || *state.Conflict != *conflict {
 		state.Conflict = conflict
 		k.set(organization, state)
-		k.Logger.ErrorContext(ctx, "the log conflicts with what was seen: this organization takes no requests until 'countersign log accept'",
+		k.Logger.ErrorContext(ctx,
+			"the log conflicts with what was seen: this organization takes no requests until 'countersign log accept'",
 			"organization", organization, "cause", conflict.Describe())
 	}
 	if Unconfirmed(k.Path, organization) {
@@ -252,7 +254,8 @@ func (k *Keeper) accept(ctx context.Context, organization string, conflict *Conf
 		return err
 	}
 	k.set(organization, Log{Tree: head.Tree(), Seen: now})
-	k.Logger.WarnContext(ctx, "accepted the conflict of the log", "organization", organization, "cause", conflict.Describe(), "until", head.Accepted)
+	k.Logger.WarnContext(ctx, "accepted the conflict of the log", "organization", organization, "cause",
+		conflict.Describe(), "until", head.Accepted)
 	if k.Accepted != nil {
 		k.Accepted(ctx, organization)
 	}

@@ -58,7 +58,8 @@ func (m Memory) Encode() []byte {
 		state := m[organization]
 		out = fmt.Appendf(out, "log %s %s %d\n", strconv.Quote(organization), treeText(state.Tree), milliseconds(state.Seen))
 		if c := state.Conflict; c != nil {
-			out = fmt.Appendf(out, "conflict %s %d %d %s %d\n", treeText(c.Remembered), milliseconds(c.Seen), milliseconds(c.Found), treeText(c.Log), milliseconds(c.Accepted))
+			out = fmt.Appendf(out, "conflict %s %d %d %s %d\n", treeText(c.Remembered), milliseconds(c.Seen),
+				milliseconds(c.Found), treeText(c.Log), milliseconds(c.Accepted))
 		}
 	}
 	return out

@@ -24,7 +24,8 @@ docs/log.md. These commands, except accept, read the configured store. A bolt st
 by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
 backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
 leaves are cut off.`,
-		newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(), newLogCheckCommand(), newLogAcceptCommand())
+		newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(),
+		newLogCheckCommand(), newLogAcceptCommand())
 }
 
 // logFlags name a log: in the store of a configuration, or of a running server.
@@ -65,7 +66,9 @@ type OpenedLog struct {
 // read reads the configuration and the key. It does not open the store.
 func (f *logFlags) read(ctx context.Context) (*config.Config, *OpenedLog, error) {
 	if f.configFile == "" {
-		return nil, nil, console.Usagef("--config is missing: the configuration of the server; for a running one, log checkpoint and log prove take --url instead")
+		return nil, nil,
+			console.Usagef("--config is missing: the configuration of the server; for a running one, log " +
+				"checkpoint and log prove take --url instead")
 	}
 	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
@@ -182,8 +185,9 @@ func newLogCheckpointCommand() *cobra.Command {
 Print the signed size and root of the log, to be kept on another machine. With --old it
 prints what a witness takes: the checkpoint, and a proof that the log extends its first
 SIZE leaves.`),
-		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness --state kept --log-key …",
-		Args:    console.NamedArgs,
+		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness " +
+			"--state kept --log-key …",
+		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.url != "" {
 				path := "/checkpoint"

@@ -173,7 +173,8 @@ func (c *logAccept) conflict(opened *deployment.RememberedStore) (organization s
 			return organization, conflict, nil
 		}
 	}
-	return "", nil, console.Usagef("the logs of %d organizations have a conflict: pass --org with one of %q", len(conflicts), slices.Sorted(maps.Keys(conflicts)))
+	return "", nil, console.Usagef("the logs of %d organizations have a conflict: pass --org with one of %q",
+		len(conflicts), slices.Sorted(maps.Keys(conflicts)))
 }
 
 func describeConflict(organization string, conflict *logmemory.Conflict) ConflictLine {
@@ -229,7 +230,8 @@ func (c *logAccept) takenUp(cmd *cobra.Command, opened *deployment.RememberedSto
 }
 
 func (c *logAccept) changed(organization string, conflict *logmemory.Conflict) error {
-	return fmt.Errorf("--confirm %s: the conflict of organization %s is now %s: %s", c.confirm, organization, logmemory.Digest(organization, conflict), conflict.Describe())
+	return fmt.Errorf("--confirm %s: the conflict of organization %s is now %s: %s", c.confirm, organization,
+		logmemory.Digest(organization, conflict), conflict.Describe())
 }
 
 // How long log accept waits for serve, which looks for confirmations every
@@ -257,7 +259,8 @@ func (c *logAccept) takenUpByServe(ctx context.Context, organization string) err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("log accept: the process that has the store open has not taken the confirmation up within %v: it will when serve runs with log.memory %s", acceptTimeout, c.memory)
+			return fmt.Errorf("log accept: the process that has the store open has not taken the confirmation up "+
+				"within %v: it will when serve runs with log.memory %s", acceptTimeout, c.memory)
 		case <-time.After(acceptPoll):
 		}
 	}

@@ -31,7 +31,8 @@ func (c *LogVerify) Run(cmd *cobra.Command) error {
 		return err
 	}
 	logged := map[string]struct{}{}
-	seen, err := translog.Audit(cmd.Context(), store.LogOf(c, c.Organization), against, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
+	seen, err := translog.Audit(cmd.Context(), store.LogOf(c, c.Organization), against, func(ctx context.Context,
+		leaf translog.Leaf) ([]byte, error) {
 		logged[leaf.ID] = struct{}{}
 		return c.record(ctx, leaf)
 	})
@@ -67,12 +68,15 @@ func (c *LogVerify) record(ctx context.Context, leaf translog.Leaf) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	latest, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint, At: record.Request.TimestampMs, Now: time.Now()})
+	latest, err := store.Recorded(ctx, c, store.Claim{OrganizationID: c.Organization, Fingerprint: leaf.Fingerprint,
+		At: record.Request.TimestampMs, Now: time.Now()})
 	if err != nil {
 		return nil, err
 	}
 	if latest == nil || latest.ID != leaf.ID {
-		return nil, fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again", translog.ErrChanged, leaf.Fingerprint)
+		return nil,
+			fmt.Errorf("%w: the store does not find it by its fingerprint %x: its request could be carried out again",
+				translog.ErrChanged, leaf.Fingerprint)
 	}
 	by := record.Submitter()
 	if recorded.SubmittedBy != by.Credential || recorded.User != by.UserID || recorded.Type != string(record.Request.Type) ||
@@ -139,7 +143,8 @@ func (c *LogVerify) findUnlogged(ctx context.Context, logged map[string]struct{}
 		return nil
 	}
 	if count < c.unlogged {
-		return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were removed, or the number is wrong", count, c.unlogged)
+		return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were removed, or the "+
+			"number is wrong", count, c.unlogged)
 	}
 	if len(logged) == 0 {
 		return fmt.Errorf("log: the log is empty, but there are records: %d; the next start of serve adds them", count)
@@ -147,7 +152,8 @@ func (c *LogVerify) findUnlogged(ctx context.Context, logged map[string]struct{}
 	if count > maxNamed {
 		names = append(names, "…")
 	}
-	return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were added behind the server's back, or recorded while the log was off: %s",
+	return fmt.Errorf("log: records without a leaf: %d, but --unlogged says %d: some were added behind the "+
+		"server's back, or recorded while the log was off: %s",
 		count, c.unlogged, strings.Join(names, ", "))
 }
 

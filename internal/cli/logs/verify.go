@@ -97,7 +97,8 @@ func (c *verifyCommand) register(command *cobra.Command) {
 	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	flags.StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
 	flags.StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
-	flags.StringVar(&c.config, "config", "", "configuration `FILE` with the users whose votes are checked; only public keys are read from it")
+	flags.StringVar(&c.config, "config", "",
+		"configuration `FILE` with the users whose votes are checked; only public keys are read from it")
 	flags.StringVar(&c.shown, "shown", "", "`DIGEST` of what the voters were shown, as their review has it, with --config")
 	flags.IntVar(&c.minVotes, "votes", 0, "minimum `NUMBER` of votes by users other than the submitter, with --config")
 	c.network.Register(command)
@@ -137,7 +138,8 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 	if c.signed != "" {
 		done, ok := result.(activity.SignTransactionResult)
 		if !ok {
-			return fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature over a message", c.signed)
+			return fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature "+
+				"over a message", c.signed)
 		}
 		if err := trust.Replace(c.signed, []byte(done.SignedTransaction+"\n")); err != nil {
 			return fmt.Errorf("--signed %s: %w", c.signed, err)

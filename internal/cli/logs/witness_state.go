@@ -101,7 +101,10 @@ func (s *witnessState) kept() ([]byte, *translog.Checkpoint, error) {
 	if next, read, err := s.read(s.next()); err == nil && read != nil && treeOf(read) == last {
 		return next, read, errors.Join(os.Rename(s.next(), s.checkpoint()), trust.SyncDirectory(s.Path))
 	}
-	return nil, nil, fmt.Errorf("%s has %d leaves, but the history of this witness ends at %d: an earlier state was put back, or one of its files is gone; start again in a new folder from a checkpoint that you trust", s.checkpoint(), treeOf(seen).N, last.N)
+	return nil, nil,
+		fmt.Errorf("%s has %d leaves, but the history of this witness ends at %d: an earlier state was put back, "+
+			"or one of its files is gone; start again in a new folder from a checkpoint that you trust",
+			s.checkpoint(), treeOf(seen).N, last.N)
 }
 
 // treeOf returns the tree of a checkpoint, which may be nil.

@@ -20,7 +20,8 @@ import (
 
 // NewCommand returns the command otp.
 func NewCommand() *cobra.Command {
-	return console.Group("otp", "Exchange one-time passwords for verification tokens", "Exchange one-time passwords for verification tokens.\n",
+	return console.Group("otp", "Exchange one-time passwords for verification tokens",
+		"Exchange one-time passwords for verification tokens.\n",
 		newOTPVerifyCommand())
 }
 
@@ -35,8 +36,9 @@ Read a one-time password from standard input, or from the terminal without echo,
 submit it, and print the verification token:
 
   {"verificationToken":"…"}`),
-		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    console.StdinArgs("code"),
+		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id " +
+			"0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
+		Args: console.StdinArgs("code"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if id == "" {
 				return console.Usagef("--otp-id is missing: the otpId from the answer to init_otp_auth")

@@ -174,7 +174,8 @@ func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activi
 	case c.configFile == "":
 		return nil, access.Authorization{}, console.Usagef("--sign-with needs --config, which names the keystore")
 	case c.key != "" || len(c.tags) > 0:
-		return nil, access.Authorization{}, console.Usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
+		return nil, access.Authorization{},
+			console.Usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
 	}
 	file, err := c.load(path)
 	if err != nil {
@@ -241,7 +242,8 @@ func (c *policyExplain) withoutAllowed(asked *access.Authorization) error {
 	if err != nil {
 		return err
 	}
-	asked.Hazards = slices.DeleteFunc(asked.Hazards, func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
+	asked.Hazards = slices.DeleteFunc(asked.Hazards,
+		func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
 	return nil
 }
 
@@ -277,7 +279,8 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 		return nil, access.Authorization{}, console.Usagef("--sign-with does not go with a request, which names its own key")
 	}
 	if c.user != "" || c.key != "" || len(c.tags) > 0 {
-		return nil, access.Authorization{}, console.Usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
+		return nil, access.Authorization{},
+			console.Usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
 	if c.organization == "" {
 		c.organization = request.OrganizationID

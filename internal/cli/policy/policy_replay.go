@@ -63,7 +63,8 @@ would be decided differently.`),
 	}
 	c.at.Register(command)
 	flags := command.Flags()
-	flags.StringVar(&c.since, "since", "", "only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
+	flags.StringVar(&c.since, "since", "",
+		"only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	c.output.RegisterListing(command)
 	flags.BoolVar(&c.all, "all", false, "also print activities for which nothing changes")
 	flags.BoolVar(&c.strict, "strict", false, "fail if anything would be decided differently")
@@ -104,7 +105,8 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	if policyErr != nil {
 		return errors.Join(policyErr, engine.Close())
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES", "BECAUSE"}, replayCells)
+	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES",
+		"BECAUSE"}, replayCells)
 	return errors.Join(c.replay(cmd, engine, records, file, since, out), engine.Close())
 }
 
@@ -123,7 +125,8 @@ func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keys
 }
 
 // replay asks the policy about each activity, and prints the results.
-func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Full, file *policy.File, since time.Time, out *console.Listing[*policy.Replayed]) (err error) {
+func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Full, file *policy.File,
+	since time.Time, out *console.Listing[*policy.Replayed]) (err error) {
 	ctx := cmd.Context()
 	order, err := decidedSince(ctx, records, c.at.Organization, since)
 	if err != nil {

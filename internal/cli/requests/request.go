@@ -133,7 +133,8 @@ func (c *requestCommand) check() error {
 	}
 	switch {
 	case c.key.Path == "" && c.organization == "":
-		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the organization of a body without a stamp")
+		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the " +
+			"organization of a body without a stamp")
 	case c.key.Path == "" && c.qr.Wanted():
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}

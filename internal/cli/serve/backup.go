@@ -166,14 +166,17 @@ func openForBackup(ctx context.Context, configured *config.Config) (*storeForBac
 		} else {
 			err = nil // the keys can be backed up while the database is unreachable
 		}
-		return &storeForBackup{missing: "the database: run pg_dump --format=custom --file=state.dump with the URL of the configuration, and pg_restore --dbname to restore it"}, err
+		return &storeForBackup{missing: "the database: run pg_dump --format=custom --file=state.dump with the URL " +
+			"of the configuration, and pg_restore --dbname to restore it"}, err
 	}
 	if sent, err := askForSnapshot(ctx, path); err == nil {
 		return &storeForBackup{path: path, sent: sent}, nil
 	}
 	opened, err := bolt.OpenExisting(path)
 	if errors.Is(err, store.ErrInUse) {
-		return nil, fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?", err, snapshotAddress(path))
+		return nil,
+			fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?",
+				err, snapshotAddress(path))
 	}
 	if err != nil {
 		return nil, deployment.RefuseNone(err)

@@ -15,7 +15,8 @@ import (
 
 // NewEventsCommand returns the command events.
 func NewEventsCommand() *cobra.Command {
-	return console.Group("events", "Show what happened on a server", "Show what happened on a server: activities that wait, were carried out, rejected or failed.",
+	return console.Group("events", "Show what happened on a server",
+		"Show what happened on a server: activities that wait, were carried out, rejected or failed.",
 		newEventsTailCommand())
 }
 

@@ -62,7 +62,9 @@ func restore(cmd *cobra.Command, from, into string) error {
 	if err := checkStore(configured); err != nil {
 		err = fmt.Errorf("store: %w", err)
 		if errors.Is(err, store.ErrNone) {
-			err = errors.Join(fmt.Errorf("%w: this backup has none, and what is restored from it would have forgotten limits, used codes, live requests, approvals and the log: take another backup, or create a new deployment with 'countersign init' and import the keys", err), takeBack(into, existed))
+			err = errors.Join(fmt.Errorf("%w: this backup has none, and what is restored from it would have "+
+				"forgotten limits, used codes, live requests, approvals and the log: take another backup, or "+
+				"create a new deployment with 'countersign init' and import the keys", err), takeBack(into, existed))
 		}
 		return err
 	}

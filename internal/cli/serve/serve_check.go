@@ -38,8 +38,10 @@ func (s *Server) report(cmd *cobra.Command) error {
 		}
 	}
 	if len(loaded.NotAsked) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
 	}
 	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
-	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations), len(loaded.Warnings), notDone, loaded.NotAsked})
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations),
+		len(loaded.Warnings), notDone, loaded.NotAsked})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// followKeys takes in what other processes change in the keystore, until close: a server without requests does not look up a key, and would keep the secret of one
-// that was deleted or disabled.
+// followKeys takes in what other processes change in the keystore, until close: a server without
+// requests does not look up a key, and would keep the secret of one that was deleted or disabled.
 func (s *Server) followKeys(ctx context.Context) {
 	changing, ok := s.keys.(keystore.Refresher)
 	if !ok {

@@ -104,7 +104,8 @@ func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, er
 // it is put in force later.
 func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart []string)) error {
 	within := cmp.Or(l.Within, ReloadTimeout)
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), within, fmt.Errorf("it took longer than %v: is a file on a volume that does not answer?", within))
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), within,
+		fmt.Errorf("it took longer than %v: is a file on a volume that does not answer?", within))
 	defer cancel()
 	bounded := new(cobra.Command)
 	bounded.SetContext(ctx)

@@ -72,7 +72,8 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
 	flags.BoolVar(&c.offline, "offline", false, "set up the machine that signs, without a network")
 	flags.StringVar(&c.client, "client", "", "with --offline: `FILE` that init --online printed on the other machine")
 	console.Exclusive(command, "they are for two machines", "online", "offline")
-	console.Together(command, "the machine without a network needs the output of 'countersign init --online' on the other one", "offline", "client")
+	console.Together(command,
+		"the machine without a network needs the output of 'countersign init --online' on the other one", "offline", "client")
 	return command
 }
 

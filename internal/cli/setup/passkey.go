@@ -16,7 +16,8 @@ import (
 
 // NewPasskeyCommand returns the command passkey.
 func NewPasskeyCommand() *cobra.Command {
-	return console.Group("passkey", "Register passkeys", "Register passkeys: the credentials with which people stamp requests in a browser.",
+	return console.Group("passkey", "Register passkeys",
+		"Register passkeys: the credentials with which people stamp requests in a browser.",
 		newPasskeyAddCommand())
 }
 
@@ -42,20 +43,23 @@ the line of the passkey is printed for a user whom the file has already.
 --credential-id and --public-key come from the registration in the browser, in base64url
 or base64: the credential's rawId, and either the COSE key in the attestation object or
 the result of response.getPublicKey() (SPKI).`),
-		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n      --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
-		Args:    console.NamedArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n   " +
+			"   --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
+		Args: console.NamedArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
 	flags.StringVar(&c.credentialID, "credential-id", "", "`ID` of the credential, in base64url")
 	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
 	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
-	flags.StringArrayVar(&c.origins, "origin", nil, "`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
+	flags.StringArrayVar(&c.origins, "origin", nil,
+		"`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
 	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
 	flags.StringVar(&c.config, "config", "", "`FILE` that may have the user already: countersign.yaml")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if --config has several")
-	flags.BoolVar(&c.votes, "votes", false, "register a passkey for the approvals page: it may vote, and nothing else, with user verification")
+	flags.BoolVar(&c.votes, "votes", false,
+		"register a passkey for the approvals page: it may vote, and nothing else, with user verification")
 	return command
 }
 
@@ -102,7 +106,8 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's passkeys.\n", c.name, c.config)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
-		user, base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key), console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
+		user, base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key),
+		console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
 	return err
 }
 

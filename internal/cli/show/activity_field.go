@@ -19,7 +19,8 @@ type ActivityFieldFlag struct{ Name string }
 
 // Register adds the flag to a command.
 func (f *ActivityFieldFlag) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Name, "field", "", "print only this `FIELD` as plain text: id, status, fingerprint, or a member of the result such as signedTransaction or otpId")
+	cmd.Flags().StringVar(&f.Name, "field", "",
+		"print only this `FIELD` as plain text: id, status, fingerprint, or a member of the result such as signedTransaction or otpId")
 }
 
 // Print prints the field of an answer.
@@ -55,5 +56,6 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 	if value, ok := fields[f.Name]; ok {
 		return value, nil
 	}
-	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", shown.ID, shown.Status, f.Name, strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", shown.ID, shown.Status, f.Name,
+		strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 }

@@ -59,7 +59,8 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. Pass --type to name it.\n", taken[0].Kind)
 		return taken[0], nil
 	case 0:
-		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" + strings.Join(refusals, "\n"))
+		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" +
+			strings.Join(refusals, "\n"))
 	}
 	var kinds []string
 	for _, form := range taken {

@@ -42,10 +42,12 @@ var messageReaders = map[string]func(input []byte) activity.SignMessageIntent{
 		return messageIntent(string(input), activity.EncodingAuthorization, activity.HashNone)
 	},
 	"personal": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, input)), activity.EncodingHex, activity.HashKeccak256)
+		return messageIntent(hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, input)),
+			activity.EncodingHex, activity.HashKeccak256)
 	},
 	"tron": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), activity.EncodingHex, activity.HashKeccak256)
+		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), activity.EncodingHex,
+			activity.HashKeccak256)
 	},
 	kindBIP137: func(input []byte) activity.SignMessageIntent {
 		return messageIntent(hex.EncodeToString(bip137.Preimage(input)), activity.EncodingHex, activity.HashDoubleSHA256)
@@ -96,7 +98,8 @@ func (f *MessageFlags) Check() error {
 	case !slices.Contains([]string{"", "hex", "base64", "base58"}, f.encoding):
 		return console.Usagef("--encoding: unknown encoding %q: use hex, base64 or base58", f.encoding)
 	case f.Kind != "" && f.Kind != kindBIP322 && !known:
-		return console.Usagef("--message: unknown kind %q: use %s, %s", f.Kind, strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", "), kindBIP322)
+		return console.Usagef("--message: unknown kind %q: use %s, %s", f.Kind,
+			strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", "), kindBIP322)
 	}
 	return nil
 }

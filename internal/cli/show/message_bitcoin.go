@@ -53,7 +53,8 @@ func NamedKeys(text string) (raw []byte, named []file.Named, err error) {
 	}
 	derivations, err := bitcoin.Derivations(raw)
 	for _, d := range derivations {
-		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey, Input: strings.HasPrefix(d.Of, "input")})
+		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey,
+			Input: strings.HasPrefix(d.Of, "input")})
 	}
 	return raw, named, err
 }

@@ -19,7 +19,8 @@ type NetworkFlag struct{ Name string }
 
 // Register adds the flag to a set.
 func (n *NetworkFlag) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&n.Name, "network", bitcoin.Mainnet.String(), "Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
+	cmd.Flags().StringVar(&n.Name, "network", bitcoin.Mainnet.String(),
+		"Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
 }
 
 // Check refuses a network that is not known.

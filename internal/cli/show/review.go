@@ -38,7 +38,9 @@ func Reviewed(waiting *api.Activity, limits all.Limits, names chains.Names) (Vie
 		return View{}, fmt.Errorf("the server shows something else than it asks a vote for: %w", err)
 	}
 	if digest := inspection.Summary.Digest(); hex.EncodeToString(digest[:]) != review.SummaryDigest {
-		return View{}, fmt.Errorf("the server reads the %s differently than this command: vote with a command of the server's version, and with its --network", shown.What())
+		return View{},
+			fmt.Errorf("the server reads the %s differently than this command: vote with a command of the server's "+
+				"version, and with its --network", shown.What())
 	}
 	if shown.Hazards, err = hazardsOf(review, inspection.Hazards); err != nil {
 		return View{}, err
@@ -66,7 +68,9 @@ func ViewOfBody(request *activity.Request, limits all.Limits, names chains.Names
 		return inspection, View{}, err
 	}
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
-	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: names, Message: !transaction, waits: requestedFields(request)}, nil
+	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects,
+		Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: names,
+		Message: !transaction, waits: requestedFields(request)}, nil
 }
 
 // requestedFields returns what a body says about who signs. A vote for the body
@@ -166,7 +170,8 @@ func MissingText(group activity.Group) string {
 	if group.Passkey {
 		voters = append(voters, "with a passkey")
 	}
-	return strings.TrimSpace(fmt.Sprintf("%d of %d %s %s (rule %s)", group.Missing, group.Count, plural(group.Count, "vote"), strings.Join(voters, ", "), group.Rule))
+	return strings.TrimSpace(fmt.Sprintf("%d of %d %s %s (rule %s)", group.Missing, group.Count,
+		plural(group.Count, "vote"), strings.Join(voters, ", "), group.Rule))
 }
 
 func plural(count int, word string) string {

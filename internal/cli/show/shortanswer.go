@@ -88,7 +88,8 @@ func ReadShortAnswer(content []byte) (answer shortAnswer, err error) {
 			return r.Array(func(r *strictjson.Reader) error {
 				answer.Signatures = append(answer.Signatures, activity.SignRawPayloadResult{})
 				signed := &answer.Signatures[len(answer.Signatures)-1]
-				return r.Object(strictjson.Required("r", &signed.R), strictjson.Required("s", &signed.S), strictjson.Required("v", &signed.V))
+				return r.Object(strictjson.Required("r", &signed.R), strictjson.Required("s", &signed.S),
+					strictjson.Required("v", &signed.V))
 			})
 		}),
 		strictjson.Optional("appProof", func(r *strictjson.Reader) error {

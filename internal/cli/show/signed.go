@@ -10,7 +10,8 @@ import (
 
 // withoutSignature removes the signature from a transaction of a chain whose unsigned
 // transactions have none: see [chains.Forms]. isSigned is false of other chains.
-func withoutSignature(kind activity.TransactionType, raw []byte, limits all.Limits) (unsigned []byte, signers []string, isSigned bool, err error) {
+func withoutSignature(kind activity.TransactionType, raw []byte, limits all.Limits) (unsigned []byte,
+	signers []string, isSigned bool, err error) {
 	chain, err := all.Of(kind, limits)
 	if err != nil {
 		return nil, nil, false, err

@@ -118,9 +118,11 @@ func claim(root *wallet.Root, w file.Wallet, d bitcoin.Derivation) string {
 	name := cmp.Or(w.Name, w.ID)
 	own, err := root.PublicKey(d.Path)
 	if err != nil || !file.IsNamed(own, d.PublicKey) {
-		return fmt.Sprintf("Note: %s claims %v of your wallet %s, which has another key there: it is not yours.", d.Of, wallet.Path(d.Path), name)
+		return fmt.Sprintf("Note: %s claims %v of your wallet %s, which has another key there: it is not yours.",
+			d.Of, wallet.Path(d.Path), name)
 	}
-	return fmt.Sprintf("Note: %s claims %v of your wallet %s, which is not derived yet: run 'countersign keys derive --wallet %s --psbt' with this PSBT first.", d.Of, wallet.Path(d.Path), name, name)
+	return fmt.Sprintf("Note: %s claims %v of your wallet %s, which is not derived yet: run 'countersign keys "+
+		"derive --wallet %s --psbt' with this PSBT first.", d.Of, wallet.Path(d.Path), name, name)
 }
 
 // withNotes adds notes to a refusal.

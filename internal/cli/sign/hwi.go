@@ -165,7 +165,8 @@ func (c *hwiCommand) readArguments(cmd *cobra.Command, args []string) ([]string,
 func (c *hwiCommand) find(ctx context.Context) (err error) {
 	c.wallet, err = c.keys.FindWallet(ctx, c.at.Organization, c.walletID)
 	if errors.Is(err, keystore.ErrKeyNotFound) {
-		return fmt.Errorf("organization %q has no wallet, or several, with the id or name %q: 'countersign keys list' prints them", c.at.Organization, c.walletID)
+		return fmt.Errorf("organization %q has no wallet, or several, with the id or name %q: 'countersign keys "+
+			"list' prints them", c.at.Organization, c.walletID)
 	}
 	if err != nil {
 		return err
@@ -246,7 +247,8 @@ func (c *hwiCommand) descriptors(cmd *cobra.Command, _ []string) (any, error) {
 	}
 	for _, account := range accounts {
 		first := wallet.Account{Curve: keystore.CurveSecp256k1, Path: append(slices.Clip(account), 0, 0)}
-		if _, err := c.keys.Derive(cmd.Context(), c.at.Organization, c.wallet.ID, first); err != nil && !errors.Is(err, keystore.ErrKeyExists) {
+		if _, err := c.keys.Derive(cmd.Context(), c.at.Organization, c.wallet.ID, first); err != nil &&
+			!errors.Is(err, keystore.ErrKeyExists) {
 			return nil, err
 		}
 	}

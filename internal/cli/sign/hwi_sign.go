@@ -148,7 +148,9 @@ func parseKeyDescriptor(text string) (*keyDescriptor, error) {
 		d.path, err = wallet.ParsePath(d.origin.String() + matched[3])
 		return d, err
 	}
-	return nil, errors.New("--desc: expected pkh, wpkh, sh(wpkh) or tr of one key with its origin, such as wpkh([73c5da0a/84h/0h/0h/0/5]02…); addresses of registered wallets are printed by 'countersign wallets address'")
+	return nil,
+		errors.New("--desc: expected pkh, wpkh, sh(wpkh) or tr of one key with its origin, such as " +
+			"wpkh([73c5da0a/84h/0h/0h/0/5]02…); addresses of registered wallets are printed by 'countersign wallets address'")
 }
 
 // address derives the address, and refuses a key that is not the wallet's.

@@ -105,12 +105,14 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	}
 	if asText {
 		return show.View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: show.NetworkFields(&inspection.Summary, limits),
-			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: knowledge.Names(), Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())
+			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: knowledge.Names(),
+			Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())
 	}
 	return printInspection(cmd, inspection, about)
 }
 
-func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits all.Limits) (seen show.Inspected, about inspectedAs, err error) {
+func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, limits all.Limits) (seen show.Inspected,
+	about inspectedAs, err error) {
 	read, err := show.ReadTransactionAs(cmd, c.kind, file, limits)
 	if err != nil {
 		return seen, about, err

@@ -60,7 +60,8 @@ func signMessageLine(ctx context.Context, engine calls, organization string, int
 
 // viewOfRequest returns the view of a request before it is carried out. signs is false
 // if the request signs nothing.
-func viewOfRequest(ctx context.Context, engine calls, request *activity.Request, names chains.Names) (shown show.View, signs bool, err error) {
+func viewOfRequest(ctx context.Context, engine calls, request *activity.Request, names chains.Names) (shown show.View,
+	signs bool, err error) {
 	var prepared *countersign.Prepared
 	isMessage := false
 	switch intent := request.Intent.(type) {

@@ -32,7 +32,8 @@ type opened struct {
 // calls are the calls of an engine, or of a countersign.Caller.
 type calls interface {
 	Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*countersign.Prepared, error)
-	SignTransaction(ctx context.Context, organizationID string, intent activity.SignTransactionIntent) (activity.SignTransactionResult, error)
+	SignTransaction(ctx context.Context, organizationID string,
+		intent activity.SignTransactionIntent) (activity.SignTransactionResult, error)
 	SignMessage(ctx context.Context, organizationID string, intent activity.SignMessageIntent) (activity.SignRawPayloadResult, error)
 }
 
@@ -67,7 +68,8 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 // hazards and policy apply.
 func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*opened, error) {
 	c.keystore = keys
-	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits), Operations: messages.Operations(all.Chains(limits)...), Descriptors: c.known.Reader()}
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits),
+		Operations: messages.Operations(all.Chains(limits)...), Descriptors: c.known.Reader()}
 	var user *access.User
 	if c.at.Configured != nil {
 		wallets, err := deployment.Wallets(c.at.Configured, keys)

@@ -28,7 +28,8 @@ func (c *signCommand) unnamedSigner(cmd *cobra.Command, asked *foreignRequest) e
 	if err := errors.Join(err, engine.Close()); err != nil || id == "" {
 		return errors.Join(missing, err)
 	}
-	return console.Usagef("--sign-with is missing: the request does not name the key, only its path, %s. If it is the key of this keystore at that path, pass --sign-with %s", asked.path, id)
+	return console.Usagef("--sign-with is missing: the request does not name the key, only its path, %s. If it is "+
+		"the key of this keystore at that path, pass --sign-with %s", asked.path, id)
 }
 
 // atPath returns the id of the only key of the keystore at a path, which a fingerprint of

@@ -57,7 +57,8 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 
 // underPolicy puts the engine under the organization's policy, which judges the user of
 // --as.
-func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config, organization *access.OrganizationConfig, keys keystore.Keystore) (*access.User, error) {
+func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Config,
+	organization *access.OrganizationConfig, keys keystore.Keystore) (*access.User, error) {
 	if len(c.allow) > 0 {
 		return nil, console.Usagef("--allow does not go with a policy: name the hazard in the rule that covers the effect")
 	}
@@ -77,7 +78,8 @@ func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Con
 }
 
 // submitter finds the user of --as by name or id.
-func (c *signCommand) submitter(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*access.User, error) {
+func (c *signCommand) submitter(ctx context.Context, organization *access.OrganizationConfig,
+	keys keystore.Keystore) (*access.User, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {
 		return nil, err

@@ -35,9 +35,12 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.in, "request", "", "carry out the stamped request in `FILE` (- is standard input), with --config")
 	flags.StringVar(&f.out, "out", "", "`FILE` to write the activity to (- is standard output), with --request")
 	flags.StringVar(&f.signed, "out-signed", "", "`FILE` to write the short answer to: fingerprint, signed transaction, proof")
-	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge, "maximum age of a request, a `TIME` such as 48h, with --request")
-	flags.StringArrayVar(&f.votes, "vote", nil, "`FILE` with a vote on the request, as 'countersign approve --request' writes it; can be repeated")
-	flags.BoolVar(&f.anyTime, "any-request-time", false, "accept a request of any age, with --request: for a machine without a reliable clock")
+	flags.DurationVar(&f.maxAge, "max-request-age", countersign.DefaultMaxRequestAge,
+		"maximum age of a request, a `TIME` such as 48h, with --request")
+	flags.StringArrayVar(&f.votes, "vote", nil,
+		"`FILE` with a vote on the request, as 'countersign approve --request' writes it; can be repeated")
+	flags.BoolVar(&f.anyTime, "any-request-time", false,
+		"accept a request of any age, with --request: for a machine without a reliable clock")
 }
 
 // withoutRequest are the flags of sign that do not go with --request, because the
@@ -160,7 +163,8 @@ func (e *stampedEngine) whole(ctx context.Context, record *activity.Record) (*ac
 func refuseUnsigned(record *activity.Record) error {
 	switch {
 	case record.Status.Waits():
-		return fmt.Errorf("the request is recorded and waits for votes %s: repeat this call with --vote FILE for each, or pass the votes to --scan", missingIn(record))
+		return fmt.Errorf("the request is recorded and waits for votes %s: repeat this call with --vote FILE for "+
+			"each, or pass the votes to --scan", missingIn(record))
 	case record.Status == activity.StatusRejected:
 		return errors.New("the request was rejected, and is not signed: make a new one if that was a mistake")
 	case record.Status != activity.StatusCompleted:

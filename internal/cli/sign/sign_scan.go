@@ -77,14 +77,17 @@ type foreignRequest struct {
 // signs it. Nothing else vouches for such a request.
 func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err error) {
 	if c.yes {
-		return console.Usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at the terminal can confirm it", message.Type)
+		return console.Usagef("--yes does not go with a request of type %s: it has no stamp, so only a person at "+
+			"the terminal can confirm it", message.Type)
 	}
 	if !terminal.Exists() {
-		return console.Usagef("a request of type %s has no stamp, so only a person at the terminal can confirm it, and %v", message.Type, terminal.ErrNone)
+		return console.Usagef("a request of type %s has no stamp, so only a person at the terminal can confirm it, "+
+			"and %v", message.Type, terminal.ErrNone)
 	}
 	for _, name := range []string{"out", "out-signed"} {
 		if cmd.Flags().Changed(name) {
-			return console.Usagef("--%s goes with a stamped request: this one is of type %s, and its answer goes to standard output or --qr", name, message.Type)
+			return console.Usagef("--%s goes with a stamped request: this one is of type %s, and its answer goes "+
+				"to standard output or --qr", name, message.Type)
 		}
 	}
 	if err := c.checkForeign(); err != nil {
@@ -130,7 +133,8 @@ func signerOf(flag, named string) (string, error) {
 	case flag == "":
 		return named, nil
 	case named != "" && flag != named:
-		return "", fmt.Errorf("the request is for the key %s, and --sign-with names %s: leave the flag out if that is the same key", named, flag)
+		return "",
+			fmt.Errorf("the request is for the key %s, and --sign-with names %s: leave the flag out if that is the same key", named, flag)
 	}
 	return flag, nil
 }
@@ -173,7 +177,8 @@ func (c *signCommand) prepareForeign(ctx context.Context, engine calls, asked *f
 }
 
 // prepareForeignMessage prepares the message of a request.
-func (c *signCommand) prepareForeignMessage(ctx context.Context, engine calls, asked *foreignRequest) (*countersign.Prepared, signer, error) {
+func (c *signCommand) prepareForeignMessage(ctx context.Context, engine calls,
+	asked *foreignRequest) (*countersign.Prepared, signer, error) {
 	asked.message.SignWith = asked.signer
 	prepared, err := engine.Prepare(ctx, c.at.Organization, *asked.message)
 	if err != nil {

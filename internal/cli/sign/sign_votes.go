@@ -76,7 +76,8 @@ func (c *signCommand) countVote(cmd *cobra.Command, vote countersign.SignedBody,
 
 // confirmVote checks a vote, shows its activity and asks whether to count it. It asks
 // nothing if the activity no longer waits.
-func (c *signCommand) confirmVote(cmd *cobra.Command, engine *stampedEngine, vote countersign.SignedBody, intent activity.VoteIntent) error {
+func (c *signCommand) confirmVote(cmd *cobra.Command, engine *stampedEngine, vote countersign.SignedBody,
+	intent activity.VoteIntent) error {
 	err := engine.CheckRequest(cmd.Context(), vote)
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotFound {
 		return fmt.Errorf("%w: pass the request to this command before its votes", err)
@@ -88,7 +89,8 @@ func (c *signCommand) confirmVote(cmd *cobra.Command, engine *stampedEngine, vot
 	if err != nil {
 		return err
 	}
-	target, err := (&deployment.StoredActivities{Store: engine.store, Organization: request.OrganizationID}).FindWaiting(cmd.Context(), intent.Fingerprint)
+	target, err := (&deployment.StoredActivities{Store: engine.store,
+		Organization: request.OrganizationID}).FindWaiting(cmd.Context(), intent.Fingerprint)
 	if err != nil {
 		return err
 	}

@@ -154,7 +154,9 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 		case c.replace:
 			action = translog.WalletReplaced
 		case w.Policy.Identity() == policy.Identity():
-			return "", fmt.Errorf("the wallet %q is registered already, with its keys written in another way: pass --replace to keep this form, and its limits", policy.Name())
+			return "",
+				fmt.Errorf("the wallet %q is registered already, with its keys written in another way: pass "+
+					"--replace to keep this form, and its limits", policy.Name())
 		default:
 			return "", fmt.Errorf("another wallet with the name %q is registered: choose another name, or pass --replace", policy.Name())
 		}
@@ -205,14 +207,17 @@ func (c *registerCommand) pin(cmd *cobra.Command, policy *walletpolicy.Policy, n
 	if err := c.confirm(cmd, line, policy, network); err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "This keystore cannot authenticate the wallet: write the policy below to a file, and pin it in the configuration:")
-	fmt.Fprintf(cmd.ErrOrStderr(), "wallets:\n  - {organization: %q, file: %q, digest: %s}\n", c.at.Organization, "wallet.json", line.Digest)
+	fmt.Fprintln(cmd.ErrOrStderr(),
+		"This keystore cannot authenticate the wallet: write the policy below to a file, and pin it in the configuration:")
+	fmt.Fprintf(cmd.ErrOrStderr(), "wallets:\n  - {organization: %q, file: %q, digest: %s}\n", c.at.Organization,
+		"wallet.json", line.Digest)
 	return console.PrintLine(cmd, []byte(policy.Canonical()))
 }
 
 // logged appends a leaf about a wallet to the organization's log, if the configuration has
 // one, and returns the leaf's id.
-func logged(ctx context.Context, configured *config.Config, organizationID, action string, policy *walletpolicy.Policy) (id string, err error) {
+func logged(ctx context.Context, configured *config.Config, organizationID, action string,
+	policy *walletpolicy.Policy) (id string, err error) {
 	if configured == nil || configured.Log.Off || configured.Store == config.MemoryStore {
 		return "", nil
 	}

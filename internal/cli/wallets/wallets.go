@@ -110,7 +110,8 @@ func opened(cmd *cobra.Command, flags *deployment.KeystoreFlags, name string, us
 	return use(keys, w)
 }
 
-const noRegistry = "this keystore cannot authenticate registered wallets: pin the wallet in the configuration, as 'countersign wallets register --keystore pkcs11:…' prints it"
+const noRegistry = "this keystore cannot authenticate registered wallets: pin the wallet in the configuration, as " +
+	"'countersign wallets register --keystore pkcs11:…' prints it"
 
 // find returns the registered wallet with a name.
 func find(ctx context.Context, keys keeper, organizationID, name string) (file.Registered, error) {
@@ -126,9 +127,11 @@ func find(ctx context.Context, keys keeper, organizationID, name string) (file.R
 		names = append(names, w.Policy.Name())
 	}
 	if len(names) == 0 {
-		return file.Registered{}, fmt.Errorf("organization %q has no registered wallets: 'countersign wallets register' adds one", organizationID)
+		return file.Registered{},
+			fmt.Errorf("organization %q has no registered wallets: 'countersign wallets register' adds one", organizationID)
 	}
-	return file.Registered{}, fmt.Errorf("organization %q has no registered wallet with the name %q: it has %s", organizationID, name, strings.Join(names, ", "))
+	return file.Registered{}, fmt.Errorf("organization %q has no registered wallet with the name %q: it has %s",
+		organizationID, name, strings.Join(names, ", "))
 }
 
 func newListCommand() *cobra.Command {
@@ -165,9 +168,10 @@ func list(cmd *cobra.Command, keys keeper, organizationID string, asTable bool) 
 	if err != nil {
 		return err
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"NAME", "WHO MUST SIGN", "TEMPLATE", "DIGEST"}, func(l walletLine) []string {
-		return []string{l.Name, l.Terms, l.Template, l.Digest}
-	})
+	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"NAME", "WHO MUST SIGN", "TEMPLATE", "DIGEST"},
+		func(l walletLine) []string {
+			return []string{l.Name, l.Terms, l.Template, l.Digest}
+		})
 	for _, w := range all {
 		line, err := known(cmd.Context(), keys, organizationID, w)
 		if err != nil {

@@ -24,7 +24,8 @@ func WithHazards(names ...string) func(*countersign.Config) {
 // WithPolicy sets the policy of a file.
 func WithPolicy(t testing.TB, text string) func(*countersign.Config) {
 	t.Helper()
-	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
+	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}),
+		Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
 	if err != nil {
 		t.Fatal(err)
 	}

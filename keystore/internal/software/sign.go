@@ -65,7 +65,8 @@ func (k *secp256k1Handle) SignLowR(ctx context.Context, digest [32]byte) ([65]by
 	return k.signECDSA(ctx, digest, secp256k1.SignLowR)
 }
 
-func (k *secp256k1Handle) signECDSA(ctx context.Context, digest [32]byte, with func([32]byte, []byte) ([65]byte, error)) (signature [65]byte, err error) {
+func (k *secp256k1Handle) signECDSA(ctx context.Context, digest [32]byte, with func([32]byte, []byte) ([65]byte,
+	error)) (signature [65]byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}

@@ -84,7 +84,8 @@ func parse(text string) (keyID string, at account, err error) {
 		// arn:PARTITION:kms:REGION:ACCOUNT:key/… or alias/…
 		parts := strings.SplitN(arn, ":", 5)
 		switch {
-		case len(parts) != 5 || parts[1] != "kms" || parts[2] == "" || !strings.HasPrefix(parts[4], "key/") && !strings.HasPrefix(parts[4], "alias/"):
+		case len(parts) != 5 || parts[1] != "kms" || parts[2] == "" || !strings.HasPrefix(parts[4], "key/") &&
+			!strings.HasPrefix(parts[4], "alias/"):
 			return "", at, fmt.Errorf("%s: not the ARN of a key or alias: arn:aws:kms:REGION:ACCOUNT:key/ID", text)
 		case at.region != "" && at.region != parts[2]:
 			return "", at, fmt.Errorf("%s: the ARN is of region %s, and the parameter says %s", text, parts[2], at.region)
@@ -118,11 +119,12 @@ func (s *Service) client(ctx context.Context, at account) (*kms.Client, error) {
 	if client := s.clients[at]; client != nil {
 		return client, nil
 	}
-	options := []func(*config.LoadOptions) error{config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		// The default of 10 would have every further signature that is under way pay for
 		// a TLS handshake.
 		t.MaxIdleConnsPerHost = remote.DefaultConcurrency
-	})), config.WithRetryer(newRetryer)}
+	})
+	options := []func(*config.LoadOptions) error{config.WithHTTPClient(transport), config.WithRetryer(newRetryer)}
 	if at.region != "" {
 		options = append(options, config.WithRegion(at.region))
 	}
@@ -168,12 +170,14 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 // Sign implements remote.Key.
 func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
 	if len(message) > MaxMessage {
-		return nil, fmt.Errorf("%w: AWS KMS signs messages of at most %d bytes, and this one has %d", keystore.ErrUnsupported, MaxMessage, len(message))
+		return nil, fmt.Errorf("%w: AWS KMS signs messages of at most %d bytes, and this one has %d",
+			keystore.ErrUnsupported, MaxMessage, len(message))
 	}
 	if message == nil {
 		message = []byte{} // else the member is left out
 	}
-	input := &kms.SignInput{KeyId: &k.id, Message: message, MessageType: types.MessageTypeDigest, SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256}
+	input := &kms.SignInput{KeyId: &k.id, Message: message, MessageType: types.MessageTypeDigest,
+		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256}
 	if scheme == remote.Ed25519 {
 		input.MessageType, input.SigningAlgorithm = types.MessageTypeRaw, types.SigningAlgorithmSpecEd25519Sha512
 	}
@@ -185,7 +189,8 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 		return nil, fmt.Errorf("%w: AWS KMS: kms:Sign: an answer without a signature", keystore.ErrSignatureCheck)
 	}
 	if answer.SigningAlgorithm != input.SigningAlgorithm {
-		return nil, fmt.Errorf("%w: AWS KMS answered with a signature of %q to a request for %s", keystore.ErrSignatureCheck, answer.SigningAlgorithm, input.SigningAlgorithm)
+		return nil, fmt.Errorf("%w: AWS KMS answered with a signature of %q to a request for %s",
+			keystore.ErrSignatureCheck, answer.SigningAlgorithm, input.SigningAlgorithm)
 	}
 	return answer.Signature, nil
 }

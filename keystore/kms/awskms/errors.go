@@ -37,7 +37,8 @@ func newRetryer() aws.Retryer {
 // credentials, STS, SSO and its OIDC.
 var deniedCodes = map[string]bool{
 	"AccessDeniedException": true, "AccessDenied": true, "UnrecognizedClientException": true, "InvalidClientTokenId": true,
-	"InvalidSignatureException": true, "SignatureDoesNotMatch": true, "ExpiredTokenException": true, "ExpiredToken": true, "RequestExpired": true,
+	"InvalidSignatureException": true, "SignatureDoesNotMatch": true, "ExpiredTokenException": true,
+	"ExpiredToken": true, "RequestExpired": true,
 	"IncompleteSignature": true, "MissingAuthenticationToken": true, "OptInRequired": true, "InvalidGrantTokenException": true,
 	"InvalidIdentityToken": true, "UnauthorizedException": true, "InvalidGrantException": true,
 }
@@ -67,7 +68,8 @@ func explain(right string, err error) error {
 	case deniedCodes[code]:
 		return fmt.Errorf("%w: the right %s is missing, or the credentials are: %w", keystore.ErrDenied, right, err)
 	case missingCodes[code]:
-		return fmt.Errorf("%w: it does not exist in this region and account, is disabled, or is pending deletion: %w", keystore.ErrKeyNotFound, err)
+		return fmt.Errorf("%w: it does not exist in this region and account, is disabled, or is pending deletion: %w",
+			keystore.ErrKeyNotFound, err)
 	case unsupportedCodes[code]:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)
 	}

@@ -141,7 +141,8 @@ func (s *Service) client(host string) (*azkeys.Client, error) {
 	// Without 429, which the caller is told about instead of waiting for it here.
 	options.Retry = policy.RetryOptions{
 		MaxRetries: 2, RetryDelay: 100 * time.Millisecond, MaxRetryDelay: time.Second,
-		StatusCodes: []int{http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+		StatusCodes: []int{http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
+			http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 	}
 	client, err := azkeys.NewClient("https://"+host, s.options.Credential, options)
 	if err != nil {
@@ -167,7 +168,8 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	}
 	jwk := answer.Key
 	if jwk == nil || jwk.KID == nil || jwk.Crv == nil || len(jwk.X) > 32 || len(jwk.Y) > 32 || jwk.KID.Version() != k.at.version {
-		return remote.Public{}, fmt.Errorf("%w: Azure: %s: an answer without this version's public key on an elliptic curve", keystore.ErrUnavailable, rightGet)
+		return remote.Public{},
+			fmt.Errorf("%w: Azure: %s: an answer without this version's public key on an elliptic curve", keystore.ErrUnavailable, rightGet)
 	}
 	scheme, ok := schemes[*jwk.Crv]
 	if !ok {
@@ -190,7 +192,8 @@ const (
 var schemes = map[azkeys.CurveName]remote.Scheme{azkeys.CurveNameP256K: remote.Secp256k1, azkeys.CurveNameP256: remote.P256}
 
 // algorithms are the algorithm and the curve by scheme.
-var algorithms = map[remote.Scheme]azkeys.SignatureAlgorithm{remote.Secp256k1: azkeys.SignatureAlgorithmES256K, remote.P256: azkeys.SignatureAlgorithmES256}
+var algorithms = map[remote.Scheme]azkeys.SignatureAlgorithm{remote.Secp256k1: azkeys.SignatureAlgorithmES256K,
+	remote.P256: azkeys.SignatureAlgorithmES256}
 
 // noEd25519 says what vaults cannot do.
 const noEd25519 = "Azure Key Vault has no Ed25519: use AWS KMS, Google Cloud KMS, Vault, an HSM or a file for Solana"
@@ -240,13 +243,15 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 		return "", err
 	}
 	made, err := client.CreateKey(ctx, at.name, azkeys.CreateKeyParameters{
-		Kty: to.Ptr(azkeys.KeyTypeECHSM), Curve: to.Ptr(curves[scheme]), KeyOps: []*azkeys.KeyOperation{to.Ptr(azkeys.KeyOperationSign), to.Ptr(azkeys.KeyOperationVerify)},
+		Kty: to.Ptr(azkeys.KeyTypeECHSM), Curve: to.Ptr(curves[scheme]),
+		KeyOps: []*azkeys.KeyOperation{to.Ptr(azkeys.KeyOperationSign), to.Ptr(azkeys.KeyOperationVerify)},
 	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("create a key in an HSM: %w", explain(rightCreate, err))
 	}
 	if made.Key == nil || made.Key.KID == nil {
-		return "", fmt.Errorf("%w: Azure: %s: an answer without the version of a key, which may have been created", keystore.ErrUnavailable, rightCreate)
+		return "", fmt.Errorf("%w: Azure: %s: an answer without the version of a key, which may have been created",
+			keystore.ErrUnavailable, rightCreate)
 	}
 	return Scheme + ":" + at.host + "/keys/" + at.name + "/" + made.Key.KID.Version(), nil
 }

@@ -86,7 +86,9 @@ func parse(text string) (parts []string, err error) {
 		return nil, err
 	}
 	if parts = versionName.FindStringSubmatch(uri.Name); parts == nil {
-		return nil, fmt.Errorf("%s: write gcpkms:projects/P/locations/L/keyRings/R/cryptoKeys/K/cryptoKeyVersions/1: a version, because a key has several", text)
+		return nil,
+			fmt.Errorf("%s: write gcpkms:projects/P/locations/L/keyRings/R/cryptoKeys/K/cryptoKeyVersions/1: a "+
+				"version, because a key has several", text)
 	}
 	return parts, nil
 }
@@ -175,7 +177,9 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 		return remote.Public{}, unusable(rightGet, "a public key")
 	}
 	if answer.GetName() != k.name || answer.GetPemCrc32C().GetValue() != checksum([]byte(answer.GetPem())).GetValue() {
-		return remote.Public{}, fmt.Errorf("%w: Google KMS: %s: the public key was damaged on its way, or is of another version", keystore.ErrUnavailable, rightGet)
+		return remote.Public{},
+			fmt.Errorf("%w: Google KMS: %s: the public key was damaged on its way, or is of another version",
+				keystore.ErrUnavailable, rightGet)
 	}
 	block, _ := pem.Decode([]byte(answer.GetPem()))
 	if block == nil {
@@ -228,10 +232,11 @@ func (s *Service) Generate(ctx context.Context, uri, _ string, scheme remote.Sch
 	if err != nil {
 		return "", err
 	}
-	made, err := client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2], CryptoKey: &kmspb.CryptoKey{
-		Purpose:         kmspb.CryptoKey_ASYMMETRIC_SIGN,
-		VersionTemplate: &kmspb.CryptoKeyVersionTemplate{Algorithm: algorithms[scheme], ProtectionLevel: kmspb.ProtectionLevel_HSM},
-	}})
+	made, err := client.CreateCryptoKey(ctx, &kmspb.CreateCryptoKeyRequest{Parent: parts[1], CryptoKeyId: parts[2],
+		CryptoKey: &kmspb.CryptoKey{
+			Purpose:         kmspb.CryptoKey_ASYMMETRIC_SIGN,
+			VersionTemplate: &kmspb.CryptoKeyVersionTemplate{Algorithm: algorithms[scheme], ProtectionLevel: kmspb.ProtectionLevel_HSM},
+		}})
 	if err != nil {
 		return "", fmt.Errorf("create a key with protection level HSM: %w", explain(rightCreate, err))
 	}

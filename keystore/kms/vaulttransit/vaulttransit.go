@@ -93,7 +93,9 @@ func parse(text string) (at place, err error) {
 	}
 	at.version, err = strconv.Atoi(uri.Params["version"])
 	if err != nil || at.version < 1 {
-		return at, fmt.Errorf("%s: add ?version=NUMBER, 1 for a new key: transit signs with the latest version otherwise, which a rotation changes", text)
+		return at,
+			fmt.Errorf("%s: add ?version=NUMBER, 1 for a new key: transit signs with the latest version otherwise, "+
+				"which a rotation changes", text)
 	}
 	return at, nil
 }
@@ -201,7 +203,8 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 }
 
 // onlyEd25519 says what transit can be used for.
-const onlyEd25519 = "transit has no secp256k1, only Ed25519 for Solana, and ecdsa-p256 for the proof key: use AWS KMS, Google Cloud KMS, Azure Key Vault, an HSM or a file for the other chains"
+const onlyEd25519 = "transit has no secp256k1, only Ed25519 for Solana, and ecdsa-p256 for the proof key: use AWS " +
+	"KMS, Google Cloud KMS, Azure Key Vault, an HSM or a file for the other chains"
 
 // read asks what transit says of the key at a path. Only an answer with 404 means that there is none.
 func read(ctx context.Context, client *api.Client, path string) (data keyData, err error) {
@@ -331,8 +334,10 @@ func explain(right string, err error) error {
 	said := strings.Join(answer.Errors, ", ")
 	switch {
 	case answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w: the capability %s is missing in the policies of the token, or the token has expired: %w", keystore.ErrDenied, right, err)
-	case answer.StatusCode == http.StatusNotFound, answer.StatusCode == http.StatusBadRequest && (strings.Contains(said, "not found") || strings.Contains(said, "version")):
+		return fmt.Errorf("%w: the capability %s is missing in the policies of the token, or the token has "+
+			"expired: %w", keystore.ErrDenied, right, err)
+	case answer.StatusCode == http.StatusNotFound, answer.StatusCode == http.StatusBadRequest &&
+		(strings.Contains(said, "not found") || strings.Contains(said, "version")):
 		return fmt.Errorf("%w: %w", keystore.ErrKeyNotFound, err)
 	case answer.StatusCode == http.StatusBadRequest:
 		return fmt.Errorf("%w: %w", keystore.ErrUnsupported, err)

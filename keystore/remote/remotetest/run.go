@@ -91,7 +91,8 @@ func (h Harness) contract(t *testing.T) {
 				}
 				pins = append(pins, pin)
 				keys = append(keys, keystoretest.Key{
-					OrganizationID: pin.OrganizationID, ID: remote.IDOf(pin.PublicKey), Name: pin.Name, Curve: pin.PublicKey.Curve(), PublicKey: pin.PublicKey,
+					OrganizationID: pin.OrganizationID, ID: remote.IDOf(pin.PublicKey), Name: pin.Name,
+					Curve: pin.PublicKey.Curve(), PublicKey: pin.PublicKey,
 				})
 			}
 			store, err := remote.Open(t.Context(), h.services(), pins, remote.Options{})
@@ -155,11 +156,13 @@ func (h Harness) moved(t *testing.T) {
 		h.Keys.Generate("moved", scheme)
 		for _, store := range []*remote.Store{store, h.open(t, remote.Options{}, pin, stays)} {
 			for range 3 {
-				if err := sign(t.Context(), store, pin); !errors.Is(err, keystore.ErrSignatureCheck) || !strings.Contains(err.Error(), pin.URI) {
+				if err := sign(t.Context(), store, pin); !errors.Is(err, keystore.ErrSignatureCheck) ||
+					!strings.Contains(err.Error(), pin.URI) {
 					t.Errorf("%v, want ErrSignatureCheck that names the key", err)
 				}
 			}
-			if why := store.Skipped(); len(why) != 1 || !strings.Contains(why[0].Error(), `"moved"`) || !strings.Contains(why[0].Error(), "not the pinned") {
+			if why := store.Skipped(); len(why) != 1 || !strings.Contains(why[0].Error(), `"moved"`) ||
+				!strings.Contains(why[0].Error(), "not the pinned") {
 				t.Errorf("skipped: %v", why)
 			}
 			if err := sign(t.Context(), store, stays); err != nil {
@@ -225,7 +228,8 @@ func (h Harness) rights(t *testing.T) {
 	if err := signWith(t.Context(), key); !errors.Is(err, keystore.ErrDenied) || !strings.Contains(err.Error(), h.SignRight) {
 		t.Errorf("signing: %v does not name %s", err, h.SignRight)
 	}
-	if err := sign(t.Context(), h.open(t, remote.Options{Lazy: true}, pin), pin); !errors.Is(err, keystore.ErrDenied) || !strings.Contains(err.Error(), h.PublicKeyRight) {
+	if err := sign(t.Context(), h.open(t, remote.Options{Lazy: true}, pin), pin); !errors.Is(err,
+		keystore.ErrDenied) || !strings.Contains(err.Error(), h.PublicKeyRight) {
 		t.Errorf("the public key: %v does not name %s", err, h.PublicKeyRight)
 	}
 }

@@ -104,7 +104,8 @@ func (i *Imported) write(out *strings.Builder, from *source) {
 	if i.Rule != "" {
 		comment("  it may deny, so the rule below denies all that it may have named: rewrite it")
 	}
-	for _, member := range []struct{ name, text string }{{"condition", from.Condition}, {"consensus", from.Consensus}, {"time", from.Time}} {
+	for _, member := range []struct{ name, text string }{{"condition", from.Condition}, {"consensus", from.Consensus},
+		{"time", from.Time}} {
 		if member.text != "" {
 			comment("  " + member.name + ": " + member.text)
 		}

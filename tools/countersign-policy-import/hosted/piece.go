@@ -217,7 +217,8 @@ func (t *translation) list(list ast.ListExpr, like piece) (piece, error) {
 // index translates list[0]. In an allow the list must have only that element: the
 // others would go unseen.
 func (t *translation) index(args []ast.Expr) (piece, error) {
-	if path := syntax.Path(args[0]); strings.HasSuffix(path, "contract_call_args") || strings.HasPrefix(path, "secret.") || strings.HasPrefix(path, "eth.eip_712") {
+	if path := syntax.Path(args[0]); strings.HasSuffix(path, "contract_call_args") || strings.HasPrefix(path,
+		"secret.") || strings.HasPrefix(path, "eth.eip_712") {
 		return lookUp(path, "")
 	}
 	list, err := t.piece(args[0])
@@ -228,7 +229,8 @@ func (t *translation) index(args []ast.Expr) (piece, error) {
 	if err != nil {
 		return piece{}, err
 	}
-	if alone := list.text + ".size() == 1"; !t.deny && position.text == "0" && list.kind != "list contract" && !slices.Contains(t.when, alone) {
+	if alone := list.text + ".size() == 1"; !t.deny && position.text == "0" && list.kind != "list contract" &&
+		!slices.Contains(t.when, alone) {
 		t.when = append(t.when, alone)
 		t.note("it looked at the first of several: here there may be only one")
 	}

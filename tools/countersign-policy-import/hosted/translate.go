@@ -122,7 +122,9 @@ func (t *translation) activity(e ast.Expr) (done bool, err error) {
 	switch {
 	case !strings.HasPrefix(path, "activity."):
 		if mentionsActivity(e) {
-			return false, errors.New("it is about activities that have no counterpart here, or about several: rules on request judge all activities; otp is a kind of effect")
+			return false,
+				errors.New("it is about activities that have no counterpart here, or about several: rules on " +
+					"request judge all activities; otp is a kind of effect")
 		}
 		return false, nil
 	case path == "activity.action" && text == "SIGN":

@@ -63,7 +63,8 @@ func (s *AWS) SetCode(code string) {
 func (s *AWS) Environment() map[string]string {
 	return map[string]string{
 		"AWS_ENDPOINT_URL_KMS": s.URL, "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
-		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "", "AWS_PROFILE": "",
 	}
 }
 
@@ -71,7 +72,8 @@ func (s *AWS) Environment() map[string]string {
 var models = map[string]map[string]bool{
 	"Sign":         {"KeyId": true, "Message": true, "MessageType": false, "GrantTokens": false, "SigningAlgorithm": true, "DryRun": false},
 	"GetPublicKey": {"KeyId": true, "GrantTokens": false},
-	"CreateKey": {"Policy": false, "Description": false, "KeyUsage": false, "CustomerMasterKeySpec": false, "KeySpec": false, "Origin": false,
+	"CreateKey": {"Policy": false, "Description": false, "KeyUsage": false, "CustomerMasterKeySpec": false,
+		"KeySpec": false, "Origin": false,
 		"CustomKeyStoreId": false, "BypassPolicyLockoutSafetyCheck": false, "Tags": false, "MultiRegion": false, "XksKeyId": false},
 	"CreateAlias": {"AliasName": true, "TargetKeyId": true},
 }
@@ -93,7 +95,8 @@ func (s *AWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !found || r.Method != http.MethodPost || r.URL.Path != "/" || r.Header.Get("Content-Type") != "application/x-amz-json-1.1" {
 		s.t.Errorf("%s %s %s", r.Method, r.URL, r.Header)
 	}
-	if auth := r.Header.Get("Authorization"); !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(auth, "/eu-central-1/kms/aws4_request") {
+	if auth := r.Header.Get("Authorization"); !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") ||
+		!strings.Contains(auth, "/eu-central-1/kms/aws4_request") {
 		s.t.Errorf("authorization %q", auth)
 	}
 	s.mu.Lock()
@@ -142,7 +145,8 @@ func (s *AWS) misbehave(w http.ResponseWriter, r *http.Request, call string) boo
 	case keystoretest.Throttled:
 		fail(w, http.StatusBadRequest, "ThrottlingException", "Rate exceeded")
 	case keystoretest.Denied:
-		fail(w, http.StatusBadRequest, "AccessDeniedException", "User: arn:aws:iam::111122223333:user/x is not authorized to perform: kms:"+call)
+		fail(w, http.StatusBadRequest, "AccessDeniedException",
+			"User: arn:aws:iam::111122223333:user/x is not authorized to perform: kms:"+call)
 	case keystoretest.Gone:
 		fail(w, http.StatusBadRequest, "KMSInvalidStateException", "is pending deletion.")
 	case keystoretest.Away:
@@ -234,7 +238,8 @@ func (s *AWS) createKey(w http.ResponseWriter, input map[string]any) {
 		if input["KeySpec"] == spec[0] && input["KeyUsage"] == "SIGN_VERIFY" {
 			id := fmt.Sprintf("1234abcd-12ab-34cd-56ef-%012d", len(s.Aliases))
 			s.Keys.Generate(id, scheme)
-			_ = json.NewEncoder(w).Encode(map[string]any{"KeyMetadata": map[string]any{"KeyId": id, "Arn": AccountARN + "key/" + id, "KeySpec": spec[0]}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"KeyMetadata": map[string]any{"KeyId": id,
+				"Arn": AccountARN + "key/" + id, "KeySpec": spec[0]}})
 			return
 		}
 	}

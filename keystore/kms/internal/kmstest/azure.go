@@ -124,7 +124,8 @@ func (a *Azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	authorized := a.valid != "" && r.Header.Get("Authorization") == "Bearer "+a.valid
 	a.mu.Unlock()
 	if !authorized {
-		w.Header().Set("WWW-Authenticate", `Bearer authorization="https://login.microsoftonline.com/tenant", resource="https://vault.azure.net"`)
+		w.Header().Set("WWW-Authenticate",
+			`Bearer authorization="https://login.microsoftonline.com/tenant", resource="https://vault.azure.net"`)
 		a.refuse(w, http.StatusUnauthorized, "Unauthorized", "AKV10000: Request is missing a Bearer or PoP token.")
 		return
 	}
@@ -197,7 +198,8 @@ func (a *Azure) misbehave(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-var azureCurves = map[remote.Scheme][2]string{remote.Secp256k1: {"P-256K", "ES256K"}, remote.P256: {"P-256", "ES256"}, remote.Ed25519: {"Ed25519", "EdDSA"}}
+var azureCurves = map[remote.Scheme][2]string{remote.Secp256k1: {"P-256K", "ES256K"}, remote.P256: {"P-256", "ES256"},
+	remote.Ed25519: {"Ed25519", "EdDSA"}}
 
 func (a *Azure) id(name string) string { return a.URL + "/keys/" + name + "/" + AzureVersion }
 
@@ -212,7 +214,9 @@ func (a *Azure) bundle(name string, scheme remote.Scheme) any {
 func (a *Azure) sign(w http.ResponseWriter, name string, scheme remote.Scheme, input map[string]any) {
 	if a.isOff() {
 		w.WriteHeader(http.StatusForbidden)
-		_, _ = io.WriteString(w, `{"error":{"code":"Forbidden","message":"Operation sign is not allowed on a disabled key.","innererror":{"code":"KeyDisabled"}}}`)
+		_, _ = io.WriteString(w,
+			`{"error":{"code":"Forbidden","message":"Operation sign is not allowed on a disabled key.",`+
+				`"innererror":{"code":"KeyDisabled"}}}`)
 		return
 	}
 	encoded, _ := input["value"].(string)

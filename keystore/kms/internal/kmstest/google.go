@@ -62,7 +62,8 @@ func NewGoogle(t testing.TB) *Google {
 // Options have a client talk to this server.
 func (g *Google) Options() []option.ClientOption {
 	return []option.ClientOption{
-		option.WithEndpoint(g.address), option.WithoutAuthentication(), option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
+		option.WithEndpoint(g.address), option.WithoutAuthentication(),
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
 	}
 }
 
@@ -85,7 +86,8 @@ func (g *Google) failure(ctx context.Context, permission string) error {
 	fault, over := g.Keys.Fault()
 	switch fault {
 	case keystoretest.Throttled:
-		exhausted, err := status.New(codes.ResourceExhausted, "Quota exceeded").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(7e9)})
+		exhausted, err := status.New(codes.ResourceExhausted,
+			"Quota exceeded").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(7e9)})
 		if err != nil {
 			g.t.Error(err)
 		}
@@ -140,7 +142,8 @@ func (g *Google) GetPublicKey(ctx context.Context, in *kmspb.GetPublicKeyRequest
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: g.Keys.SPKI(id)})
 	answer := &kmspb.PublicKey{
-		Pem: string(text), PemCrc32C: castagnoli(text), Algorithm: googleAlgorithms[scheme], Name: in.GetName(), ProtectionLevel: kmspb.ProtectionLevel_HSM,
+		Pem: string(text), PemCrc32C: castagnoli(text), Algorithm: googleAlgorithms[scheme], Name: in.GetName(),
+		ProtectionLevel: kmspb.ProtectionLevel_HSM,
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -186,7 +189,8 @@ func (g *Google) AsymmetricSign(ctx context.Context, in *kmspb.AsymmetricSignReq
 // CreateCryptoKey implements kmspb.KeyManagementServiceServer.
 func (g *Google) CreateCryptoKey(_ context.Context, in *kmspb.CreateCryptoKeyRequest) (*kmspb.CryptoKey, error) {
 	template := in.GetCryptoKey().GetVersionTemplate()
-	if in.GetParent() != Ring || in.GetCryptoKey().GetPurpose() != kmspb.CryptoKey_ASYMMETRIC_SIGN || template.GetProtectionLevel() != kmspb.ProtectionLevel_HSM {
+	if in.GetParent() != Ring || in.GetCryptoKey().GetPurpose() != kmspb.CryptoKey_ASYMMETRIC_SIGN ||
+		template.GetProtectionLevel() != kmspb.ProtectionLevel_HSM {
 		g.t.Errorf("create %v", in)
 	}
 	if _, exists := g.Keys.Scheme(in.GetCryptoKeyId()); exists {

@@ -80,7 +80,8 @@ func (v *Vault) Seen() (seen []string) {
 
 // Environment returns the variables that have Vault's client find this server.
 func (v *Vault) Environment() map[string]string {
-	return map[string]string{"VAULT_ADDR": v.URL, "VAULT_TOKEN": Token, "VAULT_NAMESPACE": "", "VAULT_CACERT": "", "VAULT_AGENT_ADDR": "", "VAULT_PROXY_ADDR": ""}
+	return map[string]string{"VAULT_ADDR": v.URL, "VAULT_TOKEN": Token, "VAULT_NAMESPACE": "", "VAULT_CACERT": "",
+		"VAULT_AGENT_ADDR": "", "VAULT_PROXY_ADDR": ""}
 }
 
 // ServeHTTP implements http.Handler.
@@ -209,13 +210,15 @@ func (v *Vault) policy(name string, scheme remote.Scheme) any {
 		if scheme == remote.P256 {
 			public = string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: v.Keys.SPKI(versioned(name, version))}))
 		}
-		keys[strconv.Itoa(version)] = map[string]any{"name": cmp.Or(vaultNames[scheme], vaultTypes[scheme]), "public_key": public, "creation_time": "2026-11-26T00:00:00Z"}
+		keys[strconv.Itoa(version)] = map[string]any{"name": cmp.Or(vaultNames[scheme], vaultTypes[scheme]),
+			"public_key": public, "creation_time": "2026-11-26T00:00:00Z"}
 	}
 	return map[string]any{
 		"name": name, "type": vaultTypes[scheme], "derived": false, "exportable": false, "allow_plaintext_backup": false,
 		"deletion_allowed": false, "imported_key": false, "auto_rotate_period": 0,
 		"min_available_version": 0, "min_decryption_version": 1, "min_encryption_version": 0, "latest_version": len(keys),
-		"supports_encryption": false, "supports_decryption": false, "supports_derivation": scheme == remote.Ed25519, "supports_signing": true, "keys": keys,
+		"supports_encryption": false, "supports_decryption": false, "supports_derivation": scheme == remote.Ed25519,
+		"supports_signing": true, "keys": keys,
 	}
 }
 
@@ -241,7 +244,8 @@ func (v *Vault) sign(w http.ResponseWriter, name string, input map[string]any) {
 	encoded, _ := input["input"].(string)
 	message, err := base64.StdEncoding.DecodeString(encoded)
 	isProof := scheme == remote.P256
-	if prehashed := input["prehashed"] == true && input["hash_algorithm"] == "sha2-256" && len(message) == 32; err != nil || prehashed != isProof || !isProof && len(input) != 2 {
+	if prehashed := input["prehashed"] == true && input["hash_algorithm"] == "sha2-256" &&
+		len(message) == 32; err != nil || prehashed != isProof || !isProof && len(input) != 2 {
 		v.t.Errorf("sign %s: %v: %v", name, input, err)
 	}
 	signature, err := v.Keys.Sign(versioned(name, int(version)), message, remotetest.DER)
