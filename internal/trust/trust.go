@@ -146,13 +146,32 @@ func KeepOwner(file *os.File, replaced fs.FileInfo) error { return keepOwner(fil
 
 // Replace writes a file for its owner alone. It replaces an existing file, or a link, atomically and
 // durably: after a crash there is the old or the new content.
-func Replace(path string, content []byte) error {
+func Replace(path string, content []byte) error { return replace(path, content, nil) }
+
+// ReplaceKept is Replace for an existing file, which keeps its owner and group: root may change
+// the file of a service.
+func ReplaceKept(path string, content []byte) error {
+	replaced, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return replace(path, content, replaced)
+}
+
+// replace sets the owner before the file has its name: a service that owns the folder cannot have
+// root give it another file.
+func replace(path string, content []byte, replaced fs.FileInfo) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".countersign-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // gone after the rename
-	_, err = file.Write(content)
+	if replaced != nil {
+		err = KeepOwner(file, replaced)
+	}
+	if err == nil {
+		_, err = file.Write(content)
+	}
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}

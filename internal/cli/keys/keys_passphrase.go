@@ -2,9 +2,7 @@ package keys
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -81,28 +79,12 @@ func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFi
 	if flags.Configured.PassphraseFile == "" || flags.Set("passphrase-file") {
 		return nil
 	}
-	if err := replaceSecret(flags.Configured.PassphraseFile, passphrase); err != nil {
+	line := append(bytes.Clone(passphrase), '\n')
+	defer keystore.Wipe(line)
+	if err := trust.ReplaceKept(flags.Configured.PassphraseFile, line); err != nil {
 		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put "+
 			"it there: %w", flags.Configured.PassphraseFile, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s has the new one.\n", flags.Configured.PassphraseFile)
 	return nil
-}
-
-// replaceSecret replaces the line in a file, which keeps its owner: often root changes that of a service.
-func replaceSecret(path string, secret []byte) error {
-	line := append(bytes.Clone(secret), '\n')
-	defer keystore.Wipe(line)
-	replaced, err := os.Stat(path)
-	if err == nil {
-		err = trust.Replace(path, line)
-	}
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(trust.KeepOwner(file, replaced), file.Close())
 }

@@ -3,6 +3,7 @@ package trust_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/trust"
@@ -42,5 +43,37 @@ func TestReplace(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v, want 4 entries", entries, err)
+	}
+}
+
+// TestReplaceKept keeps the owner of a file that root replaces, and makes no file.
+func TestReplaceKept(t *testing.T) {
+	const service = 65534
+	path := filepath.Join(t.TempDir(), "passphrase")
+	if err := trust.ReplaceKept(path, []byte("new")); err == nil {
+		t.Error("a file that was not there was made")
+	}
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner := os.Getuid()
+	if owner == 0 {
+		owner = service
+		if err := os.Chown(path, service, service); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := trust.ReplaceKept(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := int(info.Sys().(*syscall.Stat_t).Uid); got != owner || info.Mode().Perm() != 0o600 {
+		t.Errorf("owner %d, mode %v, want %d and 0600", got, info.Mode(), owner)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "new" {
+		t.Errorf("%q, %v", content, err)
 	}
 }
