@@ -14,7 +14,7 @@
 //
 // Transactions, and what the reader is compared with:
 //
-//	FuzzEthereumParse       chains/ethereum, internal/rlp   accepts what go-ethereum does, except for listed differences; recovers to the signer
+//	FuzzEthereumParse       chains/ethereum, internal/rlp   accepts what go-ethereum does, but for listed differences; recovers the signer
 //	FuzzEthereumGenerated   the engine                             signs to the bytes that go-ethereum signs to
 //	FuzzEthereumCalldata    internal/evm                    different calldata is shown differently
 //	FuzzEthereumSignWith    addresses with the checksum of EIP-55  go-ethereum accepts the same addresses; a key signs only for its own
@@ -25,13 +25,13 @@
 //	FuzzSolanaSign          chains/solana                          one slot is filled, with the signature of crypto/ed25519
 //	FuzzSolanaSignWith      base58 addresses                       solana-go reads the same addresses
 //	FuzzSolanaTables        lookup tables with any contents        the summary and its digest do not change
-//	FuzzTronParse           chains/tron, protobuf                  Google's Protocol Buffers write the same bytes; the hash of raw_data is signed
+//	FuzzTronParse           chains/tron, protobuf                  Google's library writes the same bytes; the hash of raw_data is signed
 //	FuzzTronStructure       the same, field by field               what no encoder writes is refused
 //	FuzzTronSignWith        base58check addresses                  btcd reads the same addresses; a key signs only for its own
-//	FuzzBitcoinPSBT         internal/psbt                            written back the same; btcd sees the same transaction, amounts and scripts
+//	FuzzBitcoinPSBT         internal/psbt                            written back the same; btcd reads the same amounts and scripts
 //	FuzzBitcoinStructure    the same, record by record             valid ones are accepted, ones that break a rule refused
 //	FuzzBitcoinSign         chains/bitcoin                         signatures are added, nothing else changes
-//	FuzzBitcoinMessage      messages of BIP-322                    shown whole or refused; refused with another text or none in the same PSBT
+//	FuzzBitcoinMessage      messages of BIP-322                    shown whole or refused; refused with another text in the same PSBT
 //	FuzzBitcoinTransaction  the transactions that inputs spend     btcd writes the same, with the same id and outputs
 //	FuzzBitcoinAddress      base58check and bech32 addresses       an address or an id
 //	FuzzSignRequest         the engine, addresses, hex, any chain  a result, or an error that is the caller's fault

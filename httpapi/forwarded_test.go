@@ -76,7 +76,7 @@ func TestAddresses(t *testing.T) {
 		{"a unix socket", httpapi.Options{}, "@", nil, refused},
 		{"within the process", httpapi.Options{}, "in-process", nil, refused},
 		{"no peer", httpapi.Options{}, "", nil, refused},
-		{"a header that nobody asked for", httpapi.Options{}, "198.51.100.1:1", forwarded("192.0.2.7"), refused},
+		{"a header that no option names", httpapi.Options{}, "198.51.100.1:1", forwarded("192.0.2.7"), refused},
 		{"a header that changes nothing", httpapi.Options{}, "192.0.2.7:1", forwarded("198.51.100.1"), signed},
 
 		{"behind a proxy", proxies, "10.0.0.1:1", forwarded("192.0.2.7"), signed},

@@ -23,11 +23,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	user := access.UserConfig{Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: os.Args[3]}}}
+	organization := access.OrganizationConfig{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}
 	engine := must(countersign.New(countersign.Config{
 		Chains:    all.Chains(all.Limits{}),
 		Keystore:  must(file.Open(ctx, "keys", bytes.TrimRight(must(os.ReadFile("passphrase")), "\n"), file.Options{})),
 		Store:     must(bolt.Open("state.db")),
-		Directory: must(access.NewDirectory([]access.OrganizationConfig{{ID: os.Args[2], Name: "Example", Users: []access.UserConfig{user}}})),
+		Directory: must(access.NewDirectory([]access.OrganizationConfig{organization})),
 		Logger:    slog.Default(),
 	}))
 	server := httpapi.NewServer(httpapi.New(engine, httpapi.Options{}))

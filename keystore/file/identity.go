@@ -277,7 +277,8 @@ func parseRecipient(text string) (ageRecipient, error) {
 	recipient, err := age.ParseX25519Recipient(text)
 	if err != nil {
 		return nil,
-			errors.New("mistyped, an SSH key, or a plugin's: only X25519 recipients (age1…) and post-quantum ones (age1pq1…) are supported")
+			errors.New("mistyped, an SSH key, or a plugin's: only X25519 recipients (age1…) and " +
+				"post-quantum ones (age1pq1…) are supported")
 	}
 	return recipient, nil
 }

@@ -19,7 +19,7 @@ const maxSessions = 1024
 // URI has the attributes of a PKCS#11 URI (RFC 7512) that this package supports:
 //
 //	pkcs11:token=prod;serial=0123?module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=file:/etc/pin
-//	       └── path: which token, which object ──┘ └── query: how it is reached ──────────────────────┘
+//	       └─ path: token, object ─┘ └─ query: how it is reached
 //
 // Other attributes are refused, whether RFC 7512 defines them or not: using the wrong token
 // is worse than an error.

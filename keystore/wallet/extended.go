@@ -215,7 +215,8 @@ func versionOf(number uint32) (extendedVersion, error) {
 		}
 	}
 	return extendedVersion{},
-		fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… and vprv… are supported", number)
+		fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… "+
+			"and vprv… are supported", number)
 }
 
 // check compares the purpose required by SLIP-132 with that of the path, if it has one.

@@ -118,7 +118,7 @@ var costlyRanges = map[string]string{
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", code, err)
 			}
-			fmt.Fprintf(&out, "\t%q: `%s`,\n", code, pattern)
+			fmt.Fprintf(&out, "\t%q: `%s`,\n", code, strings.Join(lines(pattern), "` +\n`"))
 		}
 	}
 	out.WriteString("}\n")
@@ -126,6 +126,19 @@ var costlyRanges = map[string]string{
 		return nil, err
 	}
 	return format.Source([]byte(out.String()))
+}
+
+// lines splits a pattern after alternatives, into lines of at most 100 bytes where it has any.
+func lines(pattern string) (split []string) {
+	const most = 100
+	for len(pattern) > most {
+		at := strings.LastIndexByte(pattern[:most], '|')
+		if at < 0 {
+			break
+		}
+		split, pattern = append(split, pattern[:at+1]), pattern[at+1:]
+	}
+	return append(split, pattern)
 }
 
 // generateForms writes how long numbers are, and where they begin with zero.
@@ -150,7 +163,8 @@ func generateForms(out *strings.Builder, countries map[string]*country) error {
 		fmt.Fprintf(out, "\t%d: %q,\n", length, " "+strings.Join(byLength[length], " ")+" ")
 	}
 	fmt.Fprintf(out,
-		"}\n\n// leadingZero are the calling codes after which numbers can begin with zero.\nconst leadingZero = %q\n", " "+strings.Join(zeros, " ")+" ")
+		"}\n\n// leadingZero are the calling codes after which numbers can begin with zero.\nconst leadingZero = %q\n",
+		" "+strings.Join(zeros, " ")+" ")
 	return nil
 }
 

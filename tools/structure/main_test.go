@@ -16,8 +16,8 @@ const (
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They
 // may only become fewer.
 const (
-	mostOver120 = 637
-	mostOver140 = 10
+	mostOver120 = 629
+	mostOver140 = 0
 )
 
 // TestStructure: what holds for one room of the house holds for each.

@@ -82,7 +82,7 @@ func (c *checker) check() {
 
 var headerName = plaintext.NewPattern(`^[A-Za-z0-9-]{1,64}$`)
 
-// checkForwarded refuses a header that no proxy sends, and one that would be taken from nobody.
+// checkForwarded refuses a header that no proxy sends, and one without proxies to take it from.
 func (c *Config) checkForwarded(report *checker) {
 	const name = "forwardedHeader"
 	switch {

@@ -58,7 +58,7 @@ var mutations = []mutation{
 	{"a name for an address", "192.0.2.7", "office", "addresses[1]: \"office\" is neither a network nor an address"},
 	{"a proxy's port", "forwardedFrom: [10.0.0.5", "forwardedFrom: [10.0.0.5:80", "forwardedFrom[0]: \"10.0.0"},
 	{"no proxies", "forwardedFrom: [10.0.0.5, 10.1.0.0/16]", "forwardedFrom: []", "forwardedFrom: the list is empty"},
-	{"a header from nobody", "forwardedFrom: [10.0.0.5, 10.1.0.0/16]", "#", "forwardedHeader needs forwardedFrom"},
+	{"a header without proxies", "forwardedFrom: [10.0.0.5, 10.1.0.0/16]", "#", "forwardedHeader needs forwardedFrom"},
 	{"the header of RFC 7239", "forwardedHeader: X-Forwarded-For", "forwardedHeader: Forwarded", "expected the name"},
 	{"another header", "forwardedHeader: X-Forwarded-For", "forwardedHeader: X-Real-IP", ""},
 	{"a day for a time", "expiresAt: 2027-06-30T00:00:00Z", "expiresAt: 2027-06-30", "expiresAt: expected a time"},

@@ -54,7 +54,8 @@ func explain(cmd *cobra.Command, flags []string, reason string) {
 
 // groupError matches the errors of cobra's groups of flags: the group, and the flags of it
 // that are missing or too many.
-var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
+var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)` +
+	`(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
 
 // Rephrased returns the error of a relation in the words of the other errors: the flags
 // first, then the reason.
