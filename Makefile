@@ -42,7 +42,7 @@ quick:
 # Runs what continuous integration runs in addition to test: the fast tests without cgo and on
 # 32 bits, those with the race detector, the tests that test leaves out because they take long,
 # fail-over between two database servers, again and again, and builds for other platforms.
-ci: test-deps nocgo 386 race long poolers builds
+ci: test-deps builds nocgo 386 race long poolers
 	@internal/testenv/install.sh --check
 
 # The tests that test leaves out: they build for another architecture, kill a program again

@@ -42,22 +42,6 @@ func StartPiped(t *testing.T, command *exec.Cmd) (io.WriteCloser, io.ReadCloser)
 	return in, out
 }
 
-// Scanned runs sign --scan with codes on standard input, one per line, and answers the
-// question; without an answer, none is expected.
-func (s *Session) Scanned(codes, answer string, args ...string) (stdout, stderr string, status int) {
-	s.T.Helper()
-	command := s.Command(append([]string{"sign", "--scan"}, args...)...)
-	var out, talk Printed
-	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(codes+"\n"), &out, &talk
-	p := Sit(s.T, command)
-	if answer != "" {
-		p.Sees("? [y/N] ")
-		p.Types(answer)
-	}
-	status = p.Ends()
-	return out.String(), talk.String(), status
-}
-
 // Collected returns the message of a single code.
 func Collected(t *testing.T, code, kind string) ur.Message {
 	t.Helper()

@@ -190,6 +190,22 @@ const (
 	AskPassword = "Passphrase of the keystore: "
 )
 
+// Scanned runs sign --scan with codes on standard input, one per line, and answers the
+// question; without an answer, none is expected.
+func (s *Session) Scanned(codes, answer string, args ...string) (stdout, stderr string, status int) {
+	s.T.Helper()
+	command := s.Command(append([]string{"sign", "--scan"}, args...)...)
+	var out, talk Printed
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(codes+"\n"), &out, &talk
+	p := Sit(s.T, command)
+	if answer != "" {
+		p.Sees("? [y/N] ")
+		p.Types(answer)
+	}
+	status = p.Ends()
+	return out.String(), talk.String(), status
+}
+
 // Printed is output that can be read while the command is still writing.
 type Printed struct {
 	mu   sync.Mutex
