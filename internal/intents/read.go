@@ -48,9 +48,9 @@ func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Tran
 	return tx, nil
 }
 
-// Payloads returns an intent to sign one message or several as that of several. ok is
+// payloads returns an intent to sign one message or several as that of several. ok is
 // false if it is about something else.
-func Payloads(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
+func payloads(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
 	switch intent := intent.(type) {
 	case activity.SignRawPayloadIntent:
 		return activity.SignRawPayloadsIntent{
@@ -65,7 +65,7 @@ func Payloads(intent activity.Intent) (several activity.SignRawPayloadsIntent, o
 
 // IsMessage reports whether an intent is about messages.
 func IsMessage(intent activity.Intent) bool {
-	_, ok := Payloads(intent)
+	_, ok := payloads(intent)
 	return ok
 }
 

@@ -14,14 +14,14 @@ import (
 // ID is the id of the wallet.
 const ID = "wallet-1"
 
-// Keystore is a keystore with one wallet.
-type Keystore struct {
+// walletKeystore is a keystore with one wallet.
+type walletKeystore struct {
 	keystore.Keystore
 	Wallet keystore.Wallet
 }
 
 // FindWallet implements keystore.WalletFinder.
-func (k *Keystore) FindWallet(_ context.Context, organizationID, idOrName string) (keystore.Wallet, error) {
+func (k *walletKeystore) FindWallet(_ context.Context, organizationID, idOrName string) (keystore.Wallet, error) {
 	if organizationID == enginetest.Organization && (idOrName == k.Wallet.ID || idOrName == k.Wallet.Name) {
 		return k.Wallet, nil
 	}
@@ -29,7 +29,7 @@ func (k *Keystore) FindWallet(_ context.Context, organizationID, idOrName string
 }
 
 // WalletOf implements keystore.WalletFinder.
-func (k *Keystore) WalletOf(_ context.Context, organizationID, keyID string) (keystore.Wallet, error) {
+func (k *walletKeystore) WalletOf(_ context.Context, organizationID, keyID string) (keystore.Wallet, error) {
 	isKey := func(account keystore.Account) bool { return account.ID == keyID }
 	if organizationID == enginetest.Organization && slices.ContainsFunc(k.Wallet.Accounts, isKey) {
 		return k.Wallet, nil
@@ -42,7 +42,7 @@ func (k *Keystore) WalletOf(_ context.Context, organizationID, keyID string) (ke
 func With(t testing.TB, paths map[string]string) func(*countersign.Config) {
 	t.Helper()
 	return func(config *countersign.Config) {
-		with := &Keystore{Keystore: config.Keystore, Wallet: keystore.Wallet{ID: ID, Name: "hot"}}
+		with := &walletKeystore{Keystore: config.Keystore, Wallet: keystore.Wallet{ID: ID, Name: "hot"}}
 		for info, err := range config.Keystore.Keys(t.Context(), enginetest.Organization) {
 			if err != nil {
 				t.Fatal(err)

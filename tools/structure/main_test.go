@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,6 +73,30 @@ func TestFewestUp(t *testing.T) {
 		}
 		if got := fewestUp([]string{"a", "b", "c", "d"}, edges); got != test.want {
 			t.Errorf("%s: %d arrows up, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestUnused: an exported name that no other package uses is a promise without a reader.
+func TestUnused(t *testing.T) {
+	names, err := Unused("../..", "../../keystore/kms", "../../interop/evm", "../countersign-policy-import", "..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := regexp.MustCompile(`\.(Default|Max|Min|Hazard)[A-Z][^.]*$`) // values and hazards that documentation names
+	names = slices.DeleteFunc(names, documented.MatchString)
+	list, err := os.ReadFile("testdata/unused.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.Lines(string(list)) {
+		if !slices.Contains(names, strings.TrimSpace(name)) {
+			t.Errorf("%s is used, or gone: remove it from testdata/unused.txt", strings.TrimSpace(name))
+		}
+	}
+	for _, name := range names {
+		if !strings.Contains(string(list), name+"\n") {
+			t.Errorf("no other package uses %s: do not export it", name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func Chain(name string) chains.Chain {
 // types come first.
 func Kinds() []Kind {
 	kinds := []Kind{
-		ethereumKind("eip1559", DynamicFeeTransfer),
+		ethereumKind("eip1559", dynamicFeeTransfer),
 		ethereumKind("eip155", legacyTransfer),
 		ethereumKind("eip2930", accessListTransfer),
 		ethereumKind("eip4844", blobTransfer),
@@ -32,8 +32,8 @@ func Kinds() []Kind {
 		{Chain: "tempo", Type: "batch", Transaction: tempoBatch},
 		{Chain: "tempo", Type: "sponsored", Transaction: tempoSponsored},
 	}
-	for _, size := range SolanaSizes {
-		kinds = append(kinds, Solana(size))
+	for _, size := range solanaSizes {
+		kinds = append(kinds, solanaKind(size))
 	}
 	for _, spend := range Spends {
 		kinds = append(kinds, Bitcoin(spend, 1))
@@ -41,9 +41,9 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// SolanaSizes are sizes of transactions in bytes: a transfer, a token transfer, a swap,
+// solanaSizes are sizes of transactions in bytes: a transfer, a token transfer, a swap,
 // the maximum of legacy and v0, and the maximum of v1.
-var SolanaSizes = []int{215, 300, 812, 1232, 4096}
+var solanaSizes = []int{215, 300, 812, 1232, 4096}
 
 // Spends are the types of Bitcoin outputs that are spent, by name.
 var Spends = []string{"P2WPKH", "P2TR", "P2PKH"}

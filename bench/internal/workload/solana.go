@@ -15,9 +15,9 @@ var (
 	solanaBlockhash = sdk.Hash{0xbb, 1, 2, 3}
 )
 
-// Solana returns the kind of transactions of a size in bytes, with one signer: v0 where
+// solanaKind returns the kind of transactions of a size in bytes, with one signer: v0 where
 // that fits, else legacy (shorter) or v1 (longer).
-func Solana(size int) Kind {
+func solanaKind(size int) Kind {
 	unsigned := sync.OnceValue(func() []byte { return solanaTemplate(size) })
 	return Kind{Chain: "solana", Type: solanaType(size), Scheme: Ed25519, Transaction: func(number int, signer keystore.PublicKey) []byte {
 		payer := signer.Ed25519()

@@ -79,9 +79,9 @@ const (
 		"9fd5199e526182f00ee7273a2ad38ea39e7c5235d297fa008931138cf04fde55"
 )
 
-// MakeFixture writes the keystore of the tests and its passphrase into a directory.
+// makeFixture writes the keystore of the tests and its passphrase into a directory.
 // The keystore is created once and copied: creating one waits for the disk many times.
-func MakeFixture(t testing.TB, dir string) {
+func makeFixture(t testing.TB, dir string) {
 	t.Helper()
 	files, err := fixtureFiles()
 	if err != nil {

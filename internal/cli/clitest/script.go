@@ -52,7 +52,7 @@ func Scripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		UpdateScripts:       *update,
 		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
-			MakeFixture(t, env.WorkDir)
+			makeFixture(t, env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return setup(env)
 		},

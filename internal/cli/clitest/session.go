@@ -75,7 +75,7 @@ type Session struct {
 func NewSession(t *testing.T) *Session {
 	t.Helper()
 	s := &Session{T: t, Dir: t.TempDir()}
-	MakeFixture(t, s.Dir)
+	makeFixture(t, s.Dir)
 	return s
 }
 

@@ -23,8 +23,8 @@ type Content interface {
 	Hazards(signer Signer) []chains.Hazard
 }
 
-// OwnContent is content with effects that are other ones if some account is one of our own keys.
-type OwnContent interface {
+// ownContent is content with effects that are other ones if some account is one of our own keys.
+type ownContent interface {
 	// OwnEffects returns the effects in which such accounts are; none if nothing depends on them.
 	OwnEffects() []chains.Effect
 }
@@ -149,7 +149,7 @@ type signing struct {
 
 // ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
-	if content, ok := s.message.Content.(OwnContent); ok {
+	if content, ok := s.message.Content.(ownContent); ok {
 		s.by.own = chains.DecisiveParties(content.OwnEffects(), accounts)
 	}
 }

@@ -41,9 +41,9 @@ func HazardNames() []string {
 // ask for by their own clock (Permit2 in Uniswap's interface), and a day for ours.
 const FarDeadline = 31 * 24 * time.Hour
 
-// FarOrder is FarDeadline for an order at a price: the year that exchanges offer for limit orders,
+// farOrder is FarDeadline for an order at a price: the year that exchanges offer for limit orders,
 // or the 180 days of a listing, and a day for our clock.
-const FarOrder = 367 * 24 * time.Hour
+const farOrder = 367 * 24 * time.Hour
 
 // domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
@@ -155,7 +155,7 @@ func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
 func (r *reading) ends(until chains.Until, effect int) {
 	far := FarDeadline
 	if r.order {
-		far = FarOrder
+		far = farOrder
 	}
 	if until.Time.IsZero() || until.Time.After(r.now.Add(far)) {
 		r.danger(HazardFarDeadline, effect, "it ends %s: more than %d days ahead", endText(until), far/(24*time.Hour))

@@ -131,7 +131,7 @@ func (r *reading) Effects(signer statement.Signer) []chains.Effect {
 	return signer.Resolve(effects, r.own)
 }
 
-// OwnEffects implements statement.OwnContent.
+// OwnEffects returns the effects if some account is one of our own keys.
 func (r *reading) OwnEffects() []chains.Effect {
 	if r.own == nil {
 		return nil
