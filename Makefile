@@ -47,7 +47,7 @@ ci: test-deps builds nocgo 386 race long poolers
 
 # The tests that test leaves out: they build for another architecture, kill a program again
 # and again, or draw long. make reproducible runs TestReleasedBinary with the released one.
-LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$
+LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$|^TestTaggedModules$$
 
 # Runs them.
 long:

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	cel.dev/cel-go v0.33.2
 	github.com/btcsuite/btcd/address/v2 v2.0.0
-	github.com/countersign-dev/countersign v0.0.0
+	github.com/countersign-dev/countersign v0.1.0
 )
 
 require (

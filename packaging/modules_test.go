@@ -1,0 +1,155 @@
+package packaging_test
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
+
+const modulePath = "github.com/countersign-dev/countersign"
+
+// strangers is a program of another module that uses the engine and a key service.
+const strangers = `package main
+
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
+	"github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/keystore/remote"
+)
+
+var _ remote.Service = (*vaulttransit.Service)(nil)
+
+func main() {
+	engine, err := countersign.New(countersign.Config{Keystore: memory.New(), Chains: []chains.Chain{ethereum.Chain{}}})
+	fmt.Println(engine.Close(), err)
+}
+`
+
+// TestTaggedModules builds a stranger's program against a module proxy that serves this tree as the tags of
+// the next release: the engine, and its nested modules that are required by what they import, without
+// their replace lines.
+func TestTaggedModules(t *testing.T) {
+	testenv.Slow(t)
+	changelog, err := os.ReadFile("../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := string(regexp.MustCompile(`(?m)^## (v[0-9.]+)$`).FindSubmatch(changelog)[1])
+	proxy := t.TempDir()
+	for _, folder := range []string{"", "keystore/kms", "tools/countersign-policy-import"} {
+		serve(t, proxy, folder, version)
+	}
+
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(strangers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sources := strings.TrimSpace(string(output(t, "go", "env", "GOPROXY")))
+	cache := strings.TrimSpace(string(output(t, "go", "env", "GOMODCACHE")))
+	environment := append(os.Environ(), "GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+sources,
+		"GONOSUMDB="+modulePath+","+modulePath+"/*", "GOPRIVATE=", "GOFLAGS=-modcacherw -trimpath", "GOWORK=off",
+		"GOMODCACHE="+t.TempDir())
+	for _, args := range [][]string{
+		{"mod", "init", "example.com/stranger"},
+		{"get", modulePath + "@" + version, modulePath + "/keystore/kms@" + version},
+		{"list", "-m", modulePath + "/tools/countersign-policy-import@" + version},
+		{"get", "."}, // the sums of what they import
+		{"run", "."},
+	} {
+		command := exec.CommandContext(t.Context(), "go", args...)
+		command.Dir, command.Env = dir, environment
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		if args[0] == "run" && !strings.HasSuffix(string(out), "<nil> <nil>\n") {
+			t.Errorf("the program prints %s", out)
+		}
+	}
+}
+
+// serve adds the module in a folder of this tree to a proxy, at a version.
+func serve(t *testing.T, proxy, folder, version string) {
+	t.Helper()
+	served := module.Version{Path: path.Join(modulePath, folder), Version: version}
+	at := filepath.Join(proxy, filepath.FromSlash(served.Path), "@v")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files := tracked(t, folder)
+	mod, err := os.ReadFile(filepath.Join(testenv.Root(), folder, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wants := modulePath + " " + version; folder != "" && !strings.Contains(string(mod), wants) {
+		t.Errorf("%s/go.mod does not require %s", folder, wants)
+	}
+	archive, err := os.Create(filepath.Join(at, version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if err := zip.Create(archive, served, files); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		version + ".mod": string(mod), version + ".info": fmt.Sprintf(`{"Version":%q}`, version), "list": version + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tracked returns the files of the module in a folder: those of git, without those of modules below.
+func tracked(t *testing.T, folder string) (files []zip.File) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = filepath.Join(testenv.Root(), folder)
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	var below []string
+	for _, name := range names {
+		if dir, ok := strings.CutSuffix(name, "/go.mod"); ok {
+			below = append(below, dir+"/")
+		}
+	}
+	for _, name := range names {
+		nested := slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(name, dir) })
+		if info, err := os.Lstat(filepath.Join(list.Dir, name)); err == nil && info.Mode().IsRegular() && !nested {
+			files = append(files, treeFile{list.Dir, name, info})
+		}
+	}
+	return files
+}
+
+// treeFile is a file of the tree. It implements zip.File.
+type treeFile struct {
+	dir, name string
+	info      fs.FileInfo
+}
+
+func (f treeFile) Path() string                 { return f.name }
+func (f treeFile) Lstat() (fs.FileInfo, error)  { return f.info, nil }
+func (f treeFile) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(f.dir, f.name)) }
