@@ -12,8 +12,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -98,7 +100,7 @@ argument or the environment.`),
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version {
-				return console.PrintVersion(cmd, terminal.Is(cmd.OutOrStdout()))
+				return console.PrintVersion(cmd, terminal.Is(cmd.OutOrStdout()), slices.Sorted(maps.Keys(backends)))
 			}
 			return console.ChooseCommand(cmd, args)
 		},
@@ -113,7 +115,7 @@ argument or the environment.`),
 		requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),
 		approvals.NewApproveCommand(), approvals.NewRejectCommand(), otp.NewCommand())
 	addGroup(root, "Verify answers and the log:", logs.NewVerifyCommand(), logs.NewCommand(), logs.NewWitnessCommand())
-	root.AddCommand(console.NewVersionCommand())
+	root.AddCommand(console.NewVersionCommand(slices.Sorted(maps.Keys(backends))))
 	addCompletions(root, completions(backends))
 	return root
 }

@@ -1,21 +1,24 @@
 package console
 
 import (
+	"cmp"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// NewVersionCommand returns the command version.
-func NewVersionCommand() *cobra.Command {
+// NewVersionCommand returns the command version of a program with key services, by their schemes.
+func NewVersionCommand(services []string) *cobra.Command {
 	var output OutputFlag
 	command := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: Paragraphs(`
-Print the version, the commit, the version of Go, the platform, and the libraries that
-compute signatures: as text on a terminal, otherwise as one line of JSON.
+Print the version, the commit, the version of Go, the platform, the libraries that
+compute signatures, and the key services that the program can sign with: as text on a
+terminal, otherwise as one line of JSON.
 
 A build with cgo uses libsecp256k1, and supports keys in an HSM. A build without cgo
 uses secp256k1-voi, in Go, which is slower. Both use secp256k1-voi for BIP-340 (taproot);
@@ -31,7 +34,7 @@ running the binary, and lists the modules too.`),
 			if err != nil {
 				return err
 			}
-			return PrintVersion(cmd, asText)
+			return PrintVersion(cmd, asText, services)
 		},
 	}
 	output.RegisterListing(command)
@@ -39,15 +42,19 @@ running the binary, and lists the modules too.`),
 }
 
 // PrintVersion prints the version, as text or as JSON.
-func PrintVersion(cmd *cobra.Command, asText bool) error {
+func PrintVersion(cmd *cobra.Command, asText bool, services []string) error {
 	info, _ := debug.ReadBuildInfo()
 	line := VersionOf(info)
 	if !asText {
-		return PrintJSON(cmd.OutOrStdout(), line)
+		return PrintJSON(cmd.OutOrStdout(), struct {
+			VersionLine
+			Services []string `json:"services,omitempty"`
+		}{line, services})
 	}
 	return PrintDetails(cmd.OutOrStdout(), []Detail{
 		{"version", line.Version}, {"commit", line.Commit}, {"Go", line.Go}, {"cgo", strconv.FormatBool(line.Cgo)},
 		{"platform", line.Platform}, {"secp256k1", line.Secp256k1}, {"BIP-340", line.BIP340},
+		{"key services", cmp.Or(strings.Join(services, ", "), "none")},
 	})
 }
 
