@@ -117,6 +117,19 @@ type contextForm struct {
 	EIP712 *typedForm `json:"eip712"`
 }
 
+// rootForm has the members of a descriptor. One of a later version is not passed over.
+type rootForm struct {
+	Schema   string `json:"$schema"`
+	Comment  any    `json:"$comment"`
+	Includes any    `json:"includes"`
+	Context  any    `json:"context"`
+	Metadata any    `json:"metadata"`
+	Display  struct {
+		Definitions any `json:"definitions"`
+		Formats     any `json:"formats"`
+	} `json:"display"`
+}
+
 // maxFormats and maxFields bound a descriptor.
 const (
 	maxFormats = 512
@@ -131,6 +144,9 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	schema, _ := root["$schema"].(string)
 	if parts := schemaVersion.Regexp().FindStringSubmatch(schema); parts == nil || parts[1] != "2" {
 		return nil, nil, fmt.Errorf("$schema %.80q: only version 2 of ERC-7730 is supported", schema)
+	}
+	if err := into(root, new(rootForm)); err != nil {
+		return nil, nil, err
 	}
 	var context contextForm
 	if err := into(orEmpty(root["context"]), &context); err != nil {
