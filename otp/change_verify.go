@@ -34,11 +34,13 @@ func (a *attempt) apply(ledger otpledger.Ledger) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	meters, err := lockPair(ledger, issued.User, issued.To)
+	meters, err := lock(ledger, issued.User, issued.To)
 	if err != nil {
 		return nil, err
 	}
-	if refusal := a.checkLimits(&meters); refusal != nil {
+	tallies := append(meters.shared(LimitHourlyTries, a.limits.HourlyTries, ofUser, tried),
+		meters.shared(LimitDailyTries, a.limits.DailyTries, ofUser, tried)...)
+	if refusal := check(tallies, a.now); refusal != nil {
 		return refusal, nil
 	}
 	code, try, err := ledger.Try(a.id, a.by, a.limits.TriesPerCode, a.now)
@@ -54,13 +56,6 @@ func (a *attempt) apply(ledger otpledger.Ledger) (refusal, err error) {
 		a.matched = &code
 	}
 	return refusal, nil
-}
-
-func (a *attempt) checkLimits(meters *pair) error {
-	if err := meters.check(LimitHourlyTries, a.limits.HourlyTries, tried, a.now); err != nil {
-		return err
-	}
-	return meters.check(LimitDailyTries, a.limits.DailyTries, tried, a.now)
 }
 
 // judge returns why the code is refused, or nil.
@@ -81,11 +76,9 @@ func (a *attempt) judge(code *otpledger.Code, try otpledger.Try, equal bool) err
 }
 
 // count writes the meters: with one more wrong try, or unchanged.
-func (a *attempt) count(ledger otpledger.Ledger, meters *pair, code *otpledger.Code, wrong bool) error {
+func (a *attempt) count(ledger otpledger.Ledger, meters *meters, code *otpledger.Code, wrong bool) error {
 	if wrong {
-		by, rate := code.User.Tag(), a.longerRate()
-		rate.count(&meters.user, &meters.user.Tried, a.now, by)
-		rate.count(&meters.to, &meters.to.Tried, a.now, by)
+		count(meters.shared(LimitDailyTries, a.longerRate(), ofUser, tried), a.now)
 		if len(code.Tried) >= a.limits.TriesPerCode {
 			if _, err := ledger.Move(code.ID, otpledger.StateLive, otpledger.StateDead); err != nil {
 				return err

@@ -22,12 +22,12 @@ import (
 //	store.Complete(ctx, lease, activity, issue.Activate(now))   // or
 //	store.Release(ctx, lease, issue.Failed(now))                // if delivery failed
 type Issue struct {
-	service  *Service
-	set      settings
-	limits   SendLimits
-	code     otpledger.Code
-	counters counters
-	message  Message
+	service *Service
+	set     settings
+	limits  SendLimits
+	code    otpledger.Code
+	meters  []otpledger.MeterKey
+	message Message
 }
 
 // Prepare checks a request, draws the code and composes the message, without side
@@ -69,18 +69,23 @@ func (i *Issue) hash(organizationID string, request *Request, code string) (err 
 	if i.code.User, err = keyed(secret, userParts...); err != nil {
 		return err
 	}
-	i.counters.user, i.counters.to = i.code.User, i.code.To
-	if i.counters.sends, err = keyed(secret, labelUserSends, kind, string(i.code.User[:])); err != nil {
-		return err
-	}
-	if i.counters.organization, err = keyed(secret, labelOrganization, organizationID, kind); err != nil {
-		return err
-	}
-	i.counters.credential, err = keyed(secret, labelCredential, organizationID, kind, request.Credential)
+	i.meters = []otpledger.MeterKey{ofUser: i.code.User, ofContact: i.code.To}
 	if request.Credential == "" {
 		i.limits.Credential = Rate{}
 	}
-	return err
+	for _, parts := range [][]string{
+		{labelUserSends, kind, string(i.code.User[:])}, {labelOrganization, organizationID, kind},
+		{labelCredential, organizationID, kind, request.Credential},
+	} {
+		key, err := keyed(secret, parts...)
+		if err != nil {
+			return err
+		}
+		if i.meters = append(i.meters, key); len(i.meters) == ofCredential && i.limits.Credential.Count == 0 {
+			break
+		}
+	}
+	return nil
 }
 
 // compose composes the message.
@@ -125,8 +130,7 @@ func (i *Issue) ID() string { return i.code.ID }
 func (i *Issue) Reserve(now time.Time) store.Change {
 	i.code.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	i.code.ExpiresAt = i.code.CreatedAt.Add(i.set.expiration)
-	reserve := &reserve{limits: i.service.limits, sends: i.limits, counters: i.counters, code: i.code, now: i.code.CreatedAt}
-	return change(reserve.apply)
+	return change(i.delivery(i.code.CreatedAt).reserve)
 }
 
 // Deliver sends the message. Its error wraps ErrDelivery.
@@ -148,11 +152,11 @@ func (i *Issue) Activate(now time.Time) store.Change {
 // Failed returns the change for a message that could not be delivered: it takes the
 // reservation back, counts a failed delivery and kills the code.
 func (i *Issue) Failed(now time.Time) store.Change {
-	failed := &deliveryFailed{
-		limits: i.service.limits, sends: i.limits, counters: i.counters, code: i.code,
-		reservedAt: i.code.CreatedAt, now: now.UTC().Truncate(time.Millisecond),
-	}
-	return change(failed.apply)
+	return change(i.delivery(now.UTC().Truncate(time.Millisecond)).failed)
+}
+
+func (i *Issue) delivery(at time.Time) *delivery {
+	return &delivery{limits: i.service.limits, sends: i.limits, keys: i.meters, code: i.code, now: at}
 }
 
 // change returns a change of one-time passwords as a change of a store.

@@ -134,80 +134,95 @@ func (l Limits) check() error {
 	return nil
 }
 
-// counters are the keys of the meters that count one message.
-type counters struct {
-	user, to     otpledger.MeterKey
-	sends        otpledger.MeterKey // of the user: what was sent of the type
-	organization otpledger.MeterKey // what was sent of the type, and what failed
-	credential   otpledger.MeterKey // what was sent of the type
+// Which meters count a message: the user's and the contact's, then what the user was sent of its
+// type, what the organization was, with what failed, and what the credential sent, if that is limited.
+const (
+	ofUser = iota
+	ofContact
+	ofUserSends
+	ofOrganization
+	ofCredential
+)
+
+// meters are some of those, locked.
+type meters struct {
+	keys []otpledger.MeterKey
+	list []otpledger.Meter
 }
 
-// counted is those meters.
-type counted struct {
-	pair
-	keys                            counters
-	sends, organization, credential otpledger.Meter
+func lock(ledger otpledger.Ledger, keys ...otpledger.MeterKey) (meters, error) {
+	list, err := ledger.Meters(keys...)
+	return meters{keys, list}, err
 }
 
-// lockAll locks and returns all meters that count a message.
-func lockAll(ledger otpledger.Ledger, keys counters) (counted, error) {
-	meters, err := ledger.Meters(keys.user, keys.to, keys.sends, keys.organization, keys.credential)
-	if err != nil {
-		return counted{}, err
-	}
-	return counted{
-		pair: pair{keys.user, keys.to, meters[0], meters[1]}, keys: keys,
-		sends: meters[2], organization: meters[3], credential: meters[4],
-	}, nil
-}
-
-// save saves all meters; that of the credential only if it counts anything.
-func (c *counted) save(ledger otpledger.Ledger, limits *SendLimits) error {
-	err := errors.Join(c.pair.save(ledger), ledger.SetMeter(c.keys.sends, c.sends), ledger.SetMeter(c.keys.organization, c.organization))
-	if limits.Credential.Count > 0 {
-		err = errors.Join(err, ledger.SetMeter(c.keys.credential, c.credential))
+func (m *meters) save(ledger otpledger.Ledger) (err error) {
+	for i, key := range m.keys {
+		err = errors.Join(err, ledger.SetMeter(key, m.list[i]))
 	}
 	return err
 }
 
-// pair is the two meters that count one user's codes to one contact.
-type pair struct {
-	userKey, toKey otpledger.MeterKey
-	user, to       otpledger.Meter
+// tally is a list of events of a meter, and the rate that bounds it.
+type tally struct {
+	limit  LimitName
+	rate   Rate
+	share  int // of the rate that a single user may consume
+	meter  *otpledger.Meter
+	events *[]otpledger.Event
+	by     uint64 // the user; 0 where all are one
 }
 
-// lockPair locks and returns the meters of a user and a contact.
-func lockPair(ledger otpledger.Ledger, user, to otpledger.MeterKey) (pair, error) {
-	meters, err := ledger.Meters(user, to)
-	if err != nil {
-		return pair{}, err
+// shared are the tallies of a user and of a contact under one rate. events selects a list of a meter.
+func (m *meters) shared(limit LimitName, rate Rate, user int, events func(*otpledger.Meter) *[]otpledger.Event) []tally {
+	by, of, to := m.keys[ofUser].Tag(), &m.list[user], &m.list[ofContact]
+	return []tally{
+		{limit, rate, unlimitedShare, of, events(of), by}, {limit, rate, rate.share(), to, events(to), by},
 	}
-	return pair{user, to, meters[0], meters[1]}, nil
 }
 
-func (p *pair) save(ledger otpledger.Ledger) error {
-	if err := ledger.SetMeter(p.userKey, p.user); err != nil {
-		return err
+// sends are the tallies of messages of a type that were sent.
+func (m *meters) sends(limits *SendLimits) []tally {
+	organization := &m.list[ofOrganization]
+	all := append(m.shared(LimitSends, limits.Contact, ofUserSends, sent),
+		tally{LimitOrganizationSends, limits.Organization, unlimitedShare, organization, &organization.Sent, 0})
+	if len(m.list) > ofCredential {
+		credential := &m.list[ofCredential]
+		all = append(all, tally{LimitCredentialSends, limits.Credential, unlimitedShare, credential, &credential.Sent, 0})
 	}
-	return ledger.SetMeter(p.toKey, p.to)
+	return all
 }
 
-// check checks whether a rate allows one more event for both the user and the
-// contact. events selects the list of a meter that the rate bounds.
-func (p *pair) check(name LimitName, rate Rate, events func(*otpledger.Meter) []otpledger.Event, now time.Time) error {
-	wait := max(
-		rate.wait(events(&p.user), now, unlimitedShare),
-		rate.wait(events(&p.to), now, rate.share()),
-	)
-	return limited(name, rate, wait)
+// failures are the tallies of messages that could not be delivered.
+func (m *meters) failures(limits *Limits) []tally {
+	organization := &m.list[ofOrganization]
+	return append(m.shared(LimitFailures, limits.Failures, ofUser, failed), tally{LimitOrganizationFailures,
+		limits.OrganizationFailures, unlimitedShare, organization, &organization.Failed, 0})
 }
 
-func limited(name LimitName, rate Rate, wait time.Duration) error {
-	if wait <= 0 {
+// check returns a *LimitError if a rate does not allow one more event: that of the first such
+// limit, for as long as any of its tallies is full.
+func check(tallies []tally, now time.Time) error {
+	var refused *LimitError
+	for i := range tallies {
+		t := &tallies[i]
+		wait := t.rate.wait(*t.events, now, t.share)
+		if wait > 0 && (refused == nil || t.limit == refused.Limit && wait > refused.RetryAfter) {
+			refused = &LimitError{Limit: t.limit, Rate: t.rate, RetryAfter: wait}
+		}
+	}
+	if refused == nil {
 		return nil
 	}
-	return &LimitError{Limit: name, Rate: rate, RetryAfter: wait}
+	return refused
 }
 
-func failed(m *otpledger.Meter) []otpledger.Event { return m.Failed }
-func tried(m *otpledger.Meter) []otpledger.Event  { return m.Tried }
+func count(tallies []tally, at time.Time) {
+	for i := range tallies {
+		t := &tallies[i]
+		t.rate.count(t.meter, t.events, at, t.by)
+	}
+}
+
+func sent(m *otpledger.Meter) *[]otpledger.Event   { return &m.Sent }
+func failed(m *otpledger.Meter) *[]otpledger.Event { return &m.Failed }
+func tried(m *otpledger.Meter) *[]otpledger.Event  { return &m.Tried }

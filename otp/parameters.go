@@ -3,10 +3,6 @@ package otp
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"github.com/countersign-dev/countersign/internal/plaintext"
-	"github.com/countersign-dev/countersign/internal/weborigin"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +10,10 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 )
 
 // Defaults of a request's parameters.
@@ -223,12 +223,15 @@ func readVariables(text string) (map[string]string, error) {
 	if len(text) > maxVariables {
 		return nil, badParameter(parameter, "%d bytes: must be at most %d", len(text), maxVariables)
 	}
-	if err := decodeStrings(text, variables); err != nil {
+	members := map[string]any{}
+	if err := cmp.Or(strictjson.Check([]byte(text), "the text"), json.Unmarshal([]byte(text), &members)); err != nil {
 		return nil, badParameter(parameter, "must be a JSON object of strings, as a string: %v", err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		value := variables[name]
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value, isString := members[name].(string)
 		switch {
+		case !isString:
+			return nil, badParameter(parameter, "%.100q is not a string", name)
 		case !identifier.MatchString(name):
 			return nil, badParameter(parameter, "%.100q is not a variable name: names have letters, digits and _", name)
 		case slices.Contains(builtIn, name):
@@ -236,41 +239,9 @@ func readVariables(text string) (map[string]string, error) {
 		case len(value) > maxVariable || !printable(value, "\n\t"):
 			return nil, badParameter(parameter, "%s: must be at most %d bytes of printable text", name, maxVariable)
 		}
+		variables[name] = value
 	}
 	return variables, nil
-}
-
-// decodeStrings reads a JSON object of strings whose names are all different.
-func decodeStrings(text string, into map[string]string) error {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return errors.New("expected {")
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		value, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		text, isString := value.(string)
-		if !isString {
-			return fmt.Errorf("%.100q is not a string", name)
-		}
-		if _, twice := into[name.(string)]; twice {
-			return fmt.Errorf("%.100q appears twice", name)
-		}
-		into[name.(string)] = text
-	}
-	if _, err := decoder.Token(); err != nil {
-		return err
-	}
-	if decoder.InputOffset() != int64(len(strings.TrimRight(text, " \t\r\n"))) {
-		return errors.New("unexpected text after the object")
-	}
-	return nil
 }
 
 func (s *Service) checkSMS(r *Request, set *settings) error {
