@@ -1,11 +1,21 @@
 package plaintext
 
+import "strings"
+
 // maxMeant is the length of the longest name that is compared with others, in bytes.
 const maxMeant = 128
 
-// nearest returns the name that a misspelt one may have meant; ok is false if none is
+// minBeginning is the length of the shortest beginning of a name that is taken for it.
+const minBeginning = 3
+
+// nearest returns the name that a misspelt one or a beginning may have meant; ok is false if none is
 // close.
 func nearest(name string, names []string) (match string, ok bool) {
+	for _, candidate := range names {
+		if len(name) >= minBeginning && strings.HasPrefix(candidate, name) {
+			return candidate, true
+		}
+	}
 	best := len(name)/3 + 2
 	for _, candidate := range names {
 		if distance := editDistance(name, candidate, best); distance < best {

@@ -1,12 +1,15 @@
 package console
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Exclusive declares flags that do not go together. The reason, or the cure, completes the
@@ -57,9 +60,25 @@ func explain(cmd *cobra.Command, flags []string, reason string) {
 var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)` +
 	`(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
 
-// Rephrased returns the error of a relation in the words of the other errors: the flags
-// first, then the reason.
+// maxShort is the length of a short name of a flag, without its dashes.
+const maxShort = 4
+
+// Rephrased returns an error of flags in the words of the other errors: the flags first, then the
+// reason or the cure.
 func Rephrased(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := unknown.GetSpecifiedName()
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if len(name) > maxShort || strings.HasPrefix(flag.Name, name) { // too many are close to a short one
+				names = append(names, flag.Name)
+			}
+		})
+		return Usagef("%s", strings.Replace(plaintext.Meant(err.Error(), name, names, ""), "mean ", "mean --", 1))
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok && invalid.GetFlag().Value.Type() == "duration" {
+		return Usagef("--%s %s: expected a duration with its unit, such as 5s, 10m or 24h", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	parts := groupError.FindStringSubmatch(err.Error())
 	if parts == nil {
 		return err

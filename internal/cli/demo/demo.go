@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -54,7 +55,11 @@ Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`)
 		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			return Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})
+			err := Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})
+			if errors.Is(err, syscall.EPIPE) {
+				return nil // its reader has seen enough, such as head
+			}
+			return err
 		},
 	}
 }

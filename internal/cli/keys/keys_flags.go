@@ -112,7 +112,8 @@ const curvePrefix = "CURVE_"
 
 func parseCurve(name string) (keystore.Curve, error) {
 	if name == "" {
-		return 0, console.Usagef("--curve is missing: use CURVE_SECP256K1 or CURVE_ED25519")
+		return 0, console.Usagef("--curve is missing: use CURVE_SECP256K1 or CURVE_ED25519; a secret in another form " +
+			"than hex needs --format, such as mnemonic for the words of a wallet")
 	}
 	full := name
 	if !strings.HasPrefix(name, curvePrefix) {

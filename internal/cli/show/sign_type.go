@@ -1,12 +1,14 @@
 package show
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // typePrefix begins the name of every transaction type. --type may omit it.
@@ -22,9 +24,18 @@ func ParseType(name string) (activity.TransactionType, error) {
 		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
 	}
 	if !slices.Contains(all.TransactionTypes(), kind) {
-		return "", console.Usagef("--type: unknown transaction type %q: use %s", name, TypeNames())
+		message := fmt.Sprintf("--type: unknown transaction type %q", name)
+		return "", console.Usagef("%s", plaintext.Meant(message, name, shortNames(), "use "+TypeNames()))
 	}
 	return kind, nil
+}
+
+// shortNames returns the short names of the types.
+func shortNames() (names []string) {
+	for _, kind := range all.TransactionTypes() {
+		names = append(names, strings.ToLower(strings.TrimPrefix(string(kind), typePrefix)))
+	}
+	return names
 }
 
 // IsBitcoin reports whether --type names Bitcoin.
@@ -35,9 +46,5 @@ func IsBitcoin(name string) bool {
 
 // TypeNames returns the names that --type takes.
 func TypeNames() string {
-	var names []string
-	for _, kind := range all.TransactionTypes() {
-		names = append(names, string(kind))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(shortNames(), ", ") + ", or the names of the API, such as " + string(activity.TransactionTypeEthereum)
 }
