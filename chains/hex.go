@@ -39,6 +39,9 @@ func explainHex(text, digits string) error {
 		return errors.New("this looks like base64")
 	}
 	bad, _ := utf8.DecodeRuneInString(digits[offset:])
+	if bad == '\n' {
+		return fmt.Errorf("a second line begins at position %d: one transaction or message is expected", len(text)-len(digits)+offset+1)
+	}
 	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+offset)
 }
 

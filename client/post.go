@@ -71,6 +71,9 @@ func (c *Client) postOnce(ctx context.Context, path string, header signer.Header
 	request.Header.Set(header.Name, header.Value)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.config.HTTP.Do(request)
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return nil, fmt.Errorf("%w: this server speaks http: the URL must begin with http://", err)
+	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, &transportError{fmt.Errorf("%w: no server is listening there: start 'countersign serve', or correct the URL", err)}
 	}

@@ -305,6 +305,9 @@ func route(r *http.Request) (routed operation, err error) {
 	}
 	const version = "/public/v1/"
 	slash := strings.LastIndex(path, version)
+	if slash < 0 && strings.HasPrefix(path, "/console") {
+		return routed, errNoConsole
+	}
 	if slash < 0 {
 		return routed, errNoPath
 	}
@@ -323,7 +326,9 @@ func route(r *http.Request) (routed operation, err error) {
 
 // Refusals with HTTP statuses of their own.
 var (
-	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "this path is not served: %s", paths())
+	errNoPath    = activity.NewError(activity.ReasonNotFound, "", nil, "this path is not served: %s", paths())
+	errNoConsole = activity.NewError(activity.ReasonNotFound, "", nil,
+		"the approvals page is not served: set console in the configuration, or mount package httpapi/console")
 	errMethod = activity.NewError(activity.ReasonRequestInvalid, "", nil, "this path is served by POST")
 )
 

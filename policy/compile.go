@@ -166,7 +166,12 @@ func (l *language) rephrase(message string) string {
 	if name, ok := between(message, "undefined field '", "'"); ok {
 		return l.noField(name)
 	}
-	switch operands, _ := between(message, "applied to '(", ")'"); operands {
+	name, _ := between(message, "overload for '", "'")
+	operands, _ := between(message, "applied to '(", ")'")
+	if function, ok := l.literals[name]; ok {
+		return fmt.Sprintf("%s does not take (%s): write %s", name, operands, function.example)
+	}
+	switch operands {
 	case "amount, int", "int, amount":
 		return "an amount is compared with a bare number, which has no unit: " +
 			"write ether('0.5'), units('500') or amount(usdc, '1.50')"

@@ -9,6 +9,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,9 +17,11 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/internal/cli/approvals"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -71,6 +74,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Bac
 	return code
 }
 
+// helpColumns is the width of help that no terminal shows.
+const helpColumns = 100
+
 func newRoot(backends Backends) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
@@ -105,6 +111,12 @@ argument or the environment.`),
 			return console.ChooseCommand(cmd, args)
 		},
 	}
+	// Flags are explained in the columns that there are.
+	cobra.AddTemplateFunc("wrapped", func(flags *pflag.FlagSet) string {
+		return flags.FlagUsagesWrapped(cmp.Or(terminal.Columns(root.OutOrStdout()), helpColumns))
+	})
+	root.SetUsageTemplate(strings.NewReplacer(".LocalFlags.FlagUsages", "wrapped .LocalFlags",
+		".InheritedFlags.FlagUsages", "wrapped .InheritedFlags").Replace(root.UsageTemplate()))
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
 	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sharedwallets.NewCommand(),
 		sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand(), sign.NewHWICommand())

@@ -24,7 +24,7 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		"DIR":     completeDirectory,
 		"URI":     completeKeystore(backends),
-		"TYPE":    fixed(strings.Split(show.TypeNames(), ", ")...),
+		"TYPE":    fixed(show.ShortTypes()...),
 		"HAZARD":  fixed(append(all.HazardNames(), countersign.AllHazards)...),
 		"KIND":    fixed("p256", "secp256k1", "ed25519"),
 		"CURVE":   fixed("secp256k1\tEthereum, Tron, Bitcoin, Tempo", "ed25519\tSolana"),

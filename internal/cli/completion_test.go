@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -31,8 +30,8 @@ func TestCompletion(t *testing.T) {
 		has  []string
 		ends string
 	}{
-		{"sign --type ", []string{string(activity.TransactionTypeEthereum), string(activity.TransactionTypeTempo)}, noFiles},
-		{"inspect --type ", []string{string(activity.TransactionTypeBitcoin)}, noFiles},
+		{"sign --type ", []string{"ethereum", "tempo"}, noFiles},
+		{"inspect --type ", []string{"bitcoin"}, noFiles},
 		{"sign --allow ", append(all.HazardNames(), countersign.AllHazards), noFiles},
 		{"sign --network ", []string{"mainnet", "testnet", "signet", "regtest"}, noFiles},
 		{"keys generate --curve ", []string{"secp256k1\t", "ed25519\t"}, noFiles},

@@ -2,6 +2,7 @@ package intents
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -29,6 +30,9 @@ func SignWith(intent activity.Intent) string {
 	return ""
 }
 
+// hashSize is the size of what transactions are hashed to, in bytes: no transaction is as short.
+const hashSize = 32
+
 // Read reads a transaction of a type from hex. The error is an *activity.Error.
 func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Transaction, error) {
 	chain, err := t.Of(kind)
@@ -42,6 +46,9 @@ func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Tran
 			"%s: %v; %s expects %s", FieldTransaction, err, chain.Name(), chain.Expects())
 	}
 	tx, err := chain.Parse(raw)
+	if err != nil && len(raw) == hashSize {
+		err = fmt.Errorf("%w; 32 bytes are a hash: send the transaction itself", err)
+	}
 	if err != nil {
 		return nil, Refuse(err)
 	}

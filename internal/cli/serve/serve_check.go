@@ -14,6 +14,7 @@ type checked struct {
 	Config        string   `json:"config"`
 	Organizations int      `json:"organizations"`
 	Warnings      int      `json:"warnings"`
+	StoreCreated  bool     `json:"storeCreated,omitempty"`
 	NotDone       []string `json:"notDone"`
 	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
 }
@@ -42,6 +43,9 @@ func (s *Server) report(cmd *cobra.Command) error {
 			"Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
 	}
 	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
+	if s.newStore {
+		notDone = notDone[1:]
+	}
 	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations),
-		len(loaded.Warnings), notDone, loaded.NotAsked})
+		len(loaded.Warnings), s.newStore, notDone, loaded.NotAsked})
 }

@@ -25,13 +25,13 @@ func ParseType(name string) (activity.TransactionType, error) {
 	}
 	if !slices.Contains(all.TransactionTypes(), kind) {
 		message := fmt.Sprintf("--type: unknown transaction type %q", name)
-		return "", console.Usagef("%s", plaintext.Meant(message, name, shortNames(), "use "+TypeNames()))
+		return "", console.Usagef("%s", plaintext.Meant(message, name, ShortTypes(), "use "+TypeNames()))
 	}
 	return kind, nil
 }
 
-// shortNames returns the short names of the types.
-func shortNames() (names []string) {
+// ShortTypes returns the short names of the types.
+func ShortTypes() (names []string) {
 	for _, kind := range all.TransactionTypes() {
 		names = append(names, strings.ToLower(strings.TrimPrefix(string(kind), typePrefix)))
 	}
@@ -46,5 +46,5 @@ func IsBitcoin(name string) bool {
 
 // TypeNames returns the names that --type takes.
 func TypeNames() string {
-	return strings.Join(shortNames(), ", ") + ", or the names of the API, such as " + string(activity.TransactionTypeEthereum)
+	return strings.Join(ShortTypes(), ", ") + ", or the names of the API, such as " + string(activity.TransactionTypeEthereum)
 }
