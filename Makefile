@@ -18,7 +18,7 @@ LONGER = -timeout 60m
 # for a disk or a server.
 AT_ONCE := -p $(shell cores=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4); test $$cores -gt 4 && echo $$cores || echo 4)
 
-.PHONY: all build test quick ci builds prove load test-deps vet full modules race raced nocgo long poolers tools 386 portable lint vuln \
+.PHONY: all build test quick ci builds prove load test-deps vet full modules race raced nocgo long poolers contract tools 386 portable lint vuln \
 	bench bench-record bench-tables bench-before bench-compare dudect fuzz cover release binaries sbom man completions reproducible
 
 all: build
@@ -57,6 +57,11 @@ long:
 poolers:
 	COUNTERSIGN_PROVE=5 go test $(LONGER) -count=1 -run 'PoolerContract|Failover' ./store/postgres
 
+# Runs the contract of stores over any server, in schemas that it creates and drops:
+# make contract STORE=postgres://…
+contract:
+	COUNTERSIGN_STORE='$(STORE)' go test $(LONGER) -count=1 -run '^TestContractOfServer$$' ./store/postgres
+
 # Runs the randomized tests (executed transactions, libraries as oracles, crashes) with
 # many more cases. A test that would be skipped fails.
 prove: export COUNTERSIGN_REQUIRE = all
@@ -70,6 +75,7 @@ prove:
 	COUNTERSIGN_PROVE=100000 go test $(LONGER) -count=1 -run KilledWhileAdopting ./internal/cli/serve
 	COUNTERSIGN_PROVE=10 go test $(LONGER) -count=1 -run LogDrill ./internal/cli/serve
 	COUNTERSIGN_PROVE=50 go test $(LONGER) -count=1 -run KilledServer ./internal/cli/serve
+	COUNTERSIGN_PROVE=10 go test $(LONGER) -count=1 -run TestSerializable ./store/postgres
 	COUNTERSIGN_PROVE=5000 go test $(LONGER) -count=1 -run MessageLibraries ./interop
 	COUNTERSIGN_PROVE=1000 go test $(LONGER) -count=1 -run OrdinaryIsSigned ./policy
 	COUNTERSIGN_PROVE=5000 go test $(LONGER) -count=1 -run RegisteredWallets ./interop

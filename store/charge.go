@@ -134,37 +134,37 @@ func (c *Charges) Take(now time.Time, then Change) Change {
 // ErrUncharged unless all charges are still there and within their windows. It neither
 // writes to the limits nor locks them.
 func (c *Charges) Confirm(now time.Time, then Change) Change {
-	if len(c.List) == 0 {
-		return then
-	}
-	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
-		made, err := readReceipt(ledger, c.By)
-		if err != nil {
-			return nil, err
-		}
+	return c.before(then, func(ledger Ledger, made receipt) (refusal, err error) {
 		at := ledger.Now(now).UnixMilli()
 		for _, charge := range c.merged() {
 			if made.charged(charge.key, charge.slot(), at).Cmp(charge.Amount) < 0 {
 				return ErrUncharged, nil
 			}
 		}
-		return apply(then, ledger)
+		return nil, nil
 	})
 }
 
 // Refund returns the change that takes back everything the request was charged. It is
 // for a lease that is released before anything was signed.
 func (c *Charges) Refund(now time.Time, then Change) Change {
+	return c.before(then, func(ledger Ledger, made receipt) (refusal, err error) {
+		return nil, made.refund(ledger, c.By, ledger.Now(now))
+	})
+}
+
+// before returns a change that begins with what do does with the receipt.
+func (c *Charges) before(then Change, do func(Ledger, receipt) (refusal, err error)) Change {
 	if len(c.List) == 0 {
 		return then
 	}
 	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
 		made, err := readReceipt(ledger, c.By)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			refusal, err = do(ledger, made)
 		}
-		if err := made.refund(ledger, c.By, ledger.Now(now)); err != nil {
-			return nil, err
+		if refusal != nil || err != nil {
+			return refusal, err
 		}
 		return apply(then, ledger)
 	})

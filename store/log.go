@@ -173,41 +173,40 @@ func Adopt(ctx context.Context, s Lister, log Log, organizationID string,
 
 // Prove proves that the leaf with an id is in the current log of an organization.
 func Prove(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string) (*translog.Proof, error) {
-	index, err := log.LogIndex(ctx, organizationID, id)
-	if err != nil {
-		return nil, err
-	}
-	head, err := log.LogHead(ctx, organizationID)
-	if err != nil {
-		return nil, err
-	}
-	return proveIn(ctx, log, signer, organizationID, index, head.Tree())
+	return prove(ctx, log, signer, organizationID, id, func(source translog.Source, _ int64) (tlog.Tree, error) {
+		head, err := source.Head(ctx)
+		return head.Tree(), err
+	})
 }
 
 // ProveRecorded proves that the leaf with an id is in the log of an organization as it
 // was when that leaf was its last: the proof is always the same.
 func ProveRecorded(ctx context.Context, log Log, signer *translog.Signer, organizationID,
 	id string) (*translog.Proof, error) {
+	return prove(ctx, log, signer, organizationID, id, func(source translog.Source, index int64) (tlog.Tree, error) {
+		return translog.TreeAt(ctx, source, index+1)
+	})
+}
+
+// prove proves that the leaf with an id is in the tree that treeOf returns for its index, and
+// signs the tree.
+func prove(ctx context.Context, log Log, signer *translog.Signer, organizationID, id string,
+	treeOf func(source translog.Source, index int64) (tlog.Tree, error)) (*translog.Proof, error) {
+	source := LogOf(log, organizationID)
 	index, err := log.LogIndex(ctx, organizationID, id)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := translog.TreeAt(ctx, LogOf(log, organizationID), index+1)
+	tree, err := treeOf(source, index)
 	if err != nil {
 		return nil, err
 	}
-	return proveIn(ctx, log, signer, organizationID, index, tree)
-}
-
-// proveIn proves that a leaf is in a tree, and signs the tree.
-func proveIn(ctx context.Context, log Log, signer *translog.Signer, organizationID string, index int64,
-	tree tlog.Tree) (*translog.Proof, error) {
 	rows, err := log.LogRows(ctx, organizationID, []int64{index})
 	if err != nil {
 		return nil, err
 	}
 	proof := &translog.Proof{Leaf: rows[0].Leaf, Index: index}
-	if proof.Hashes, err = translog.Inclusion(ctx, LogOf(log, organizationID), tree.N, index); err != nil {
+	if proof.Hashes, err = translog.Inclusion(ctx, source, tree.N, index); err != nil {
 		return nil, err
 	}
 	proof.Checkpoint, err = signer.Checkpoint(organizationID, tree)

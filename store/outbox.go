@@ -30,7 +30,7 @@ type Pending struct {
 	OrganizationID string
 	Activity       string // id of the activity whose change the event tells; empty in the second class
 	Second         bool   // of the second class
-	Place          uint64 // in the order in which the store added the events of a class
+	Place          uint64 // where the store keeps it; zero if it goes by the ID
 }
 
 // Lane names the events whose order counts: those of one activity, or one event that is about
@@ -83,9 +83,9 @@ type Outbox interface {
 	AddEvents(ctx context.Context, organizationID string, events []Event) error
 
 	// Events returns the events that wait, at most most of each organization: those of the
-	// first class, then those of the second, each in the order in which they were added.
-	// Events about one activity are in the order of its changes. Lanes to skip are left out,
-	// so that events that are not taken do not hide those behind them. The backlog counts all.
+	// first class, then those of the second. Events about one activity are in the order of its
+	// revisions; otherwise earlier ones come first, as far as the clocks agree. Lanes to skip are
+	// left out, so that events that are not taken do not hide those behind them. The backlog counts all.
 	Events(ctx context.Context, most int, skip []Lane) ([]Pending, Backlog, error)
 
 	// RemoveEvents removes events. Those that are gone already are no error.

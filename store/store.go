@@ -17,6 +17,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"time"
@@ -158,14 +159,23 @@ func (c *Claim) Takes(recorded *Activity) bool {
 }
 
 // Lease is the right to do the work of one request. It is a plain value; the store
-// identifies the holder by Token and Nonce.
+// identifies the holder by Token.
 type Lease struct {
 	OrganizationID string
 	Fingerprint    Fingerprint
 	At             int64
-	Token          uint64    // fencing token, greater than that of every earlier lease of the store
-	Nonce          uint64    // random, if a crash can make the store issue a token twice; otherwise zero
+	Token          Token
 	Until          time.Time // by the store's clock
+}
+
+// Token names a lease: no store issues one twice, also after a crash in which it forgot
+// leases. Tokens have no order.
+type Token [16]byte
+
+// NewToken returns a random token.
+func NewToken() (token Token) {
+	_, _ = rand.Read(token[:]) // never fails
+	return token
 }
 
 // BeginResult is the result of Begin. Exactly one member is set.

@@ -69,12 +69,9 @@ func decodeHead(in []byte) (activity store.Activity, data []byte, err error) {
 	activity.Revision = binary.BigEndian.Uint64(fixed[48:56])
 	activity.Waiting = fixed[56] == 1
 	for _, text := range []*string{&activity.SubmittedBy, &activity.User, &activity.Type, &activity.Status} {
-		length, n := binary.Uvarint(rest)
-		if n <= 0 || length > uint64(len(rest)-n) {
+		if *text, rest, err = cutText(rest); err != nil {
 			return activity, nil, errors.New("the record is damaged: its lengths do not fit")
 		}
-		*text = string(rest[n : n+int(length)])
-		rest = rest[n+int(length):]
 	}
 	return activity, rest, nil
 }

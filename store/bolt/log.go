@@ -114,11 +114,11 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 			return nil
 		}
 		return tx.tx.Bucket(bucketHeads).ForEach(func(key, value []byte) error {
-			_, length := binary.Uvarint(key)
-			if length <= 0 {
+			organizationID, _, err := cutText(key)
+			if err != nil {
 				return fmt.Errorf("%w: the key %x of a log is damaged", store.ErrUnavailable, key)
 			}
-			heads[string(key[length:])], err = translog.ParseHead(tx.opened(bucketHeads, key, value))
+			heads[organizationID], err = translog.ParseHead(tx.opened(bucketHeads, key, value))
 			return unavailable(err)
 		})
 	})

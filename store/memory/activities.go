@@ -154,13 +154,27 @@ func (s *Store) Find(ctx context.Context, organizationID string,
 // List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string,
 	filter store.Filter) (activities []store.Activity, err error) {
-	size := 0
-	err = s.each(ctx, organizationID, &filter, func(activity *store.Activity) bool {
-		activities, size = append(activities, *activity), size+len(activity.Data)
-		return !filter.Full(len(activities), size)
-	})
-	if err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
+	}
+	defer s.mu.Unlock()
+	order := s.order[organizationID]
+	if order == nil {
+		return nil, nil
+	}
+	element, next := order.Back(), (*list.Element).Prev
+	if filter.Ascending() {
+		element, next = order.Front(), (*list.Element).Next
+	}
+	const looks = 1024 // after which the caller may be gone
+	size := 0
+	for n := 1; element != nil && !filter.Full(len(activities), size); n, element = n+1, next(element) {
+		if err := ctx.Err(); n%looks == 0 && err != nil {
+			return nil, err
+		}
+		if activity := element.Value.(*kept).Activity; filter.Holds(activity) {
+			activities, size = append(activities, *activity), size+len(activity.Data)
+		}
 	}
 	return filter.Ordered(activities), nil
 }
@@ -175,33 +189,6 @@ func (s *Store) admitWaiting(activity *store.Activity) error {
 		others.Count(activity, other.Activity)
 	}
 	return activity.Admit(others)
-}
-
-// each calls use with the activities that pass a filter until it returns false.
-func (s *Store) each(ctx context.Context, organizationID string, filter *store.Filter,
-	use func(*store.Activity) bool) error {
-	if err := s.lock(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	order := s.order[organizationID]
-	if order == nil {
-		return nil
-	}
-	first, next := order.Back(), (*list.Element).Prev
-	if filter.Ascending() {
-		first, next = order.Front(), (*list.Element).Next
-	}
-	const looks = 1024 // after which the caller may be gone
-	for n, element := 1, first; element != nil; n, element = n+1, next(element) {
-		if err := ctx.Err(); n%looks == 0 && err != nil {
-			return err
-		}
-		if activity := element.Value.(*kept).Activity; filter.Holds(activity) && !use(activity) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // Waiting implements store.Waiter.

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -28,14 +26,6 @@ type calls struct{ inFlight atomic.Int64 }
 // request calls both Begin and Complete. Waiting for all of them, a batch would nearly
 // always wait for as long as it may.
 func (c *calls) expected() int { return int(c.inFlight.Load()+1) / 2 }
-
-// newNonce returns a random number that distinguishes a lease from one with the same
-// token, which a crash may issue twice.
-func newNonce() uint64 {
-	var nonce [8]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	return binary.BigEndian.Uint64(nonce[:])
-}
 
 // call waits in a batch for its answer.
 type call struct {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -18,16 +19,6 @@ type leases struct {
 	watches *watches
 	calls   *calls
 	begins  *batch.Writer[*beginning]
-}
-
-// Begin implements store.Store.
-func (l *leases) Begin(ctx context.Context, claim store.Claim,
-	change store.Change) (begun store.BeginResult, err error) {
-	begun, err = l.beginGuarded(ctx, claim, change)
-	if errors.Is(err, store.ErrStale) {
-		err = l.marks.explain(claim.OrganizationID, claim.Sent, err)
-	}
-	return begun, err
 }
 
 func (l *leases) begin(ctx context.Context, claim store.Claim,
@@ -89,27 +80,24 @@ func (l *leases) take(ctx context.Context, q querier, claim store.Claim) (begun 
 // request is recorded and the claim is not for carrying that activity out.
 func takeLease(ctx context.Context, q querier, claim store.Claim) (*store.Lease, error) {
 	lease := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At,
-		Nonce: newNonce()}
+		Token: store.NewToken()}
 	statement := `
-		INSERT INTO countersign_activities AS held (organization_id, fingerprint, token, nonce, lease_until, at)
-		VALUES ($1, $2, nextval('countersign_token'), $3, clock_timestamp() + $4, $5)
+		INSERT INTO countersign_activities AS held (organization_id, fingerprint, lease, lease_until, at)
+		VALUES ($1, $2, $3, clock_timestamp() + $4, $5)
 		ON CONFLICT (organization_id, fingerprint) DO UPDATE
-		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4, at = $5
+		SET lease = $3, lease_until = clock_timestamp() + $4, at = $5
 		WHERE held.revision = 0 AND held.lease_until <= clock_timestamp()
-		RETURNING token, lease_until`
-	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], int64(lease.Nonce), claim.LeaseTTL, claim.At}
+		RETURNING lease_until`
+	arguments := []any{claim.OrganizationID, claim.Fingerprint[:], lease.Token[:], claim.LeaseTTL, claim.At}
 	if claim.Revision != 0 {
 		statement = `
-		UPDATE countersign_activities
-		SET token = nextval('countersign_token'), nonce = $3, lease_until = clock_timestamp() + $4
+		UPDATE countersign_activities SET lease = $3, lease_until = clock_timestamp() + $4
 		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $5
 			AND lease_until <= clock_timestamp()
-		RETURNING token, lease_until`
+		RETURNING lease_until`
 		arguments[4] = int64(claim.Revision)
 	}
-	var token int64
-	err := q.QueryRow(ctx, statement, arguments...).Scan(&token, &lease.Until)
-	lease.Token = uint64(token)
+	err := q.QueryRow(ctx, statement, arguments...).Scan(&lease.Until)
 	return &lease, err
 }
 
@@ -130,8 +118,8 @@ func (l *leases) look(ctx context.Context, q querier,
 	case recorded != nil && !lease.live:
 		return begun, false, pgx.ErrNoRows
 	}
-	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, Token: lease.token,
-		Nonce: lease.nonce}
+	held := store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint}
+	copy(held.Token[:], lease.token)
 	return store.BeginResult{Wait: func(ctx context.Context) error { return l.watches.wait(ctx, held) }}, lease.live,
 		nil
 }
@@ -142,28 +130,32 @@ func giveBack(ctx context.Context, q querier, lease store.Lease) error {
 	tag, err := q.Exec(ctx, `
 		WITH waits AS (
 			UPDATE countersign_activities SET lease_until = '-infinity'
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND waiting IS NOT FALSE
+			WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3 AND waiting IS NOT FALSE
 				AND lease_until > '-infinity' RETURNING 1),
 		gone AS (
 			DELETE FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4 AND revision = 0 RETURNING 1)
-		SELECT FROM waits UNION ALL SELECT FROM gone`,
-		lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce))
+			WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3 AND revision = 0 RETURNING 1)
+		SELECT 1 FROM waits UNION ALL SELECT 1 FROM gone`, lease.OrganizationID, lease.Fingerprint[:], lease.Token[:])
 	if err == nil && tag.RowsAffected() == 0 {
 		err = store.ErrLeaseLost
 	}
 	return err
 }
 
-// beginGuarded is Begin between checks: a lease that was taken while the database may have
-// become another one is checked before it is used.
-func (l *leases) beginGuarded(ctx context.Context, claim store.Claim,
-	change store.Change) (store.BeginResult, error) {
+// Begin implements store.Store. A lease that was taken while the database may have become another
+// one is checked before it is used.
+func (l *leases) Begin(ctx context.Context, claim store.Claim,
+	change store.Change) (begun store.BeginResult, err error) {
+	defer func() {
+		if errors.Is(err, store.ErrStale) {
+			err = cmp.Or(l.marks.refusal(claim.OrganizationID, claim.Sent), err)
+		}
+	}()
 	if err := l.admit(ctx, &claim); err != nil {
 		return store.BeginResult{}, err
 	}
 	lost := l.guard.lost.Load()
-	begun, err := l.begin(ctx, claim, change)
+	begun, err = l.begin(ctx, claim, change)
 	if err != nil || begun.Lease == nil {
 		return begun, err
 	}
@@ -192,14 +184,11 @@ func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
 
 // Renew implements store.Store. It goes by the database's clock.
 func (l *leases) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, _ time.Time) (store.Lease, error) {
-	err := l.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			UPDATE countersign_activities SET lease_until = clock_timestamp() + $5
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
-				AND (revision = 0 OR waiting AND lease_until > '-infinity')
-			RETURNING lease_until`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce), ttl).Scan(&lease.Until)
-	})
+	err := l.scan(ctx, &lease.Until, `
+		UPDATE countersign_activities SET lease_until = clock_timestamp() + $4
+		WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3
+			AND (revision = 0 OR waiting AND lease_until > '-infinity')
+		RETURNING lease_until`, lease.OrganizationID, lease.Fingerprint[:], lease.Token[:], ttl)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = store.ErrLeaseLost
 	}

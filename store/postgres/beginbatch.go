@@ -16,7 +16,7 @@ import (
 type beginning struct {
 	call
 	claim store.Claim
-	nonce uint64
+	token store.Token
 	lease *store.Lease
 }
 
@@ -24,7 +24,7 @@ type beginning struct {
 // with others; if a row is in the way, it looks at that by itself.
 func (l *leases) beginAlone(ctx context.Context, claim store.Claim) (result store.BeginResult, err error) {
 	if !claim.Stale() && claim.Revision == 0 {
-		call := &beginning{call: newCall(ctx), claim: claim, nonce: newNonce()}
+		call := &beginning{call: newCall(ctx), claim: claim, token: store.NewToken()}
 		err := put(l.calls, l.begins, call, &call.call, func(err error) {
 			if err == nil && call.lease != nil {
 				_ = l.Release(context.Background(), *call.lease, nil) // if it fails, the lease expires
@@ -74,13 +74,13 @@ func (l *leases) beginAll(all []*beginning) {
 }
 
 var takeNew = over(`
-	INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until, at)
-	SELECT organization_id, fingerprint, nextval('countersign_token'), nonce, clock_timestamp() + ttl, at
+	INSERT INTO countersign_activities (organization_id, fingerprint, lease, lease_until, at)
+	SELECT organization_id, fingerprint, token, clock_timestamp() + ttl, at
 	FROM (SELECT set_config('synchronous_commit', 'off', true)) AS asynchronous, %s
 	ORDER BY n
 	ON CONFLICT DO NOTHING
-	RETURNING nonce, token, lease_until`,
-	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"nonce", "bigint"},
+	RETURNING lease, lease_until`,
+	"claim", [2]string{"organization_id", "text"}, [2]string{"fingerprint", "bytea"}, [2]string{"token", "bytea"},
 	[2]string{"ttl", "interval"}, [2]string{"at", "bigint"})
 
 // takeLeases takes the leases that no row is in the way of. It does not wait for locked
@@ -90,24 +90,24 @@ var takeNew = over(`
 // The transaction is committed without waiting for the disk. A crash that loses it loses
 // the leases, and Complete fails.
 func takeLeases(ctx context.Context, q querier, all []*beginning) error {
-	organizations, fingerprints := make([]string, len(all)), make([][]byte, len(all))
-	nonces, ttls, times := make([]int64, len(all)), make([]time.Duration, len(all)), make([]int64, len(all))
-	byNonce := make(map[int64]*beginning, len(all))
+	organizations, fingerprints, tokens := make([]string, len(all)), make([][]byte, len(all)), make([][]byte, len(all))
+	ttls, times := make([]time.Duration, len(all)), make([]int64, len(all))
+	byToken := make(map[store.Token]*beginning, len(all))
 	for i, call := range all {
 		call.lease = nil
 		organizations[i], fingerprints[i] = call.claim.OrganizationID, call.claim.Fingerprint[:]
-		nonces[i], ttls[i], times[i] = int64(call.nonce), call.claim.LeaseTTL, call.claim.At
-		byNonce[nonces[i]] = call
+		tokens[i], ttls[i], times[i] = call.token[:], call.claim.LeaseTTL, call.claim.At
+		byToken[call.token] = call
 	}
-	sql, arguments := takeNew.of(len(all), organizations, fingerprints, nonces, ttls, times)
+	sql, arguments := takeNew.of(len(all), organizations, fingerprints, tokens, ttls, times)
 	rows, _ := q.Query(ctx, sql, arguments...) // ForEachRow has the error
-	var nonce, token int64
+	var token store.Token
 	var until time.Time
-	_, err := pgx.ForEachRow(rows, []any{&nonce, &token, &until}, func() error {
-		call := byNonce[nonce]
+	_, err := pgx.ForEachRow(rows, []any{exactly(token[:]), &until}, func() error {
+		call := byToken[token]
 		call.lease = &store.Lease{
 			OrganizationID: call.claim.OrganizationID, Fingerprint: call.claim.Fingerprint, At: call.claim.At,
-			Token: uint64(token), Nonce: call.nonce, Until: until,
+			Token: call.token, Until: until,
 		}
 		return nil
 	})

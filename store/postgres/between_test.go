@@ -19,7 +19,7 @@ import (
 func TestBetween(t *testing.T) {
 	server := testenv.Postgres(t)
 	dsn := schema(t, server)
-	p, address := through(t, server, dsn)
+	p, address := through(t, dsn)
 	s := open(t, address)
 	t.Run("broken", func(t *testing.T) { brokenBetween(t, p, s, dsn) })
 	t.Run("swept", func(t *testing.T) { sweptBetween(t, p, s, open(t, dsn+" lock_timeout=20ms")) })

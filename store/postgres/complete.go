@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,10 +176,10 @@ var recordHeld = over(recording+`
 // recordTold is recordHeld for activities of which some have an event.
 var recordTold = over(`
 	WITH recorded AS (`+recording+`
-		RETURNING done.*),
+		RETURNING done.*, held.revision),
 	told AS (
-		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
-		SELECT organization_id, 1, event_id, id, event_at, event_data FROM recorded WHERE event_data IS NOT NULL)
+		INSERT INTO countersign_outbox (organization_id, id, activity, revision, at, data)
+		SELECT organization_id, event_id, id, revision, event_at, event_data FROM recorded WHERE event_data IS NOT NULL)
 	SELECT n FROM recorded`, "done", append(recorded, [2]string{"event_id", "text"}, [2]string{"event_at", "bigint"},
 	[2]string{"event_data", "bytea"})...)
 
@@ -190,12 +191,12 @@ const recording = `
 			revision = held.revision + 1, lease_until = '-infinity'
 	FROM %s
 	WHERE held.organization_id = done.organization_id AND held.fingerprint = done.fingerprint
-		AND held.token = done.token AND held.nonce = done.nonce
+		AND held.lease = done.lease
 		AND (held.revision = 0 OR held.waiting AND held.id = done.id AND held.lease_until > '-infinity')`
 
 // recorded are the columns of what is recorded.
 var recorded = [][2]string{
-	{"organization_id", "text"}, {"fingerprint", "bytea"}, {"token", "bigint"}, {"nonce", "bigint"},
+	{"organization_id", "text"}, {"fingerprint", "bytea"}, {"lease", "bytea"},
 	{"id", "text"}, {"submitted_by", "text"}, {"data", "bytea"}, {"keep_until", "timestamptz"},
 	{"user_id", "text"}, {"type", "text"}, {"status", "text"}, {"waiting", "boolean"},
 }
@@ -205,23 +206,21 @@ var recorded = [][2]string{
 func record(all []*completion) *statement {
 	var (
 		organizations, ids, submitters = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
-		fingerprints, data             = make([][]byte, len(all)), make([][]byte, len(all))
-		tokens, nonces                 = make([]int64, len(all)), make([]int64, len(all))
+		fingerprints, tokens, data     = make([][]byte, len(all)), make([][]byte, len(all)), make([][]byte, len(all))
 		until                          = make([]time.Time, len(all))
 		users, kinds, statuses         = make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
 		waiting                        = make([]bool, len(all))
 	)
 	for i, call := range all {
 		call.recorded = false
-		organizations[i], fingerprints[i] = call.lease.OrganizationID, call.lease.Fingerprint[:]
-		tokens[i], nonces[i] = int64(call.lease.Token), int64(call.lease.Nonce)
+		organizations[i], fingerprints[i], tokens[i] = call.lease.OrganizationID, call.lease.Fingerprint[:],
+			call.lease.Token[:]
 		ids[i], submitters[i], data[i], until[i] = call.activity.ID, call.activity.SubmittedBy, call.activity.Data,
 			call.activity.KeepUntil
 		users[i], kinds[i], statuses[i], waiting[i] = call.activity.User, call.activity.Type, call.activity.Status,
 			call.activity.Waiting
 	}
-	columns := []any{organizations, fingerprints, tokens, nonces, ids, submitters, data, until, users, kinds,
-		statuses, waiting}
+	columns := []any{organizations, fingerprints, tokens, ids, submitters, data, until, users, kinds, statuses, waiting}
 	form := recordHeld
 	if slices.ContainsFunc(all, func(call *completion) bool { return call.activity.Event != nil }) {
 		form, columns = recordTold, append(columns, eventsOf(all)...)
@@ -287,17 +286,18 @@ var always = time.UnixMilli(math.MaxInt64)
 func heldOrChanged(ctx context.Context, q querier, activity *store.Activity) error {
 	held := false
 	err := q.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM countersign_activities
+		SELECT EXISTS (SELECT 1 FROM countersign_activities
 		WHERE organization_id = $1 AND fingerprint = $2 AND waiting IS NOT FALSE AND revision = $3)`,
 		activity.OrganizationID, activity.Fingerprint[:], int64(activity.Revision)).Scan(&held)
-	switch {
-	case err != nil:
-		return err
-	case held:
+	if err == nil && held {
 		return store.ErrHeld
 	}
-	return store.ErrChanged
+	return cmp.Or(err, store.ErrChanged)
 }
+
+// turnOfWaiting is the entry of an organization's ledger that is locked while one of its
+// activities begins to wait. Its kind is before all others.
+var turnOfWaiting = store.Key{}
 
 // admitWaiting refuses an activity that would wait with too many others. Nodes take turns for
 // each organization until their transactions end, so that each sees what the others recorded.
@@ -305,8 +305,8 @@ func admitWaiting(ctx context.Context, q querier, activity *store.Activity) erro
 	if !activity.Bounds() {
 		return nil
 	}
-	if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, activity.OrganizationID,
-		waitingLock); err != nil {
+	turns := &ledger{ctx: ctx, q: q, organization: activity.OrganizationID}
+	if _, err := turns.Lock(turnOfWaiting); err != nil {
 		return err
 	}
 	var others store.Crowd
@@ -319,7 +319,3 @@ func admitWaiting(ctx context.Context, q querier, activity *store.Activity) erro
 	}
 	return activity.Admit(others)
 }
-
-// waitingLock is the seed of the locks of organizations whose activities begin to wait: the
-// first eight bytes of SHA-256("countersign waiting"), without the sign bit.
-const waitingLock = int64(0x2505011bf3b2c0c1)

@@ -46,19 +46,21 @@ func cannotWrite(err error) bool {
 // errRollBack rolls back a transaction whose change was refused.
 var errRollBack = errors.New("the change was refused")
 
-// hadNoEffect reports whether the work may be repeated: the database rolled it back or
-// refused it, or it was never sent. What one server refused is repeated only with another
+// gaveWay reports whether the database rolled a transaction back in favor of another one.
+func gaveWay(err error) bool {
+	code := codeOf(err)
+	return code == serializationFailure || code == deadlockDetected
+}
+
+// hadNoEffect reports whether the work may be repeated: the database refused it, or it was
+// never sent. What one server refused is repeated only with another
 // connection. For a commit only the database's own answer counts: pgx considers it safe to
 // retry even if a commit was sent and its answer was lost.
 func hadNoEffect(err error, replaced bool) bool {
-	code := codeOf(err)
-	if code == serializationFailure || code == deadlockDetected {
-		return true
-	}
 	if _, ofCommit := errors.AsType[commitError](err); ofCommit {
 		return false
 	}
-	switch code {
+	switch codeOf(err) {
 	case adminShutdown:
 		return true
 	case readOnlyTransaction, unknownStatement, duplicateStatement:
@@ -106,10 +108,11 @@ const (
 	readOnlyTransaction   = "25006"
 	transactionAborted    = "25P02"
 	unknownStatement      = "26000"
-	noSchema              = "3F000"
 	insufficientPrivilege = "42501"
+	undefinedTable        = "42P01"
+	undefinedFunction     = "42883"
 	duplicateStatement    = "42P05"
-	duplicateTable        = "42P07"
 	diskFull              = "53100"
+	lockNotAvailable      = "55P03"
 	ioError               = "58030"
 )

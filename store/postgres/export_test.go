@@ -52,8 +52,3 @@ func SetSilenceLimit(limit time.Duration) (restore func()) {
 	silenceLimit = limit
 	return func() { silenceLimit = before }
 }
-
-// Layout1 is the schema of version 1.
-func Layout1() string {
-	return migrations[0] + `; CREATE TABLE countersign_schema (version integer NOT NULL); INSERT INTO countersign_schema VALUES (1)`
-}

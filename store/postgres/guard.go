@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
 // guard calls a check when the database may be another one than before: a connection was
@@ -23,12 +26,16 @@ type guard struct {
 	mu     sync.Mutex
 	server server
 
+	unstarted atomic.Bool  // the server does not say when it started
+	node      store.Token  // names this node's row
+	mark      *store.Token // the last that was written there
+
 	asking chan struct{} // held during the question of askServer
 	asked  time.Time     // when the last one that was answered began
 }
 
 func newGuard() guard {
-	return guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
+	return guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1), node: store.NewToken()}
 }
 
 // server identifies a run of a server, and the database in it.
@@ -45,10 +52,16 @@ func (db *database) OnReconnect(check func(ctx context.Context) error) { db.guar
 // compare compares the server of a connection with that of the last one. It reports whether
 // they differ.
 func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) {
+	if g.unstarted.Load() {
+		return g.compareMark(ctx, q)
+	}
 	var current server
 	const question = `SELECT pg_postmaster_start_time(), oid FROM pg_database WHERE datname = current_database()`
-	err = q.QueryRow(ctx, question, pgx.QueryExecModeExec).
-		Scan(&current.started, &current.database)
+	err = q.QueryRow(ctx, question, pgx.QueryExecModeExec).Scan(&current.started, &current.database)
+	if codeOf(err) == undefinedFunction {
+		g.unstarted.Store(true)
+		return g.compareMark(ctx, q)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -60,6 +73,34 @@ func (g *guard) compare(ctx context.Context, q querier) (moved bool, err error) 
 		g.lost.Add(1)
 	}
 	g.server = current
+	return moved, nil
+}
+
+// compareMark compares the mark of this node in the database with the last that it has written, and
+// writes another: any other than that is of another database, or of an earlier state of this one.
+// Without the tables, or in a database that is read-only, there is nothing to compare.
+func (g *guard) compareMark(ctx context.Context, q querier) (moved bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var found []byte
+	next := store.NewToken()
+	err = q.QueryRow(ctx, `
+		INSERT INTO countersign_ledgers (organization_id, key, value, keep_until)
+		VALUES ('', $1, $2, clock_timestamp() + interval '1 day')
+		ON CONFLICT (organization_id, key) DO UPDATE SET value = excluded.value, keep_until = excluded.keep_until
+		RETURNING (SELECT value FROM countersign_ledgers WHERE organization_id = '' AND key = $1)`,
+		pgx.QueryExecModeExec, g.node[:], next[:]).Scan(&found)
+	if code := codeOf(err); code == undefinedTable || code == readOnlyTransaction {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	moved = g.mark != nil && !bytes.Equal(found, g.mark[:])
+	if moved {
+		g.lost.Add(1)
+	}
+	g.mark = &next
 	return moved, nil
 }
 

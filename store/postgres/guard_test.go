@@ -48,7 +48,7 @@ func TestChecksBeforeLeases(t *testing.T) {
 		"connections ended": func() {
 			execute(t, server.DSN, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'one'")
 		},
-		"replaced": func() { replaceDatabase(t, server, "one", "zero") },
+		"replaced": func() { replaceDatabase(t, server, "one", "zero", nil) },
 	} {
 		for _, change := range []store.Change{nil, nothing} {
 			happens()
@@ -78,7 +78,7 @@ var bodies atomic.Int32
 
 // randomBody returns a body that no other call returns.
 func randomBody(t *testing.T) string {
-	return fmt.Sprintf("%s %d", t.Name(), bodies.Add(1))
+	return fmt.Sprintf("%d %s", bodies.Add(1), t.Name())
 }
 
 // TestExisting: a schema without the tables, or with none of a version, is no store, and
@@ -121,7 +121,6 @@ func TestLostTables(t *testing.T) {
 		"DELETE FROM countersign_schema":                               "countersign_schema",
 		"DROP TABLE countersign_ledgers":                               "countersign_ledgers",
 		"DROP TABLE countersign_log_heads, countersign_log_leaves":     "countersign_log_heads, countersign_log_leaves",
-		"DROP SEQUENCE countersign_token":                              "countersign_token",
 		"DROP TABLE countersign_activities, countersign_schema":        "countersign_schema, countersign_activities",
 		"ALTER TABLE countersign_activities RENAME TO kept_activities": "countersign_activities",
 	} {
@@ -146,12 +145,33 @@ func TestLostTables(t *testing.T) {
 }
 
 // TestChecksBehindPooler replaces the database behind a pooler that keeps the connections of
-// its clients: no lease is taken before the check has passed.
+// its clients by an earlier state: no lease is taken before the check has passed, whether the node
+// knows the server by its start or the state by a mark.
 func TestChecksBehindPooler(t *testing.T) {
+	t.Run("by the start of the server", func(t *testing.T) { checksBehindPooler(t, false) })
+	t.Run("by a mark", func(t *testing.T) { checksBehindPooler(t, true) })
+}
+
+// unstarted returns an address that leads through a proxy to where dsn leads, as to a server
+// that does not say when it started.
+func unstarted(t *testing.T, dsn string) string {
+	t.Helper()
+	p, address := through(t, dsn)
+	p.rewrite = func(statement string) string {
+		return strings.ReplaceAll(statement, "pg_postmaster_start_time", "unknown_function")
+	}
+	return address
+}
+
+func checksBehindPooler(t *testing.T, byMark bool) {
 	server := testenv.Postgres(t)
 	execute(t, server.DSN, "CREATE DATABASE one")
 	dsn := strings.Replace(server.PgBouncer(2), "dbname=postgres", "dbname=one", 1)
-	s := open(t, dsn)
+	address := dsn
+	if byMark {
+		address = unstarted(t, dsn)
+	}
+	s := open(t, address)
 	failing := errors.New("not now")
 	var fails atomic.Bool
 	var checks atomic.Int32
@@ -165,7 +185,8 @@ func TestChecksBehindPooler(t *testing.T) {
 	nothing := without(func(otpledger.Ledger) error { return nil })
 	for _, change := range []store.Change{nil, nothing} {
 		complete(t, s, randomBody(t))
-		replaceDatabase(t, server, "one", "before "+string('a'+bodies.Load()%26))
+		lost := func() { complete(t, s, randomBody(t)) }
+		replaceDatabase(t, server, "one", "before "+string('a'+bodies.Load()%26), lost)
 		fails.Store(true)
 		for range 3 {
 			if begun, err := s.Begin(t.Context(), claimOf(randomBody(t)), change); begun.Lease != nil || !errors.Is(err, store.ErrUnavailable) {
@@ -185,8 +206,9 @@ func TestChecksBehindPooler(t *testing.T) {
 	}
 }
 
-// replaceDatabase replaces a database by a copy, and keeps it under another name.
-func replaceDatabase(t *testing.T, server *testenv.PostgreSQL, name, kept string) {
+// replaceDatabase replaces a database by a copy, and keeps it under another name. What happens
+// meanwhile, which may be nil, is not in the copy.
+func replaceDatabase(t *testing.T, server *testenv.PostgreSQL, name, kept string, meanwhile func()) {
 	t.Helper()
 	quoted := pgx.Identifier{kept}.Sanitize()
 	testenv.Await(t, "the copy", func() bool {
@@ -194,7 +216,14 @@ func replaceDatabase(t *testing.T, server *testenv.PostgreSQL, name, kept string
 		_, err := connect(t, server.DSN).Exec(t.Context(), "CREATE DATABASE copy TEMPLATE "+name)
 		return err == nil
 	})
-	execute(t, server.DSN, "ALTER DATABASE "+name+" RENAME TO "+quoted)
+	if meanwhile != nil {
+		meanwhile()
+	}
+	testenv.Await(t, "the database is left", func() bool {
+		execute(t, server.DSN, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+name+"'")
+		_, err := connect(t, server.DSN).Exec(t.Context(), "ALTER DATABASE "+name+" RENAME TO "+quoted)
+		return err == nil
+	})
 	execute(t, server.DSN, "ALTER DATABASE copy RENAME TO "+name)
 }
 

@@ -13,12 +13,11 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// logEntry is a leaf to append, and its index.
+// logEntry is a leaf to append.
 type logEntry struct {
 	organization, id string
 	leaf             []byte    // nil: nothing is appended
 	sent             time.Time // see store.Activity
-	index            int64
 }
 
 // logs are the logs of organizations.
@@ -91,7 +90,6 @@ func (heads logHeads) extended(entries []*logEntry) *statement {
 	)
 	for i, entry := range entries {
 		head := heads[entry.organization]
-		entry.index = head.Size
 		organizations[i], ids[i], indexes[i] = entry.organization, entry.id, head.Size
 		row := head.Append(entry.leaf)
 		leaves[i], hashes[i] = row.Leaf, row.Hashes
@@ -110,11 +108,12 @@ func (heads logHeads) extended(entries []*logEntry) *statement {
 		[]any{organizations, indexes, ids, leaves, hashes, moved, edges}, nothingRead}
 }
 
-// appendStep is how many leaves one statement inserts.
-const appendStep = 10_000
+const (
+	appendStep      = 10_000    // leaves that one statement inserts
+	adoptionTimeout = time.Hour // of an operation with more
+)
 
-// AppendLeaves implements store.Log. Its one transaction may take longer than
-// OperationTimeout.
+// AppendLeaves implements store.Log.
 func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []store.LogEntry) (index int64, err error) {
 	if !isText(organizationID) {
@@ -143,20 +142,18 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 		}
 		return nil
 	}
-	if len(entries) <= appendStep {
-		return index, l.transact(ctx, write)
+	limit := OperationTimeout
+	if len(entries) > appendStep {
+		limit = adoptionTimeout
 	}
-	_, err = l.pool.with(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, write) })
-	return index, unavailable(ctx, err)
+	err = l.transactIn(ctx, limit, write)
+	return index, err
 }
 
 // LogHead implements store.Log.
 func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	var encoded []byte
-	err = l.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`,
-			organizationID).Scan(&encoded)
-	})
+	err = l.scan(ctx, &encoded, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`, organizationID)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return head, err
 	}
@@ -278,12 +275,10 @@ func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (index i
 	if !isText(organizationID) || !isText(id) {
 		return 0, store.ErrNotFound
 	}
-	err = l.run(ctx, func(ctx context.Context, q querier) error {
-		// The expressions keep the planner from scanning the log in the order of its index.
-		return q.QueryRow(ctx, `
-			SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2
-				ORDER BY index + 0 LIMIT 1`, organizationID, id).Scan(&index)
-	})
+	// The expressions keep the planner from scanning the log in the order of its index.
+	err = l.scan(ctx, &index, `
+		SELECT index FROM countersign_log_leaves WHERE organization_id || '' = $1 AND id = $2
+			ORDER BY index + 0 LIMIT 1`, organizationID, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, store.ErrNotFound
 	}

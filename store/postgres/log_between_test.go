@@ -31,7 +31,7 @@ func TestLogBetween(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := schema(t, server)
-			p, address := through(t, server, dsn)
+			p, address := through(t, dsn)
 			one, other := open(t, address), open(t, dsn)
 			n := 1
 			for ; appendBetween(t, p, one, other, dsn, n, verdict); n++ {
@@ -135,7 +135,7 @@ func TestSilentNode(t *testing.T) {
 	t.Cleanup(postgres.SetSilenceLimit(100 * time.Millisecond))
 	server := testenv.Postgres(t)
 	dsn := schema(t, server)
-	p, address := through(t, server, dsn)
+	p, address := through(t, dsn)
 	one, other := open(t, address), open(t, dsn)
 	lease := take(t, one, "silent")
 	others := take(t, other, "other")

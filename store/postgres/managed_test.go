@@ -40,7 +40,6 @@ func TestManagedDatabase(t *testing.T) {
 		"CREATE ROLE owner LOGIN", "CREATE SCHEMA countersign AUTHORIZATION owner", "CREATE ROLE node LOGIN PASSWORD 'hush'",
 		"GRANT USAGE ON SCHEMA countersign TO node",
 		"ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA countersign GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO node",
-		"ALTER DEFAULT PRIVILEGES FOR ROLE owner IN SCHEMA countersign GRANT USAGE ON SEQUENCES TO node",
 		"ALTER ROLE owner SET search_path = countersign", "ALTER ROLE node SET search_path = countersign",
 	} {
 		execute(t, socket, statement)

@@ -58,14 +58,6 @@ func (m *marks) admit(claim *store.Claim) error {
 	return err
 }
 
-// explain returns the refusal of a superseded request instead of another error.
-func (m *marks) explain(organizationID string, sent time.Time, err error) error {
-	if refusal := m.refusal(organizationID, sent); refusal != nil {
-		return refusal
-	}
-	return err
-}
-
 // refusal returns what store.Admit does, nil without a log.
 func (m *marks) refusal(organizationID string, sent time.Time) error {
 	if sent.IsZero() {

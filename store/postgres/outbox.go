@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,12 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/countersign-dev/countersign/store"
-)
-
-// Classes of events.
-const (
-	firstClass  = 1
-	secondClass = 2
 )
 
 // outbox keeps events.
@@ -30,10 +25,10 @@ func addEvent(ctx context.Context, q querier, activity *store.Activity) error {
 		return err
 	}
 	_, err := q.Exec(ctx, `
-		INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
-		SELECT organization_id, $3, $4, id, $5, $6 FROM countersign_activities WHERE organization_id = $1
+		INSERT INTO countersign_outbox (organization_id, id, activity, revision, at, data)
+		SELECT organization_id, $3, id, revision, $4, $5 FROM countersign_activities WHERE organization_id = $1
 			AND fingerprint = $2`,
-		activity.OrganizationID, activity.Fingerprint[:], firstClass, event.ID, event.At.UnixMilli(), dataOf(event))
+		activity.OrganizationID, activity.Fingerprint[:], event.ID, event.At.UnixMilli(), dataOf(event))
 	return err
 }
 
@@ -48,13 +43,19 @@ func (o outbox) AddEvents(ctx context.Context, organizationID string, events []s
 	}
 	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
-			INSERT INTO countersign_outbox (organization_id, class, id, activity, at, data)
-			SELECT $1, $2, id, '', at, data FROM unnest($3::text[], $4::bigint[],
-				$5::bytea[]) WITH ORDINALITY AS event (id, at, data, n) ORDER BY n`,
-			organizationID, secondClass, ids, times, data)
+			INSERT INTO countersign_outbox (organization_id, id, activity, revision, at, data)
+			SELECT $1, id, '', n, at, data FROM unnest($2::text[], $3::bigint[], $4::bytea[])
+				WITH ORDINALITY AS event (id, at, data, n)`, organizationID, ids, times, data)
 		return err
 	})
 }
+
+// laned are the events with the name of their lane, and the time that orders them: that of the
+// event, and no earlier than those of earlier revisions, which a node may have added whose clock
+// is ahead. Lanes are in the order of their times, as far as the clocks of the nodes agree.
+const laned = `(
+	SELECT *, max(at) OVER (PARTITION BY organization_id, lane ORDER BY revision) AS since
+	FROM (SELECT *, CASE activity WHEN '' THEN id ELSE activity END AS lane FROM countersign_outbox) AS named) AS laned`
 
 // Events implements store.Outbox.
 func (o outbox) Events(ctx context.Context, most int,
@@ -73,20 +74,19 @@ func (o outbox) Events(ctx context.Context, most int,
 		waiting.Oldest = time.UnixMilli(*oldest).UTC()
 		// ForEachRow has the error.
 		rows, _ := q.Query(ctx, `
-			SELECT organization_id, class, place, id, activity, at, data
-			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id ORDER BY class, place) AS rank
-				FROM countersign_outbox AS held
-				WHERE NOT EXISTS (SELECT FROM unnest($2::text[], $3::text[]) AS skipped (organization_id, name)
-					WHERE skipped.organization_id = held.organization_id
-						AND skipped.name = CASE held.activity WHEN '' THEN held.id ELSE held.activity END)) AS ranked
-			WHERE rank <= $1 ORDER BY organization_id, class, place`, most, organizations, names)
+			SELECT organization_id, id, activity, at, data
+			FROM (SELECT *, row_number() OVER (PARTITION BY organization_id
+					ORDER BY activity = '', since, revision, id) AS rank
+				FROM `+laned+`
+				WHERE NOT EXISTS (SELECT 1 FROM unnest($2::text[], $3::text[]) AS skipped (organization_id, name)
+					WHERE skipped.organization_id = laned.organization_id AND skipped.name = lane)) AS ranked
+			WHERE rank <= $1 ORDER BY organization_id, rank`, most, organizations, names)
 		var event store.Pending
-		var class, at, place int64
+		var at int64
 		var data []byte
-		_, err = pgx.ForEachRow(rows, []any{&event.OrganizationID, &class, &place, &event.ID, &event.Activity, &at,
-			&data}, func() error {
-			event.Second, event.Place, event.At = class == secondClass, uint64(place), time.UnixMilli(at).UTC()
-			event.Data = append([]byte{}, data...)
+		columns := []any{&event.OrganizationID, &event.ID, &event.Activity, &at, &data}
+		_, err = pgx.ForEachRow(rows, columns, func() error {
+			event.Second, event.At, event.Data = event.Activity == "", time.UnixMilli(at).UTC(), bytes.Clone(data)
 			events = append(events, event)
 			return nil
 		})
@@ -97,20 +97,14 @@ func (o outbox) Events(ctx context.Context, most int,
 
 // RemoveEvents implements store.Outbox.
 func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
-	organizations, classes, places := make([]string, len(events)), make([]int16, len(events)),
-		make([]int64, len(events))
+	organizations, ids := make([]string, len(events)), make([]string, len(events))
 	for i := range events {
-		organizations[i], classes[i], places[i] = events[i].OrganizationID, firstClass, int64(events[i].Place)
-		if events[i].Second {
-			classes[i] = secondClass
-		}
+		organizations[i], ids[i] = events[i].OrganizationID, events[i].ID
 	}
 	return o.run(ctx, func(ctx context.Context, q querier) error {
 		_, err := q.Exec(ctx, `
-			DELETE FROM countersign_outbox AS held
-				USING unnest($1::text[], $2::smallint[], $3::bigint[]) AS gone (organization_id, class, place)
-			WHERE held.organization_id = gone.organization_id AND held.class = gone.class
-				AND held.place = gone.place`, organizations, classes, places)
+			DELETE FROM countersign_outbox AS held USING unnest($1::text[], $2::text[]) AS gone (organization_id, id)
+			WHERE held.organization_id = gone.organization_id AND held.id = gone.id`, organizations, ids)
 		return err
 	})
 }
@@ -123,17 +117,17 @@ func (o outbox) TrimEvents(ctx context.Context, before time.Time) (first, second
 			sql      string
 			argument any
 		}{
-			{`DELETE FROM countersign_outbox WHERE at < $1 RETURNING class`, before.UnixMilli()},
+			{`DELETE FROM countersign_outbox WHERE at < $1 RETURNING activity`, before.UnixMilli()},
 			{`DELETE FROM countersign_outbox AS held USING (
-				SELECT organization_id, class, place, row_number() OVER (PARTITION BY organization_id
-					ORDER BY class, place DESC) AS rank FROM countersign_outbox) AS ranked
-				WHERE rank > $1 AND held.organization_id = ranked.organization_id AND held.class = ranked.class
-					AND held.place = ranked.place RETURNING held.class`, store.MaxEvents},
+				SELECT organization_id, id, row_number() OVER (PARTITION BY organization_id
+					ORDER BY activity = '', since DESC, revision DESC, id DESC) AS rank FROM ` + laned + `) AS ranked
+				WHERE rank > $1 AND held.organization_id = ranked.organization_id AND held.id = ranked.id
+				RETURNING held.activity`, store.MaxEvents},
 		} {
 			rows, _ := q.Query(ctx, statement.sql, statement.argument) // ForEachRow has the error
-			var class int
-			_, err := pgx.ForEachRow(rows, []any{&class}, func() error {
-				if class == secondClass {
+			var activity string
+			_, err := pgx.ForEachRow(rows, []any{&activity}, func() error {
+				if activity == "" {
 					second++
 				} else {
 					first++
@@ -152,14 +146,12 @@ func (o outbox) TrimEvents(ctx context.Context, before time.Time) (first, second
 // HoldOutbox implements store.Outbox. It goes by the database's clock. The lease is a row of
 // the ledgers that belongs to no organization.
 func (o outbox) HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration, _ time.Time) (held bool, err error) {
-	err = o.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
-			VALUES ('', 'outbox', $1, clock_timestamp() + $2)
-			ON CONFLICT (organization_id, key) DO UPDATE SET value = excluded.value, keep_until = excluded.keep_until
-			WHERE held.value = excluded.value OR held.keep_until <= clock_timestamp()
-			RETURNING true`, binary.BigEndian.AppendUint64(nil, holder), ttl).Scan(&held)
-	})
+	err = o.scan(ctx, &held, `
+		INSERT INTO countersign_ledgers AS held (organization_id, key, value, keep_until)
+		VALUES ('', 'outbox', $1, clock_timestamp() + $2)
+		ON CONFLICT (organization_id, key) DO UPDATE SET value = excluded.value, keep_until = excluded.keep_until
+		WHERE held.value = excluded.value OR held.keep_until <= clock_timestamp()
+		RETURNING true`, binary.BigEndian.AppendUint64(nil, holder), ttl)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}

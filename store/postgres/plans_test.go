@@ -12,7 +12,7 @@ var (
 	queryText = regexp.MustCompile(`^\tQuery Text: *(.*)`)
 	planNode  = regexp.MustCompile(`^\t *(?:->  )?((?:Index|Index Only|Seq|Bitmap Index|Tid) Scan.*?)  \(cost=`)
 	indexCond = regexp.MustCompile(`^\t *Index Cond: (.*)`)
-	byKey     = regexp.MustCompile(`\((?:held\.)?(?:fingerprint|id|key|index|place|keep_until|lease_until) (?:=|<|<=|>)`)
+	byKey     = regexp.MustCompile(`\((?:held\.)?(?:fingerprint|id|key|index|keep_until|lease_until) (?:=|<|<=|>)`)
 	wholeRow  = regexp.MustCompile(` on countersign_(?:log_heads|schema)`) // a key of one column, a table of one row
 )
 

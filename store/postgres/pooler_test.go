@@ -145,8 +145,10 @@ func TestPlansOfOtherSessions(t *testing.T) {
 	rows := fmt.Sprintf("FROM generate_series(1, %d) AS n", testenv.Some(50_000))
 	for _, statement := range []string{
 		"ANALYZE", // of empty tables
-		`INSERT INTO countersign_activities (organization_id, fingerprint, token, nonce, lease_until, id, submitted_by, user_id, type, status, data, keep_until, revision)
-			SELECT 'org', decode(md5(n::text) || md5(n::text), 'hex'), n, n, '-infinity', 'a' || lpad(n::text, 31, '0'), 'c', 'u' || n % 7, 't', 'COMPLETED', decode(md5(n::text), 'hex'), 'infinity', 1 ` + rows,
+		`INSERT INTO countersign_activities (organization_id, fingerprint, lease, lease_until, id, submitted_by,
+				user_id, type, status, data, keep_until, revision)
+			SELECT 'org', decode(md5(n::text) || md5(n::text), 'hex'), '', '-infinity', 'a' || lpad(n::text, 31, '0'),
+				'c', 'u' || n % 7, 't', 'COMPLETED', decode(md5(n::text), 'hex'), 'infinity', 1 ` + rows,
 		`INSERT INTO countersign_ledgers SELECT 'org', decode('01' || md5(n::text) || md5(n::text), 'hex'), '\x01', now() + interval '1 day' ` + rows,
 		`INSERT INTO countersign_log_leaves SELECT 'other', n, 'a' || n, '\x01', '\x01' ` + rows,
 		"ALTER ROLE postgres SET auto_explain.log_min_duration = 0",

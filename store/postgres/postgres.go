@@ -58,14 +58,8 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 	if db.pool, err = newPool(ctx, dsn, db.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)
 	}
-	if !create {
-		err = exists(ctx, db)
-	}
-	if err == nil {
-		err = migrate(ctx, db)
-	}
-	if err == nil || codeOf(err) == duplicateTable {
-		err = whole(ctx, db, err)
+	if err = migrate(ctx, db, create); err == nil {
+		err = proveLocks(ctx, db)
 	}
 	if err != nil {
 		db.pool.Close()
@@ -84,26 +78,24 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 
 // Sweep implements store.Sweeper. Activities stay.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStats, err error) {
-	for _, sweep := range []struct {
-		count     *int
-		statement string
-		argument  any
-	}{
-		{&swept.Leases, `DELETE FROM countersign_activities
-			WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace},
+	swept.Leases, err = s.remove(ctx, `DELETE FROM countersign_activities
+		WHERE id IS NULL AND lease_until <= statement_timestamp() - $1::interval`, store.LeaseGrace)
+	if err == nil {
 		// The clock of one node may be fast, and must not expire entries early.
-		{&swept.Entries, `DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now},
-	} {
-		err := s.run(ctx, func(ctx context.Context, q querier) error {
-			tag, err := q.Exec(ctx, sweep.statement, sweep.argument)
-			*sweep.count = int(tag.RowsAffected())
-			return err
-		})
-		if err != nil {
-			return swept, err
-		}
+		swept.Entries, err = s.remove(ctx,
+			`DELETE FROM countersign_ledgers WHERE keep_until < least($1, statement_timestamp())`, now)
 	}
-	return swept, nil
+	return swept, err
+}
+
+// remove executes a statement that removes rows, and returns how many.
+func (s *Store) remove(ctx context.Context, sql string, argument any) (rows int, err error) {
+	err = s.run(ctx, func(ctx context.Context, q querier) error {
+		tag, err := q.Exec(ctx, sql, argument)
+		rows = int(tag.RowsAffected())
+		return err
+	})
+	return rows, err
 }
 
 // Forgets implements store.Retention: it keeps activities forever.

@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -59,6 +61,33 @@ func TestContract(t *testing.T) {
 	server.DSN += " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0'"
 	t.Cleanup(func() { checkPlans(t, server.Log(), 1000) })
 	runContract(t, func(t testing.TB) string { return schema(t, server) })
+}
+
+// TestContractOfServer also runs over the server that COUNTERSIGN_STORE names.
+func TestContractOfServer(t *testing.T) {
+	address := os.Getenv("COUNTERSIGN_STORE")
+	if address == "" {
+		t.Skip("no server is named: make contract STORE=postgres://…")
+	}
+	and := "?search_path="
+	if strings.Contains(address, "?") {
+		and = "&search_path="
+	}
+	runContract(t, func(t testing.TB) string {
+		name := fmt.Sprintf("contract%d_%d", os.Getpid(), schemas.Add(1))
+		execute(t, address, "CREATE SCHEMA "+name)
+		t.Cleanup(func() {
+			connection, err := pgx.Connect(context.Background(), address)
+			if err == nil {
+				_, err = connection.Exec(context.Background(), "DROP SCHEMA "+name+" CASCADE")
+				_ = connection.Close(context.Background())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		return address + and + name
+	})
 }
 
 // runContract runs the contract's tests over empty databases.

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
-
-	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // proxy stands between stores and a server, and asks what becomes of each
@@ -21,6 +20,8 @@ type proxy struct {
 
 	mu    sync.Mutex
 	judge func(statement string) verdict
+
+	rewrite func(statement string) string // what the server is sent; nil: the same
 }
 
 // verdict is what becomes of a statement.
@@ -33,16 +34,19 @@ const (
 	isHeld             // it does not arrive, and there is no answer until the client gives up
 )
 
-// through puts a proxy in front of the server, and returns the address that
-// leads through it to where dsn leads.
-func through(t *testing.T, server *testenv.PostgreSQL, dsn string) (p *proxy, address string) {
+// through puts a proxy in front of a server, and returns the address that leads through it to
+// where dsn leads.
+func through(t *testing.T, dsn string) (p *proxy, address string) {
 	t.Helper()
+	to, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, _, _ := strings.Cut(strings.TrimPrefix(server.DSN, "host="), " ")
-	p = &proxy{listener: listener, socket: folder + "/.s.PGSQL.5432"}
+	p = &proxy{listener: listener, socket: fmt.Sprintf("%s/.s.PGSQL.%d", to.Host, to.Port)}
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -108,7 +112,7 @@ func (p *proxy) serve(fromClient net.Conn) {
 	server.Send(start)
 	statements := map[string]string{} // by the names that the client gives them
 	for relay(server, client) {
-		statement, ok := takeTurn(client, server, statements)
+		statement, ok := p.takeTurn(client, server, statements)
 		if !ok {
 			return
 		}
@@ -127,11 +131,22 @@ func (p *proxy) serve(fromClient net.Conn) {
 
 // takeTurn reads what the client sends before it waits for an answer, and
 // returns the statement that is to be carried out, if one is.
-func takeTurn(client *pgproto3.Backend, server *pgproto3.Frontend, statements map[string]string) (statement string, ok bool) {
+func (p *proxy) takeTurn(client *pgproto3.Backend, server *pgproto3.Frontend,
+	statements map[string]string) (statement string, ok bool) {
 	for {
 		message, err := client.Receive()
 		if err != nil {
 			return "", false
+		}
+		switch message := message.(type) {
+		case *pgproto3.Parse:
+			if p.rewrite != nil {
+				message.Query = p.rewrite(message.Query)
+			}
+		case *pgproto3.Query:
+			if p.rewrite != nil {
+				message.String = p.rewrite(message.String)
+			}
 		}
 		server.Send(message)
 		switch message := message.(type) {

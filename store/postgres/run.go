@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -19,18 +20,28 @@ type database struct {
 	closed chan struct{}
 }
 
-// attempts bounds how often work is repeated that the database rolled back in favor of
-// another transaction, or whose connection broke before it could take effect.
+// attempts bounds how often work is repeated whose connection broke before it could take effect.
 const attempts = 5
 
 // run does work of single statements, each a transaction of its own.
 func (db *database) run(ctx context.Context, do work) error {
-	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return do(ctx, c) })
+	return db.repeat(ctx, OperationTimeout, func(ctx context.Context, c *pgx.Conn) error { return do(ctx, c) })
 }
 
-// transact does work in one transaction.
+// scan scans the only row of a statement.
+func (db *database) scan(ctx context.Context, to any, sql string, arguments ...any) error {
+	return db.run(ctx, func(ctx context.Context, q querier) error {
+		return q.QueryRow(ctx, sql, arguments...).Scan(to)
+	})
+}
+
+// transact does work in one transaction, at the level of isolation that is the server's default.
 func (db *database) transact(ctx context.Context, do work) error {
-	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, do) })
+	return db.transactIn(ctx, OperationTimeout, do)
+}
+
+func (db *database) transactIn(ctx context.Context, limit time.Duration, do work) error {
+	return db.repeat(ctx, limit, func(ctx context.Context, c *pgx.Conn) error { return inTransaction(ctx, c, do) })
 }
 
 // silenceLimit is how long a transaction waits for its node before the database ends it.
@@ -59,14 +70,15 @@ func inTransaction(ctx context.Context, c *pgx.Conn, do work) error {
 }
 
 // repeat calls do with a connection until it succeeds, has or may have had an effect, or
-// fails for a reason that will not go away at once.
-func (db *database) repeat(ctx context.Context, do func(context.Context, *pgx.Conn) error) error {
+// fails for a reason that will not go away at once. What the database rolled back in favor of
+// another transaction is repeated for as long as there is time.
+func (db *database) repeat(ctx context.Context, limit time.Duration, do func(context.Context, *pgx.Conn) error) error {
 	select {
 	case <-db.closed:
 		return store.ErrClosed
 	default:
 	}
-	bounded, cancel := context.WithTimeout(ctx, OperationTimeout)
+	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		replaced, err := db.pool.with(bounded, do)
@@ -79,9 +91,27 @@ func (db *database) repeat(ctx context.Context, do func(context.Context, *pgx.Co
 		if ctx.Err() == nil { // otherwise pgx closed the connection for a caller that is gone
 			db.guard.noteLost(err)
 		}
-		if attempt == attempts || bounded.Err() != nil || !hadNoEffect(err, replaced) {
+		switch {
+		case gaveWay(err):
+			pause(bounded, attempt)
+		case attempt >= attempts || !hadNoEffect(err, replaced):
 			return unavailable(ctx, err)
 		}
+		if bounded.Err() != nil {
+			return unavailable(ctx, err)
+		}
+	}
+}
+
+// mostDoublings bounds the pause before work is repeated, to 128 ms.
+const mostDoublings = 7
+
+// pause waits for a random time, longer after more attempts, so that transactions that
+// disturbed each other do not meet again.
+func pause(ctx context.Context, attempt int) {
+	select {
+	case <-time.After(rand.N(time.Millisecond << min(attempt, mostDoublings))):
+	case <-ctx.Done():
 	}
 }
 
@@ -90,7 +120,7 @@ func (db *database) repeat(ctx context.Context, do func(context.Context, *pgx.Co
 // second returns an error, the transaction is rolled back. It may call both again.
 func (db *database) pipeline(ctx context.Context, first func() []*statement,
 	second func() ([]*statement, error)) error {
-	return db.repeat(ctx, func(ctx context.Context, c *pgx.Conn) error {
+	return db.repeat(ctx, OperationTimeout, func(ctx context.Context, c *pgx.Conn) error {
 		defer rollBack(ctx, c)
 		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
 		if err := send(ctx, c, append(begin, first()...)); err != nil {

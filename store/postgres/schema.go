@@ -7,31 +7,39 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/countersign-dev/countersign/store"
 )
 
-// migrations are the versions of the schema in their order. A released version is never
-// changed; a change is a new version.
+// The versions of the schema. From the first step of a migration on, the schema has a version
+// that no older program opens.
+const (
+	migrating = 3
+	current   = 4
+)
+
+// steps make the tables, and bring those of older versions up to date: version 1 had no outbox,
+// and version 2 numbered leases and events. Each is a transaction of its own, in databases that have
+// them for such statements, and leaves what it finds done: a migration that was cut off is made again.
 //
 // Without statistics, which a new table does not have, the planner uses the most recently
 // created of the indexes that fit a query, and a connection keeps that plan. So for each
 // query only one index fits, or the right one is created last: the index of ids covers
-// only rows with an id, and the primary keys come after the other indexes. Statements for
-// one row say "revision = 0" instead of "id IS NULL", and "waiting IS NOT FALSE" instead of
-// "waiting", so that the partial indexes do not fit them.
-var migrations = []string{
-	`CREATE SEQUENCE countersign_token;
-
-	CREATE TABLE countersign_activities (
+// only rows with an id. Statements for one row say "revision = 0" instead of "id IS NULL", and
+// "waiting IS NOT FALSE" instead of "waiting", so that the partial indexes do not fit them.
+var steps = []string{
+	// Changes nothing, as only the owner may: a node of another role leaves the version, too, as it is.
+	`ALTER TABLE IF EXISTS countersign_activities ALTER COLUMN waiting SET DEFAULT false`,
+	setVersion(migrating),
+	`CREATE TABLE IF NOT EXISTS countersign_activities (
 		organization_id text COLLATE "C" NOT NULL,
 		fingerprint     bytea NOT NULL,             -- SHA-256 of the request's body
-		token           bigint NOT NULL,            -- fencing token of the lease
-		nonce           bigint NOT NULL,            -- of the lease: a crash may issue a token twice
+		lease           bytea NOT NULL DEFAULT '',  -- its token, the latest
 		lease_until     timestamptz NOT NULL,       -- of a waiting row: -infinity unless it is being carried out
+		at              bigint NOT NULL DEFAULT 0,  -- that the body names, in milliseconds
 		id              text COLLATE "C",           -- this and the following are set when it is recorded
 		submitted_by    text,
 		user_id         text COLLATE "C",
@@ -41,83 +49,110 @@ var migrations = []string{
 		keep_until      timestamptz,
 		completed_at    timestamptz,
 		waiting         boolean NOT NULL DEFAULT false,
-		revision        bigint NOT NULL DEFAULT 0   -- 0: not recorded, only a lease
-	);
-	CREATE INDEX ON countersign_activities (lease_until) WHERE id IS NULL;
-	CREATE INDEX ON countersign_activities (organization_id, id) WHERE waiting;
-	CREATE UNIQUE INDEX ON countersign_activities (organization_id, id) WHERE id IS NOT NULL;
-	ALTER TABLE countersign_activities ADD PRIMARY KEY (organization_id, fingerprint);
+		revision        bigint NOT NULL DEFAULT 0,  -- 0: not recorded, only a lease
+		PRIMARY KEY (organization_id, fingerprint)
+	)`,
+	`ALTER TABLE countersign_activities ADD COLUMN IF NOT EXISTS at bigint NOT NULL DEFAULT 0`,
+	`ALTER TABLE countersign_activities ADD COLUMN IF NOT EXISTS lease bytea NOT NULL DEFAULT ''`,
+	`ALTER TABLE countersign_activities DROP COLUMN IF EXISTS token, DROP COLUMN IF EXISTS nonce`,
+	`CREATE INDEX IF NOT EXISTS countersign_activities_lease_until_idx
+		ON countersign_activities (lease_until) WHERE id IS NULL`,
+	`CREATE INDEX IF NOT EXISTS countersign_activities_organization_id_id_idx
+		ON countersign_activities (organization_id, id) WHERE waiting`,
+	`CREATE UNIQUE INDEX IF NOT EXISTS countersign_activities_organization_id_id_idx1
+		ON countersign_activities (organization_id, id) WHERE id IS NOT NULL`,
+	// The expression keeps the index from fitting queries that find one row: see above.
+	`CREATE INDEX IF NOT EXISTS countersign_activities_expr_type_status_id_idx
+		ON countersign_activities ((organization_id || ''), type, status, id) WHERE id IS NOT NULL`,
 
-	CREATE TABLE countersign_ledgers (
+	`CREATE TABLE IF NOT EXISTS countersign_ledgers (
 		organization_id text COLLATE "C" NOT NULL,
 		key             bytea NOT NULL,             -- kind 1 ‖ id 32
 		value           bytea,                      -- null: no entry, the row is a lock
-		keep_until      timestamptz NOT NULL
-	);
-	CREATE INDEX ON countersign_ledgers (keep_until);
-	ALTER TABLE countersign_ledgers ADD PRIMARY KEY (organization_id, key);
+		keep_until      timestamptz NOT NULL,
+		PRIMARY KEY (organization_id, key)
+	)`,
+	`CREATE INDEX IF NOT EXISTS countersign_ledgers_keep_until_idx ON countersign_ledgers (keep_until)`,
 
-	CREATE TABLE countersign_log_heads (
+	`CREATE TABLE IF NOT EXISTS countersign_log_heads (
 		organization_id text COLLATE "C" PRIMARY KEY,
 		head            bytea NOT NULL              -- translog.Head; the row is the lock of the log
-	);
-	CREATE TABLE countersign_log_leaves (
+	)`,
+	`CREATE TABLE IF NOT EXISTS countersign_log_leaves (
 		organization_id text COLLATE "C" NOT NULL,
 		index           bigint NOT NULL,
 		id              text COLLATE "C" NOT NULL,
 		leaf            bytea NOT NULL,
-		hashes          bytea NOT NULL              -- 32 bytes each
-	);
-	CREATE INDEX ON countersign_log_leaves (id);
-	ALTER TABLE countersign_log_leaves ADD PRIMARY KEY (organization_id, index);
+		hashes          bytea NOT NULL,             -- 32 bytes each
+		PRIMARY KEY (organization_id, index)
+	)`,
+	`CREATE INDEX IF NOT EXISTS countersign_log_leaves_id_idx ON countersign_log_leaves (id)`,
 
-	-- Records are JSON of a few kilobytes: lz4, which not every server has, takes a fraction of the time of pglz.
-	DO $$ BEGIN
-		IF EXISTS (SELECT FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
-			ALTER TABLE countersign_activities ALTER COLUMN data SET COMPRESSION lz4;
-		END IF;
-	END $$;`,
-
-	// The expression keeps the index from fitting queries that find one row: see above.
-	`ALTER TABLE countersign_activities ADD COLUMN at bigint NOT NULL DEFAULT 0; -- that the body names, in milliseconds
-	CREATE INDEX ON countersign_activities ((organization_id || ''), type, status, id) WHERE id IS NOT NULL;
-
-	CREATE SEQUENCE countersign_event;
-	CREATE TABLE countersign_outbox (
+	`CREATE TABLE IF NOT EXISTS countersign_outbox (
 		organization_id text COLLATE "C" NOT NULL,
-		class           smallint NOT NULL,          -- 1: about an activity; 2: others, which go first
-		place           bigint NOT NULL DEFAULT nextval('countersign_event'),
 		id              text COLLATE "C" NOT NULL,
-		activity        text COLLATE "C" NOT NULL,
+		activity        text COLLATE "C" NOT NULL,  -- empty: it is about none, and goes last
+		revision        bigint NOT NULL DEFAULT 0,  -- of the activity; or the place among those that were added with it
 		at              bigint NOT NULL,            -- milliseconds
 		data            bytea NOT NULL,
-		PRIMARY KEY (organization_id, class, place)
-	);`,
+		PRIMARY KEY (organization_id, id)
+	)`,
+	`ALTER TABLE countersign_outbox ADD COLUMN IF NOT EXISTS revision bigint NOT NULL DEFAULT 0`,
+	`ALTER TABLE countersign_outbox DROP COLUMN IF EXISTS class, DROP COLUMN IF EXISTS place`,
+	`ALTER TABLE countersign_outbox DROP CONSTRAINT IF EXISTS countersign_outbox_pkey,
+		ADD PRIMARY KEY (organization_id, id)`,
+	`DROP SEQUENCE IF EXISTS countersign_token, countersign_event`,
 }
 
-// migrationLock keeps nodes from migrating at the same time. It is the first eight bytes
-// of SHA-256("countersign schema"), without the sign bit.
-const migrationLock = 0x52693096f96eac7f
+func setVersion(version int) string {
+	return fmt.Sprint("UPDATE countersign_schema SET version = ", version)
+}
 
-// migrate migrates the tables to the current version, in one transaction.
-func migrate(ctx context.Context, db *database) error {
-	err := db.transact(ctx, func(ctx context.Context, q querier) error {
-		if _, err := q.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+// tables are the tables, the one of the version first.
+var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads",
+	"countersign_log_leaves", "countersign_outbox"}
+
+// migrate migrates the tables to the current version. It returns store.ErrNone, and writes
+// nothing, if there are none and create is not set, and refuses a schema that has lost some.
+func migrate(ctx context.Context, db *database, create bool) error {
+	var schema string
+	var missing []string
+	version := 0
+	err := db.run(ctx, func(ctx context.Context, q querier) (err error) {
+		if schema, missing, err = missingTables(ctx, q); err != nil || slices.Contains(missing, tables[0]) {
 			return err
 		}
-		if err := makeVersion(ctx, q); err != nil {
-			return err
+		err = q.QueryRow(ctx, `SELECT version FROM countersign_schema`).Scan(&version)
+		if errors.Is(err, pgx.ErrNoRows) { // it is as good as missing
+			missing, err = append(tables[:1:1], missing...), nil
 		}
-		version := 0
-		err := q.QueryRow(ctx, `SELECT version FROM countersign_schema`).Scan(&version)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		return upgrade(ctx, q, version)
+		return err
 	})
-	if codeOf(err) == noSchema {
-		_, _, missing := missing(ctx, db) // not before: what it reads would be stale under the lock
-		return cmp.Or(missing, err)
+	none := len(missing) == len(tables)
+	if version == 1 {
+		missing = slices.DeleteFunc(missing, func(table string) bool { return table == "countersign_outbox" })
+	}
+	switch {
+	case err != nil:
+		return err
+	case version > current:
+		return fmt.Errorf("%w: the database has schema version %d, this program knows versions up to %d: use a newer "+
+			"version", store.ErrUnavailable, version, current)
+	case version < 0:
+		return fmt.Errorf("%w: the database has schema version %d, which does not exist", store.ErrUnavailable, version)
+	case none && !create:
+		return fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, schema)
+	case len(missing) > 0 && !none && version != migrating:
+		return fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable,
+			schema, strings.Join(missing, ", "))
+	case version == current:
+		return nil
+	}
+	if none {
+		err = makeVersion(ctx, db)
+	}
+	if err == nil {
+		err = db.takeSteps(ctx)
 	}
 	if codeOf(err) == insufficientPrivilege {
 		err = fmt.Errorf("%w: have a role that owns the schema create or migrate the tables "+
@@ -126,44 +161,7 @@ func migrate(ctx context.Context, db *database) error {
 	return err
 }
 
-// tables are the tables and the sequences, the table of the version first.
-var tables = []string{"countersign_schema", "countersign_activities", "countersign_ledgers", "countersign_log_heads",
-	"countersign_log_leaves", "countersign_token", "countersign_outbox", "countersign_event"}
-
-// exists returns store.ErrNone for a schema that has none of the tables. It writes nothing.
-func exists(ctx context.Context, db *database) error {
-	schema, missing, err := missing(ctx, db)
-	if err == nil && len(missing) == len(tables) {
-		err = fmt.Errorf("%w: %s has no tables of countersign", store.ErrNone, schema)
-	}
-	return err
-}
-
-// whole refuses a schema that has lost tables. cause is the error of the migration, which
-// is nil, or that one of the others exists.
-func whole(ctx context.Context, db *database, cause error) error {
-	schema, missing, err := missing(ctx, db)
-	if err != nil || len(missing) == 0 {
-		return errors.Join(cause, err)
-	}
-	err = fmt.Errorf("%w: %s has lost %s: restore a backup (docs/operations.md#restore)", store.ErrUnavailable,
-		schema, strings.Join(missing, ", "))
-	if refused, ok := errors.AsType[*pgconn.PgError](cause); ok {
-		err = fmt.Errorf("%w: %w", err, refused)
-	}
-	return err
-}
-
-func missing(ctx context.Context, db *database) (schema string, missing []string, err error) {
-	err = db.run(ctx, func(ctx context.Context, q querier) (err error) {
-		schema, missing, err = missingTables(ctx, q)
-		return err
-	})
-	return schema, missing, err
-}
-
-// missingTables returns the name of the schema, and which tables it does not have. The
-// table of the version counts as missing if it is empty.
+// missingTables returns the name of the schema, and which tables it does not have.
 func missingTables(ctx context.Context, q querier) (schema string, missing []string, err error) {
 	var without string // a schema: how it is looked for
 	err = q.QueryRow(ctx, `
@@ -178,50 +176,83 @@ func missingTables(ctx context.Context, q querier) (schema string, missing []str
 		err = fmt.Errorf("%w: %s, or the role may not use it: create it with 'CREATE SCHEMA', or name another "+
 			"database (docs/operations.md#managed-databases)", store.ErrUnavailable, without)
 	}
-	if err != nil || slices.Contains(missing, tables[0]) {
-		return schema, missing, err
-	}
-	versioned := false
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM countersign_schema)`).Scan(&versioned)
-	if !versioned {
-		missing = append(tables[:1:1], missing...)
-	}
 	return schema, missing, err
 }
 
-// makeVersion creates the table of the version if it does not exist. CREATE TABLE IF NOT
-// EXISTS would need the right to create tables even if it exists, and a node that has
-// nothing to migrate does not need that right.
-func makeVersion(ctx context.Context, q querier) error {
-	there := false
-	const exists = `SELECT to_regclass(quote_ident(current_schema()) || '.countersign_schema') IS NOT NULL`
-	err := q.QueryRow(ctx, exists).Scan(&there)
-	if err != nil || there {
+// makeVersion creates the table of the version with its only row, unless another node has, perhaps
+// at the same moment.
+func makeVersion(ctx context.Context, db *database) error {
+	return db.run(ctx, func(ctx context.Context, q querier) error {
+		_, made := q.Exec(ctx, `CREATE TABLE IF NOT EXISTS countersign_schema (
+			version integer NOT NULL,
+			one     boolean NOT NULL DEFAULT true UNIQUE)`)
+		_, err := q.Exec(ctx, fmt.Sprintf(`INSERT INTO countersign_schema (version) SELECT %d
+			WHERE NOT EXISTS (SELECT 1 FROM countersign_schema) ON CONFLICT DO NOTHING`, migrating))
+		if err != nil {
+			err = cmp.Or(made, err)
+		}
 		return err
+	})
+}
+
+// lockVersion locks the row of the version until the transaction ends.
+const lockVersion = `SELECT version FROM countersign_schema FOR UPDATE`
+
+// takeSteps takes the steps, unless another node has. Nodes take turns.
+func (db *database) takeSteps(ctx context.Context) error {
+	all := slices.Clone(steps)
+	compressible := false
+	err := db.scan(ctx, &compressible, `SELECT EXISTS (SELECT 1 FROM pg_settings
+		WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))`)
+	if compressible { // records are JSON of a few kilobytes, and lz4 takes a fraction of the time of pglz
+		all = append(all, `ALTER TABLE countersign_activities ALTER COLUMN data SET COMPRESSION lz4`)
 	}
-	_, err = q.Exec(ctx, `CREATE TABLE countersign_schema (version integer NOT NULL)`)
+	for _, step := range append(all, setVersion(current)) {
+		if err == nil {
+			err = db.transact(ctx, func(ctx context.Context, q querier) error {
+				version := 0
+				err := q.QueryRow(ctx, lockVersion).Scan(&version)
+				if err == nil && version < current {
+					_, err = q.Exec(ctx, step)
+				}
+				return err
+			})
+		}
+	}
 	return err
 }
 
-func upgrade(ctx context.Context, q querier, version int) error {
-	if version > len(migrations) {
-		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d: use a newer "+
-			"version", version, len(migrations))
-	}
-	if version < 0 {
-		return fmt.Errorf("the database has schema version %d, which does not exist", version)
-	}
-	if version == len(migrations) {
-		return nil
-	}
-	for _, migration := range migrations[version:] {
-		if _, err := q.Exec(ctx, migration); err != nil {
+// lockProof bounds how long a server is waited for that does not refuse to wait.
+const lockProof = time.Second
+
+// proveLocks refuses a server on which a second connection passes a lock that the first holds: limits,
+// codes and logs need it. A server that takes no locks at the moment since it is read-only is not asked.
+func proveLocks(ctx context.Context, db *database) error {
+	err := db.transact(ctx, func(ctx context.Context, q querier) error {
+		if _, err := q.Exec(ctx, lockVersion); err != nil {
 			return err
 		}
-	}
-	if _, err := q.Exec(ctx, `DELETE FROM countersign_schema`); err != nil {
+		other, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = other.Close(context.WithoutCancel(ctx)) }()
+		bounded, cancel := context.WithTimeout(ctx, lockProof)
+		defer cancel()
+		engine := ""
+		err = other.QueryRow(bounded, `SELECT version() FROM countersign_schema FOR UPDATE NOWAIT`,
+			pgx.QueryExecModeExec).Scan(&engine)
+		switch {
+		case err == nil:
+			return fmt.Errorf("%w: %s lets a second connection pass a lock that the first one holds: "+
+				"name a server that keeps locks (docs/operations.md#which-servers)", store.ErrUnavailable, engine)
+		case codeOf(err) == lockNotAvailable || bounded.Err() != nil && ctx.Err() == nil:
+			return nil
+		}
 		return err
+	})
+	if codeOf(err) == readOnlyTransaction {
+		return nil
 	}
-	_, err := q.Exec(ctx, `INSERT INTO countersign_schema VALUES ($1)`, len(migrations))
 	return err
 }

@@ -1,8 +1,7 @@
 package postgres_test
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,39 +41,47 @@ func manyNodesMigrate(t *testing.T, dsn string) {
 }
 
 // needsRightsToDataOnly opens what another role has brought up to date with the
-// rights that docs/operations.md names.
+// rights that docs/operations.md names. With no others, an older version stays as it is.
 func needsRightsToDataOnly(t *testing.T, server *testenv.PostgreSQL) {
 	dsn := clerk(t, server)
 	complete(t, open(t, dsn), "a")
 	execute(t, server.DSN, "CREATE ROLE scribe LOGIN")
 	execute(t, dsn, strings.ReplaceAll(`
 		GRANT USAGE ON SCHEMA $schema TO scribe;
-		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $schema TO scribe;
-		GRANT USAGE ON ALL SEQUENCES IN SCHEMA $schema TO scribe`, "$schema", schemaOf(dsn)))
-	complete(t, open(t, strings.Replace(dsn, "user=clerk", "user=scribe", 1)), "b")
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $schema TO scribe`, "$schema", schemaOf(dsn)))
+	scribe := strings.Replace(dsn, "user=clerk", "user=scribe", 1)
+	complete(t, open(t, scribe), "b")
+	execute(t, dsn, `DROP TABLE countersign_schema, countersign_activities, countersign_ledgers,
+		countersign_log_heads, countersign_log_leaves, countersign_outbox; `+layout(2)+
+		`; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+schemaOf(dsn)+` TO scribe`)
+	if _, err := postgres.Open(t.Context(), scribe); err == nil ||
+		!strings.Contains(err.Error(), "have a role that owns the schema") {
+		t.Errorf("an older version is opened with %v by a role that cannot migrate it", err)
+	}
+	if version := count(t, dsn, "SELECT version FROM countersign_schema"); version != 2 {
+		t.Errorf("it left version %d", version)
+	}
 }
 
 // migrationRefused: a database whose tables cannot be made, or are another
 // program's, is not opened and left as it was; with nothing in the way it is.
 func migrationRefused(t *testing.T, server *testenv.PostgreSQL) {
-	sum := sha256.Sum256([]byte("countersign schema"))
-	lock := binary.BigEndian.Uint64(sum[:]) &^ (1 << 63)
 	const (
 		versioned   = "CREATE TABLE countersign_schema (version integer NOT NULL); "
 		unversioned = "DROP TABLE countersign_schema"
 	)
 	for name, test := range map[string]obstacle{
 		"the lock is held": {
-			fmt.Sprintf("SELECT pg_advisory_lock(%d)", lock), fmt.Sprintf("SELECT pg_advisory_unlock(%d)", lock),
-			"canceling statement due to lock timeout"},
+			versioned + "INSERT INTO countersign_schema VALUES (3); BEGIN; SELECT FROM countersign_schema FOR UPDATE",
+			"ROLLBACK", "canceling statement due to lock timeout"},
 		"no right to make tables": {
 			"REVOKE CREATE ON SCHEMA $schema FROM clerk", "GRANT CREATE ON SCHEMA $schema TO clerk",
 			"permission denied for schema $schema"},
 		"no right to read the version": {
 			versioned + "REVOKE SELECT ON countersign_schema FROM clerk", unversioned,
 			"permission denied for table countersign_schema"},
-		"no right to remove the version": {
-			versioned + "REVOKE DELETE ON countersign_schema FROM clerk", unversioned,
+		"no right to change the version": {
+			versioned + "REVOKE UPDATE ON countersign_schema FROM clerk", unversioned,
 			"permission denied for table countersign_schema"},
 		"no right to write the version": {
 			versioned + "REVOKE INSERT ON countersign_schema FROM clerk", unversioned,
@@ -87,13 +94,14 @@ func migrationRefused(t *testing.T, server *testenv.PostgreSQL) {
 			"(col: version)"},
 		"a version of the future": {
 			versioned + "INSERT INTO countersign_schema VALUES (1000)", unversioned,
-			"the database has schema version 1000, this program knows versions up to 2: use a newer version"},
+			"the database has schema version 1000, this program knows versions up to 4: use a newer version"},
 		"a version before the first": {
 			versioned + "INSERT INTO countersign_schema VALUES (-1)", unversioned,
 			"the database has schema version -1, which does not exist"},
 		"a table of this name": {
 			"CREATE TABLE countersign_ledgers (id text)", "DROP TABLE countersign_ledgers",
-			`relation "countersign_ledgers" already exists`},
+			"has lost countersign_schema, countersign_activities, countersign_log_heads, countersign_log_leaves, " +
+				"countersign_outbox: restore a backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := clerk(t, server)
@@ -110,6 +118,77 @@ func migrationRefused(t *testing.T, server *testenv.PostgreSQL) {
 			complete(t, open(t, dsn), "b")
 		})
 	}
+}
+
+// TestKilledMigration cuts off the creation and the migrations of the tables after each of their
+// statements, of whose answers the node does not learn. Once a table has changed, a program of before
+// is refused by the version. The next start goes on, and finds what was there.
+func TestKilledMigration(t *testing.T) {
+	server := testenv.Postgres(t)
+	for _, slow := range []string{"fsync", "jit"} {
+		alter(t, server, slow, "off")
+	}
+	for version := range 1 + len(layouts) {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			n := 1
+			for ; killedMigration(t, server, version, n); n++ {
+			}
+			if n < 2*20 {
+				t.Errorf("only %d statements", n-1)
+			}
+		})
+	}
+}
+
+// killedMigration cuts the migration from a version off after the nth of its statements that write.
+// It returns whether there was one.
+func killedMigration(t *testing.T, server *testenv.PostgreSQL, version, n int) (killed bool) {
+	t.Helper()
+	dsn := schema(t, server)
+	if version > 0 {
+		execute(t, dsn, layout(version))
+		fillOld(t, dsn)
+	}
+	watcher := connect(t, dsn)
+	defer func() { _ = watcher.Close(context.WithoutCancel(t.Context())) }()
+	before := relations(t, watcher)
+	p, address := through(t, dsn)
+	writes := 0
+	p.judge = func(statement string) verdict {
+		word, _, _ := strings.Cut(strings.TrimSpace(statement), " ")
+		if writes >= n {
+			return isLost
+		}
+		if slices.Contains([]string{"CREATE", "ALTER", "DROP", "UPDATE", "INSERT", "commit"}, word) {
+			writes++
+		}
+		if writes == n {
+			return losesReply
+		}
+		return passes
+	}
+	s, err := postgres.Open(t.Context(), address)
+	p.mu.Lock()
+	killed = writes >= n
+	p.mu.Unlock()
+	if killed == (err == nil) {
+		t.Errorf("killed %v after statement %d: opened with %v", killed, n, err)
+	}
+	if err == nil {
+		_ = s.Close()
+	}
+	if after := relations(t, watcher); version > 0 && !slices.Equal(before, after) {
+		if got := count(t, dsn, "SELECT version FROM countersign_schema"); got <= len(layouts) {
+			t.Errorf("killed after statement %d: version %d, with %q in place of %q", n, got, after, before)
+		}
+	}
+	s = open(t, dsn)
+	defer func() { _ = s.Close() }()
+	complete(t, s, "new")
+	if version > 0 {
+		findOld(t, s)
+	}
+	return killed
 }
 
 // relations lists all tables, indexes and sequences of the schema.

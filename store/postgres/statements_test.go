@@ -12,7 +12,7 @@ import (
 // records, however many activities came before.
 func TestStatementsOfActivity(t *testing.T) {
 	server := testenv.Postgres(t)
-	p, address := through(t, server, schema(t, server))
+	p, address := through(t, schema(t, server))
 	s := open(t, address)
 	complete(t, s, "first, which prepares the statements")
 	var mu sync.Mutex

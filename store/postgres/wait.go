@@ -103,13 +103,11 @@ func (w *watches) poll(ctx context.Context, held store.Lease) {
 }
 
 func (w *watches) stillHeld(ctx context.Context, lease store.Lease) (held bool, err error) {
-	err = w.run(ctx, func(ctx context.Context, q querier) error {
-		return q.QueryRow(ctx, `
-			SELECT EXISTS (SELECT FROM countersign_activities
-			WHERE organization_id = $1 AND fingerprint = $2 AND token = $3 AND nonce = $4
-				AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
-			lease.OrganizationID, lease.Fingerprint[:], int64(lease.Token), int64(lease.Nonce)).Scan(&held)
-	})
+	err = w.scan(ctx, &held, `
+		SELECT EXISTS (SELECT 1 FROM countersign_activities
+		WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3
+			AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
+		lease.OrganizationID, lease.Fingerprint[:], lease.Token[:])
 	return held, err
 }
 

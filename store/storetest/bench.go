@@ -43,12 +43,13 @@ var liveUntil = epoch.Add(time.Hour)
 // bench is a store with its test's clock and helpers. What the store cannot do is nil: see
 // store.Capabilities.
 type bench struct {
-	t testing.TB
-	store.Store
+	t           testing.TB
+	store.Store // makes each change twice: see rehearsing
 	store.Waiter
 	store.Lister
 	store.Sweeper
 	store.Pinger
+	raw     store.Store
 	log     store.Log
 	outbox  store.Outbox
 	forgets bool
@@ -74,9 +75,13 @@ func open(t testing.TB, h Harness) *bench {
 func on(t testing.TB, h Harness, s store.Store) *bench {
 	can := store.CapabilitiesOf(s)
 	b := &bench{
-		t: t, Store: s, Waiter: can.Waiter, Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger,
+		t: t, Store: rehearsing{s}, raw: s,
+		Lister: can.Lister, Sweeper: can.Sweeper, Pinger: can.Pinger,
 		log: can.Log, outbox: can.Outbox, forgets: can.Forgets,
 		h: h, ttl: shortTTL, now: epoch,
+	}
+	if can.Waiter != nil {
+		b.Waiter = rehearsingWaiter{can.Waiter}
 	}
 	if h.OwnClock {
 		b.ttl = ownClockTTL

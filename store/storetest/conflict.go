@@ -32,7 +32,7 @@ func conflict(leaves int64) translog.Conflict {
 // carries out only what was sent later.
 func logConflicts(t *testing.T, b *bench, other store.Store) {
 	if other == nil {
-		other = b.Store
+		other = b.raw
 	}
 	log := b.log
 	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })

@@ -17,7 +17,7 @@ type model struct {
 	records map[requestKey]store.Activity
 	ids     map[nameKey]store.Activity
 	ledgers map[string]modelLedger // by organization
-	token   uint64                 // of the latest lease
+	tokens  map[store.Token]bool   // of all leases
 }
 
 type (
@@ -27,14 +27,14 @@ type (
 	}
 	nameKey struct{ organization, id string }
 	held    struct {
-		token uint64
+		token store.Token
 		over  time.Time // when it runs out
 	}
 )
 
 func newModel() *model {
 	return &model{
-		leases: map[requestKey]held{}, records: map[requestKey]store.Activity{},
+		tokens: map[store.Token]bool{}, leases: map[requestKey]held{}, records: map[requestKey]store.Activity{},
 		ids: map[nameKey]store.Activity{}, ledgers: map[string]modelLedger{},
 	}
 }

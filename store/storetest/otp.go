@@ -358,7 +358,7 @@ func unusedIsNowhere(b *bench) {
 	p.fail = errors.New("no")
 	failed, err := p.issue()
 	p.is(err, otp.ErrDelivery)
-	dump := bytes.ToUpper(b.h.Dump(b.t, b.Store))
+	dump := bytes.ToUpper(b.h.Dump(b.t, b.raw))
 	for _, id := range []string{live, tried, failed} {
 		if !bytes.Contains(dump, []byte(strings.ToUpper(id))) {
 			b.t.Fatalf("one-time password %s is not in the dump: it is not a dump of all", id)

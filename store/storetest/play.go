@@ -148,8 +148,8 @@ func (p *player) playBegin() {
 		p.same(script.end == nil, begun.Lease != nil)
 		p.settle(claim.OrganizationID, script, !script.fails())
 		if begun.Lease != nil {
-			p.same(true, begun.Lease.Token > p.model.token)
-			p.model.token = begun.Lease.Token
+			p.same(false, p.model.tokens[begun.Lease.Token])
+			p.model.tokens[begun.Lease.Token] = true
 			p.given = append(p.given, *begun.Lease)
 			p.hold(*begun.Lease, claim.LeaseTTL)
 		}

@@ -54,7 +54,7 @@ func (b *bench) completeAtOnce(held map[store.Fingerprint]store.Lease, bodies in
 		case 0:
 			activity.ID = "id of taken"
 		case 1:
-			lease.Token++
+			lease.Token[0]++
 		}
 		err := b.Complete(b.t.Context(), lease, activity, nil)
 		if (err != nil) != (i < 2) {

@@ -14,7 +14,6 @@ import (
 type Table struct {
 	mu       sync.Mutex
 	held     map[key]*entry
-	token    uint64
 	reserved int
 	closed   chan struct{}
 }
@@ -25,7 +24,7 @@ type key struct {
 }
 
 type entry struct {
-	token  uint64
+	token  store.Token
 	until  time.Time
 	size   int
 	pinned bool          // being completed: must not be taken over
@@ -51,15 +50,14 @@ func (t *Table) Take(claim store.Claim) (store.BeginResult, error) {
 		}
 		t.drop(claimed, other)
 	}
-	t.token++
 	taken := &struct {
 		entry
 		lease store.Lease
 	}{
-		entry{token: t.token, until: claim.Now.Add(claim.LeaseTTL), size: claim.Size},
-		store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At, Token: t.token},
+		entry{token: store.NewToken(), until: claim.Now.Add(claim.LeaseTTL), size: claim.Size},
+		store.Lease{OrganizationID: claim.OrganizationID, Fingerprint: claim.Fingerprint, At: claim.At},
 	}
-	taken.lease.Until = taken.until
+	taken.lease.Token, taken.lease.Until = taken.token, taken.until
 	t.held[claimed] = &taken.entry
 	t.reserved += claim.Size
 	return store.BeginResult{Lease: &taken.lease}, nil
