@@ -25,12 +25,12 @@ var ports = [...]string{"127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8545"}
 func TestCommands(t *testing.T) {
 	testenv.Slow(t)
 	shell := testenv.Tool(t, "bash")
-	for _, tool := range []string{"curl", "jq", "openssl"} { // airgap.md needs none of them: see TestAirGapTools
+	for _, tool := range []string{"curl", "jq", "openssl", "age", "age-keygen"} { // airgap.md needs none of them: see TestAirGapTools
 		testenv.Tool(t, tool)
 	}
 	bin := t.TempDir()
 	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
-	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 4, "rpc.md": 3} {
+	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 4, "rpc.md": 3, "disasters.md": 7} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
 			command.Dir = t.TempDir()
