@@ -68,20 +68,16 @@ func (c checks) checkScope(r *rule, n source.Node) {
 		}
 	}
 	if value, ok := r.constant(); ok {
-		c.checkConstant(r, n, value)
-	}
-}
-
-func (c checks) checkConstant(r *rule, n source.Node, value bool) {
-	switch {
-	case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
-		n.Fail("when is never true: this rule can never match")
-	case !value:
-		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
-	case r.deny:
-		c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
-	default:
-		c.problems.Warn(n.Place(), r.name, "when is always true: omit it if that is intended")
+		switch {
+		case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
+			n.Fail("when is never true: this rule can never match")
+		case !value:
+			c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
+		case r.deny:
+			c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
+		default:
+			c.problems.Warn(n.Place(), r.name, "when is always true: omit it if that is intended")
+		}
 	}
 }
 
@@ -133,7 +129,14 @@ func (c checks) whole() (cost uint64) {
 	for _, r := range c.rules {
 		if r.when != nil {
 			cost += r.when.cost
-			c.markUsed(r)
+			for name := range r.when.names {
+				if list, ok := c.lists[name]; ok {
+					list.used = true
+				}
+				if asset, ok := c.assets[name]; ok {
+					asset.used = true
+				}
+			}
 		}
 	}
 	if worst := cost * chains.MaxEffects; worst > maxFileCost {
@@ -147,18 +150,6 @@ func (c checks) whole() (cost uint64) {
 		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}
 	return cost
-}
-
-// markUsed marks the lists and assets that a condition names.
-func (c checks) markUsed(r *rule) {
-	for name := range r.when.names {
-		if list, ok := c.lists[name]; ok {
-			list.used = true
-		}
-		if asset, ok := c.assets[name]; ok {
-			asset.used = true
-		}
-	}
 }
 
 // checkUnused refuses lists, assets and limits that nothing uses: an unused list likely

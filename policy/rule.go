@@ -108,9 +108,6 @@ func (r *rule) coversKeys(keys []access.SigningKey) bool {
 	return len(keys) > 0
 }
 
-// covers reports whether a rule can allow an effect of its kinds.
-func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOther || r.others }
-
 // unlisted returns the first of some hazards that a rule does not list.
 func (r *rule) unlisted(hazards []chains.Hazard) (hazard chains.Hazard, found bool) {
 	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool { return !r.allowsHazard(hazard.Name) })

@@ -98,7 +98,10 @@ func (s step) of(value located) ([]located, error) {
 	case s.name != "":
 		return value.member(s.name)
 	case s.all:
-		return value.all()
+		if value.Kind != evm.ArgumentList {
+			return nil, errors.New("the path leads to all elements of a value that is not a list")
+		}
+		return value.elements(), nil
 	}
 	length := len(value.Bytes)
 	if value.Kind == evm.ArgumentList {
@@ -159,13 +162,6 @@ func (l located) member(name string) ([]located, error) {
 		return all, nil
 	}
 	return nil, fmt.Errorf("no argument %.64q", name)
-}
-
-func (l located) all() ([]located, error) {
-	if l.Kind != evm.ArgumentList {
-		return nil, errors.New("the path leads to all elements of a value that is not a list")
-	}
-	return l.elements(), nil
 }
 
 func (l located) elements() []located {

@@ -43,7 +43,14 @@ func (p *parser) readWire(limits Limits) {
 	case first > prefixBit|1:
 		p.refuseVersion(0, first)
 	case p.checkSize(cmp.Or(limits.MaxSize, DefaultMaxSize)):
-		p.readSignaturesFirst()
+		offset, count := p.counted(ed25519.SignatureSize, "signatures")
+		p.signaturesAt, p.messageAt = offset, p.offset
+		p.readMessage()
+		if count != p.header.required {
+			p.refuse("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
+				count, p.headerAt(), p.header.required)
+		}
+		p.messageEnd = p.offset
 		p.explainBareMessage()
 	}
 }
@@ -53,20 +60,6 @@ func (p *parser) checkSize(limit int) bool {
 		p.refuse("", limit, "the transaction has %d bytes, of at most %d", len(p.message.raw), limit)
 	}
 	return p.err == nil
-}
-
-// readSignaturesFirst reads a legacy or v0 transaction:
-//
-//	compact-u16 count ‖ signatures (64 each) ‖ message
-func (p *parser) readSignaturesFirst() {
-	offset, count := p.counted(ed25519.SignatureSize, "signatures")
-	p.signaturesAt, p.messageAt = offset, p.offset
-	p.readMessage()
-	if count != p.header.required {
-		p.refuse("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
-			count, p.headerAt(), p.header.required)
-	}
-	p.messageEnd = p.offset
 }
 
 // explainBareMessage names the cure in an error if raw is a message without slots, which

@@ -72,7 +72,10 @@ func (r *reader) effects(list []effect) []effect {
 // which are what is set. An account that is not known is unresolved in any case.
 func (r *reader) complete(effects []effect, applied []*template) {
 	named := func(name string) bool {
-		return slices.ContainsFunc(applied, func(tpl *template) bool { return tpl.names(name) })
+		return slices.ContainsFunc(applied, func(tpl *template) bool {
+			return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset ||
+				name == tpl.amount || name == tpl.each
+		})
 	}
 	first := &effects[0]
 	for i := range r.roles {
@@ -93,12 +96,6 @@ func (r *reader) complete(effects []effect, applied []*template) {
 			r.addArg(&effects[set], v.label, v.text())
 		}
 	}
-}
-
-// names reports whether an account or argument is a member of the effect.
-func (tpl *template) names(name string) bool {
-	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount ||
-		name == tpl.each
 }
 
 // addArg adds an argument. The values of one name are one argument, so that a condition on

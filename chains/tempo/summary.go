@@ -199,7 +199,7 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		key.scopesField(),
 	}
 	if key.Admin {
-		fields = append(fields, key.adminField())
+		fields = append(fields, chains.Text("admin", "yes").WithNote("can authorize and revoke other keys"))
 	}
 	if key.bound {
 		fields = append(fields, chains.AddressField("account", key.account.String()).WithNote("for this account only"))
@@ -208,10 +208,6 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		fields = append(fields, chains.Bytes("witness", key.witness))
 	}
 	return chains.List("key authorization", append(fields, key.signature.field(raw, key.digest(raw)))...)
-}
-
-func (key *keyAuthorization) adminField() chains.Field {
-	return chains.Text("admin", "yes").WithNote("can authorize and revoke other keys")
 }
 
 func (key *keyAuthorization) limitsField() chains.Field {

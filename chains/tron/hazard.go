@@ -39,7 +39,16 @@ func (tx *transaction) hazards() evm.HazardList {
 	network.Judge(func(pass *evm.Pass) {
 		effects := tx.effects(pass)
 		h = evm.Hazards(Name, effects, tx.ownerParty)
-		tx.timeHazard(&h)
+		expiration, timestamp := tx.frame[rawExpiration].number, tx.frame[rawTimestamp].number
+		switch {
+		case !tx.frame[rawTimestamp].present():
+			h.Add(HazardLongExpiration, "there is no timestamp to measure the expiration from")
+		case expiration <= timestamp:
+			h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
+		case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
+			h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
+				milliseconds(expiration-timestamp), tx.limits.Lifetime)
+		}
 		tx.feeHazard(&h, len(effects)-1)
 	})
 	return h
@@ -52,19 +61,6 @@ func (s *signing) Hazards() []chains.Hazard {
 		h.Add(HazardForeignOwner, "the owner is %s, the key is at %s", owner, s.address)
 	}
 	return h
-}
-
-func (tx *transaction) timeHazard(h *evm.HazardList) {
-	expiration, timestamp := tx.frame[rawExpiration].number, tx.frame[rawTimestamp].number
-	switch {
-	case !tx.frame[rawTimestamp].present():
-		h.Add(HazardLongExpiration, "there is no timestamp to measure the expiration from")
-	case expiration <= timestamp:
-		h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
-	case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
-		h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
-			milliseconds(expiration-timestamp), tx.limits.Lifetime)
-	}
 }
 
 // milliseconds formats a span of time of any length.

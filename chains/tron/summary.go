@@ -108,7 +108,9 @@ func summarize(raw []byte, m *message, v []value) []chains.Field {
 	var fields []chains.Field
 	for index := range m.fields {
 		f := &m.fields[index]
-		if f.label == "" || f.kind == kindOwner || !v[index].present() && !f.shownAbsent() {
+		// Of what is absent, the default of enums, of flags that matter and of percentages is shown.
+		shown := v[index].present() || f.kind == kindEnum || f.showUnset || f.unit == "%"
+		if f.label == "" || f.kind == kindOwner || !shown {
 			continue
 		}
 		if f.kind == kindMessages {
@@ -118,12 +120,6 @@ func summarize(raw []byte, m *message, v []value) []chains.Field {
 		fields = append(fields, f.summary(raw, v[index]))
 	}
 	return fields
-}
-
-// shownAbsent reports whether the default of a field is shown: of enums, flags that
-// matter, and percentages.
-func (f *field) shownAbsent() bool {
-	return f.kind == kindEnum || f.showUnset || f.unit == "%"
 }
 
 func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {

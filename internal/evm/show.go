@@ -215,19 +215,15 @@ func (c view) integerField(label string, v *value) chains.Field {
 	case v.role == roleNative:
 		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
 	case v.role == roleTime:
-		return timeField(label, number)
+		if number.Sign() == 0 {
+			return chains.BigInteger(label, number)
+		}
+		if number.IsInt64() && number.Int64() <= lastTime {
+			return chains.Time(label, time.Unix(number.Int64(), 0))
+		}
+		return chains.BigInteger(label, number).WithNote("never")
 	}
 	return chains.BigInteger(label, number)
-}
-
-func timeField(label string, seconds *big.Int) chains.Field {
-	if seconds.Sign() == 0 {
-		return chains.BigInteger(label, seconds)
-	}
-	if seconds.IsInt64() && seconds.Int64() <= lastTime {
-		return chains.Time(label, time.Unix(seconds.Int64(), 0))
-	}
-	return chains.BigInteger(label, seconds).WithNote("never")
 }
 
 func boolField(label string, v *value) chains.Field {

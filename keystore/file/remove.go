@@ -126,7 +126,12 @@ func (c *contents) restore(ctx context.Context, organizationID, id, from string)
 		return err
 	}
 	if archived {
-		return c.dropArchived(name)
+		deleted, err := c.folder.openDeleted()
+		if err != nil {
+			return err
+		}
+		defer deleted.Close()
+		return errors.Join(deleted.Remove(name), deleted.Sync())
 	}
 	return nil
 }
@@ -167,14 +172,4 @@ func (f *folder) findCopy(name, from string) (content []byte, archived bool, err
 		return nil, false, &Error{Path: filepath.Join(from, keysName, name), Err: err}
 	}
 	return content, false, nil
-}
-
-// dropArchived removes an archived key file after it was restored.
-func (f *folder) dropArchived(name string) error {
-	deleted, err := f.openDeleted()
-	if err != nil {
-		return err
-	}
-	defer deleted.Close()
-	return errors.Join(deleted.Remove(name), deleted.Sync())
 }

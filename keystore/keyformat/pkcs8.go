@@ -112,7 +112,14 @@ func parsePrivateKeyInfo(content []byte) (Key, error) {
 		return Key{}, err
 	}
 	if curve == keystore.CurveEd25519 {
-		return readEd25519(inner, claimed)
+		seed, err := inner.inside("CurvePrivateKey", tag.OCTET_STRING)
+		if err != nil {
+			return Key{}, err
+		}
+		if err := inner.end("CurvePrivateKey"); err != nil {
+			return Key{}, err
+		}
+		return claimedKey(keystore.CurveEd25519, seed, "CurvePrivateKey", claimed)
 	}
 	return readECPrivateKey(inner, claimed)
 }
@@ -166,18 +173,6 @@ func wholeBits(bits *der, field string) ([]byte, error) {
 		return nil, bits.errorf(field, "expected a string of whole bytes")
 	}
 	return bits.String, nil
-}
-
-// readEd25519 reads CurvePrivateKey (RFC 8410): an OCTET STRING of 32 bytes.
-func readEd25519(inner *der, claimed []byte) (Key, error) {
-	seed, err := inner.inside("CurvePrivateKey", tag.OCTET_STRING)
-	if err != nil {
-		return Key{}, err
-	}
-	if err := inner.end("CurvePrivateKey"); err != nil {
-		return Key{}, err
-	}
-	return claimedKey(keystore.CurveEd25519, seed, "CurvePrivateKey", claimed)
 }
 
 // readECPrivateKey reads (RFC 5915)

@@ -118,7 +118,8 @@ func (s *scanner) pair() error {
 		case retryable(err):
 			return err
 		case err != nil:
-			s.found.skipped = append(s.found.skipped, skipped(object.label, object.id, err))
+			s.found.skipped = append(s.found.skipped, fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w",
+				object.label, object.id, err))
 		case k != nil:
 			s.found.keys = append(s.found.keys, k)
 			if object.extractable {
@@ -129,10 +130,6 @@ func (s *scanner) pair() error {
 		}
 	}
 	return nil
-}
-
-func skipped(label, ckaID string, why error) error {
-	return fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w", label, ckaID, why)
 }
 
 // newKey returns the key of an object, reusing the key of an earlier scan if nothing has

@@ -137,7 +137,10 @@ func isUnreserved(c byte) bool {
 func (u *URI) setPath(name, value string) (err error) {
 	if name == "id" { // the only attribute that is bytes, not text
 		u.ID = []byte(value)
-		return notEmpty(value)
+		if value == "" {
+			return errors.New("empty")
+		}
+		return nil
 	}
 	if err := checkText(value); err != nil {
 		return err
@@ -196,13 +199,6 @@ func (u *URI) setQuery(name, value string) (err error) {
 		err = errors.New("unknown attribute")
 	}
 	return err
-}
-
-func notEmpty(value string) error {
-	if value == "" {
-		return errors.New("empty")
-	}
-	return nil
 }
 
 func checkText(value string) error {

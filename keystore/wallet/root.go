@@ -87,7 +87,7 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 	}
 	switch curve {
 	case keystore.CurveSecp256k1:
-		if !r.covers(path) {
+		if len(path) < len(r.path) || !slices.Equal(path[:len(r.path)], r.path) {
 			return fmt.Errorf("%w %v: it is not below %v, where the extended private key of this wallet is", ErrPath, path, r.path)
 		}
 		return nil
@@ -99,11 +99,6 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 		return nil
 	}
 	return fmt.Errorf("unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
-}
-
-// covers reports whether a path leads through the root.
-func (r *Root) covers(path Path) bool {
-	return len(path) >= len(r.path) && slices.Equal(path[:len(r.path)], r.path)
 }
 
 // Derive returns the secret at a path, which always begins at the master key: a secp256k1

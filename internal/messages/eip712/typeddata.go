@@ -50,7 +50,10 @@ func Parse(text []byte) (*TypedData, error) {
 	if data.Message, err = readStruct(parts.message, primary); err != nil {
 		return nil, within(err, "message")
 	}
-	data.markUsed(primary)
+	primary.used = true
+	for _, name := range primary.dependencies() {
+		data.types[name].used = true
+	}
 	return data, nil
 }
 
@@ -87,15 +90,6 @@ func splitDocument(root *node) (p parts, err error) {
 		return p, malformed("message", root.offset, "missing")
 	}
 	return p, nil
-}
-
-// markUsed marks the types that the hash of a struct depends on, including those of
-// empty arrays.
-func (d *TypedData) markUsed(s *structType) {
-	s.used = true
-	for _, name := range s.dependencies() {
-		d.types[name].used = true
-	}
 }
 
 // dependencies returns the names of the structs that a struct refers to, including
