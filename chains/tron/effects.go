@@ -32,8 +32,9 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 			effect.Function = tx.contract.message.name
 		}
 	}
+	fee := chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())) // with what the contract's type burns
 	return append(evm.Cut(effects, chains.MaxEffects-1), chains.Effect{Kind: chains.KindFee, From: tx.ownerParty,
-		By: chains.BySigner, Asset: trxAsset, Amount: chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())), Path: "fee"})
+		By: chains.BySigner, Asset: trxAsset, Amount: fee, Path: "fee"})
 }
 
 // moves is a transfer from the owner to another account. What goes to one that no one can
