@@ -80,7 +80,10 @@ func (p *parser) explainBareMessage() {
 func (m *message) checkKeys() error {
 	var seen [1 << 10 / 64]uint64
 	for i := range m.keys {
-		mark := keyMark(m.key(i))
+		key := m.key(i) // all of whose bytes the ten bits of the mark depend on
+		words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
+			binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
+		mark := words * 0x9e3779b97f4a7c15 >> 54
 		if word, bit := mark/64, uint64(1)<<(mark%64); seen[word]&bit == 0 {
 			seen[word] |= bit
 			continue
@@ -93,13 +96,6 @@ func (m *message) checkKeys() error {
 		}
 	}
 	return nil
-}
-
-// keyMark hashes all bytes of a key to ten bits.
-func keyMark(key []byte) uint64 {
-	words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
-		binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
-	return words * 0x9e3779b97f4a7c15 >> 54
 }
 
 // checkIndexes refuses instructions whose indexes are out of range, and programs that

@@ -73,7 +73,10 @@ func milliseconds(span int64) string {
 
 // feeHazard adds the hazard of the fee, which points at its effect.
 func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
-	limit := tx.frame[rawFeeLimit]
+	limit, besides := tx.frame[rawFeeLimit], "" // what the fee does not include
+	if tx.contract.runsCode() {
+		besides = " besides fee_limit"
+	}
 	switch {
 	case !limit.present() && tx.contract.runsCode():
 		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that "+
@@ -83,16 +86,8 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 			trx(uint64(tx.limits.FeeLimit)))
 	case tx.otherFees() > uint64(tx.limits.FeeLimit):
 		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX%s, the cap is %s TRX", trx(tx.otherFees()),
-			besides(tx.contract), trx(uint64(tx.limits.FeeLimit)))
+			besides, trx(uint64(tx.limits.FeeLimit)))
 	}
-}
-
-// besides says what a fee does not include.
-func besides(c *contract) string {
-	if c.runsCode() {
-		return " besides fee_limit"
-	}
-	return ""
 }
 
 // trx formats an amount in sun as TRX.

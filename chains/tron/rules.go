@@ -3,6 +3,7 @@ package tron
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -171,13 +172,6 @@ func (m *message) checkPermissions(raw []byte, v []value) error {
 	return nil
 }
 
-func countEntries(raw []byte, repeated value) (count int) {
-	for range entries(raw, repeated) {
-		count++
-	}
-	return count
-}
-
 // checkPermissionType checks that a permission is where its type belongs, and that
 // active permissions, and only they, have operations.
 func checkPermissionType(raw []byte, span value, want int64) error {
@@ -188,7 +182,7 @@ func checkPermissionType(raw []byte, span value, want int64) error {
 	case got.number != want:
 		return malformed(fields[permissionType].path, max(got.from(), span.from()), "%d stands where %d (%s) belongs",
 			got.number, want, fields[permissionType].names[want])
-	case want == permissionWitness && countEntries(raw, keys) != 1:
+	case want == permissionWitness && len(slices.Collect(entries(raw, keys))) != 1:
 		return malformed(fields[permissionKeys].path, keys.from(), "a witness permission has one key")
 	case want == permissionActive && !operations.present():
 		return malformed(fields[permissionOperations].path, span.to(),

@@ -114,18 +114,12 @@ func summarize(raw []byte, m *message, v []value) []chains.Field {
 			continue
 		}
 		if f.kind == kindMessages {
-			fields = append(fields, summarizeEntries(raw, f, v[index])...)
+			for entry := range entries(raw, v[index]) {
+				fields = append(fields, f.nested(raw, entry))
+			}
 			continue
 		}
 		fields = append(fields, f.summary(raw, v[index]))
-	}
-	return fields
-}
-
-func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
-	var fields []chains.Field
-	for entry := range entries(raw, repeated) {
-		fields = append(fields, f.nested(raw, entry))
 	}
 	return fields
 }
@@ -150,7 +144,11 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").
 			WithNote(fmt.Sprintf("%d sun", v.number))
 	case kindTime:
-		return timeField(f.label, v.number)
+		if v.number > lastTime {
+			return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10),
+				Symbol: "ms since 1970"}
+		}
+		return chains.Time(f.label, time.UnixMilli(v.number))
 	case kindBool:
 		return chains.Text(f.label, yesNo(v.number != 0))
 	case kindEnum:
@@ -198,14 +196,6 @@ func tokenField(label string, id []byte) chains.Field {
 // lastTime is the last millisecond of the year 9999, the last time that RFC 3339 can
 // write.
 const lastTime = 253_402_300_799_999
-
-func timeField(label string, millis int64) chains.Field {
-	if millis > lastTime {
-		return chains.Field{Label: label, Type: chains.TypeInteger, Value: strconv.FormatInt(millis, 10),
-			Symbol: "ms since 1970"}
-	}
-	return chains.Time(label, time.UnixMilli(millis))
-}
 
 // operationsField lists the contract types that an active permission may sign: bit n,
 // from the lowest of the first byte on, is type n.
