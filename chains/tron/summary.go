@@ -144,7 +144,7 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").
 			WithNote(fmt.Sprintf("%d sun", v.number))
 	case kindTime:
-		if v.number > lastTime {
+		if v.number/1000 > chains.LastSecond {
 			return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10),
 				Symbol: "ms since 1970"}
 		}
@@ -192,10 +192,6 @@ func tokenField(label string, id []byte) chains.Field {
 	}
 	return textOrBytes(label, id)
 }
-
-// lastTime is the last millisecond of the year 9999, the last time that RFC 3339 can
-// write.
-const lastTime = 253_402_300_799_999
 
 // operationsField lists the contract types that an active permission may sign: bit n,
 // from the lowest of the first byte on, is type n.

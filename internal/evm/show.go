@@ -218,7 +218,7 @@ func (c view) integerField(label string, v *value) chains.Field {
 		if number.Sign() == 0 {
 			return chains.BigInteger(label, number)
 		}
-		if number.IsInt64() && number.Int64() <= lastTime {
+		if number.IsInt64() && number.Int64() <= chains.LastSecond {
 			return chains.Time(label, time.Unix(number.Int64(), 0))
 		}
 		return chains.BigInteger(label, number).WithNote("never")
