@@ -245,26 +245,20 @@ func (c *contents) setAside(file loaded) {
 	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
-func (c *contents) badFiles() []*Error {
-	files := make([]*Error, 0, len(c.bad))
+// badFiles returns the files that are not used, sorted by path. The caller holds s.mu.
+func (c *contents) badFiles() (files []*Error) {
 	for _, bad := range c.bad {
 		files = append(files, bad.err)
 	}
-	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return files
-}
-
-// badRegistered returns the files of registered wallets that are not used, sorted by path.
-func (c *contents) badRegistered() (bad []*Error) {
 	c.registry.mu.Lock()
 	defer c.registry.mu.Unlock()
 	for _, file := range c.registry.was {
 		if file.err != nil {
-			bad = append(bad, file.err)
+			files = append(files, file.err)
 		}
 	}
-	slices.SortFunc(bad, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return bad
+	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
+	return files
 }
 
 // parked holds the disabled keys, without their secrets, so that they can be listed and
