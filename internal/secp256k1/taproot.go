@@ -19,6 +19,11 @@ var Unspendable = [32]byte{
 	0x07, 0x8a, 0x5a, 0x0f, 0x28, 0xec, 0x96, 0xd5, 0x47, 0xbf, 0xee, 0x9a, 0xce, 0x80, 0x3a, 0xc0,
 }
 
+// liftX returns the point of an x-only public key, whose y is even (BIP-340).
+func liftX(x [32]byte) (*voi.Point, error) {
+	return voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))
+}
+
 // OutputKey returns the output key of an internal key with a merkle root of 32
 // bytes, or with none (BIP-341). It returns an error if the internal key is not
 // the x of a point.
@@ -32,8 +37,7 @@ func OutputKey(internal [32]byte, root []byte) (Output, error) {
 	if output, ok := outputs.get(in); ok {
 		return output, nil
 	}
-	// lift_x of BIP-340: the y of an x-only public key is even.
-	point, err := voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, internal[:]...))
+	point, err := liftX(internal)
 	if err != nil {
 		return Output{}, err
 	}

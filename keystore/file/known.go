@@ -283,7 +283,7 @@ func (p *parked) add(organizationID string, info keystore.KeyInfo) {
 		p.keys, p.ids = map[string]parkedKey{}, map[parkedLocator]string{}
 	}
 	p.keys[info.ID] = parkedKey{organizationID, info}
-	for _, locator := range allLocators(info) {
+	for _, locator := range software.Locators(info.PublicKey, info.ID) {
 		p.ids[parkedLocator{organizationID, locator}] = info.ID
 	}
 }
@@ -295,7 +295,7 @@ func (p *parked) remove(id string) {
 		return
 	}
 	delete(p.keys, id)
-	for _, locator := range allLocators(key.KeyInfo) {
+	for _, locator := range software.Locators(key.PublicKey, key.ID) {
 		delete(p.ids, parkedLocator{key.organizationID, locator})
 	}
 }
@@ -332,16 +332,4 @@ func (p *parked) list(organizationID string) (infos []keystore.KeyInfo) {
 // locators returns the locators of a key except those of scripts, which are costly.
 func locators(info keystore.KeyInfo) []keystore.Locator {
 	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
-}
-
-// allLocators returns every locator of a key.
-func allLocators(info keystore.KeyInfo) []keystore.Locator {
-	all := locators(info)
-	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
-		all = append(all, taproot)
-	}
-	if nested, err := keystore.NestedLocator(info.PublicKey); err == nil {
-		all = append(all, nested)
-	}
-	return all
 }
