@@ -17,10 +17,8 @@ const usualRecord = 2 << 10
 func (r *Record) Encode() []byte {
 	request := r.Request
 	dst := append(make([]byte, 0, len(request.Body)+len(request.Body)/8+usualRecord), `{"schema":"`+storedSchema+`"`...)
-	dst = appendTextMember(dst, "id", r.ID)
-	dst = appendTextMember(dst, "type", string(request.Type))
-	dst = appendTextMember(dst, "status", string(r.Status))
-	dst = appendTextMember(dst, "organizationId", request.OrganizationID)
+	dst = appendTextMembers(dst, "id", r.ID, "type", string(request.Type), "status", string(r.Status),
+		"organizationId", request.OrganizationID)
 	dst = strconv.AppendInt(appendMember(dst, "timestampMs"), request.TimestampMs, 10)
 	if request.GenerateAppProofs {
 		dst = appendRawMember(dst, "generateAppProofs", "true")
@@ -77,6 +75,11 @@ func appendList[T any](dst []byte, list []T, element func(*T, []byte) []byte) []
 	if list == nil {
 		return append(dst, "null"...)
 	}
+	return appendElements(dst, list, element)
+}
+
+// appendElements appends an array.
+func appendElements[T any](dst []byte, list []T, element func(*T, []byte) []byte) []byte {
 	dst = append(dst, '[')
 	for i := range list {
 		if i > 0 {
@@ -101,15 +104,10 @@ func appendOptional(dst []byte, name, text string) []byte {
 
 func (v *Vote) appendStored(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "id", v.ID)
-	dst = appendTextMember(dst, "userId", v.UserID)
-	dst = appendTextMember(dst, "userName", v.UserName)
+	dst = appendTextMembers(dst, "id", v.ID, "userId", v.UserID, "userName", v.UserName)
 	dst = appendTime(appendMember(dst, "userSince"), v.UserSince)
-	dst = appendTextMember(dst, "credential", v.Credential)
-	dst = appendTextMember(dst, "publicKey", v.PublicKey)
-	dst = appendTextMember(dst, "signature", v.Signature)
-	dst = appendTextMember(dst, "scheme", v.Scheme)
-	dst = appendTextMember(dst, "selection", string(v.Selection))
+	dst = appendTextMembers(dst, "credential", v.Credential, "publicKey", v.PublicKey, "signature", v.Signature,
+		"scheme", v.Scheme, "selection", string(v.Selection))
 	dst = appendOptional(dst, "message", v.Message)
 	dst = appendTime(appendMember(dst, "stampedAt"), v.StampedAt)
 	return append(appendTime(appendMember(dst, "createdAt"), v.CreatedAt), '}')

@@ -25,6 +25,14 @@ func appendTextMember(dst []byte, name, value string) []byte {
 	return appendText(appendMember(dst, name), value)
 }
 
+// appendTextMembers appends members whose values are texts: names and values in turns.
+func appendTextMembers(dst []byte, pairs ...string) []byte {
+	for i := 0; i < len(pairs); i += 2 {
+		dst = appendTextMember(dst, pairs[i], pairs[i+1])
+	}
+	return dst
+}
+
 func appendRawMember(dst []byte, name, value string) []byte {
 	return append(appendMember(dst, name), value...)
 }
