@@ -158,20 +158,19 @@ func (c checks) checkUnused() {
 	if c.problems.Failed() {
 		return
 	}
-	for _, name := range sortedKeys(c.lists) {
-		if list := c.lists[name]; !list.used {
-			c.problems.Add(list.place, "", "no rule uses the list %s", name)
+	check := func(place source.Place, used bool, what, name string) {
+		if !used {
+			c.problems.Add(place, "", "%s %s", what, name)
 		}
+	}
+	for _, name := range sortedKeys(c.lists) {
+		check(c.lists[name].place, c.lists[name].used, "no rule uses the list", name)
 	}
 	for _, name := range sortedKeys(c.assets) {
-		if asset := c.assets[name]; !asset.used {
-			c.problems.Add(asset.place, "", "nothing uses the asset %s", name)
-		}
+		check(c.assets[name].place, c.assets[name].used, "nothing uses the asset", name)
 	}
 	for _, name := range sortedKeys(c.limits) {
-		if limit := c.limits[name]; !limit.used {
-			c.problems.Add(limit.place, "", "no rule uses the limit %s", name)
-		}
+		check(c.limits[name].place, c.limits[name].used, "no rule uses the limit", name)
 	}
 }
 

@@ -92,7 +92,15 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 		if d, ok := source.(*descriptor); ok {
 			file.typed = d.typed != nil
 		}
-		file.trust(pins)
+		switch {
+		case pins.has(file.Digest):
+			file.Trust = "pinned"
+		case pins.names(name):
+			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
+				"read it before you pin it"
+		default:
+			file.Problem = "not trusted: pin it"
+		}
 		file.blind = pins.blind[file.Digest]
 	}
 	for _, t := range targets {
@@ -131,17 +139,4 @@ func newSource(root object) (source, []target, error) {
 		return newTexts(root)
 	}
 	return newDescriptor(root)
-}
-
-// trust sets why the file is trusted, or its problem.
-func (file *File) trust(pins *Pins) {
-	switch {
-	case pins.has(file.Digest):
-		file.Trust = "pinned"
-	case pins.names(file.Name):
-		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
-			"read it before you pin it"
-	default:
-		file.Problem = "not trusted: pin it"
-	}
 }

@@ -161,12 +161,12 @@ func (d *descriptor) readTyped(folder *Folder, call chains.Call, depth int) (cha
 		return chains.Reading{}, false
 	case d.external != "":
 		reading.Problem = "the descriptor depends on " + d.external + ", which is not checked"
-		return reading, true
 	case d.domain.Name != "" && d.domain.Name != call.Typed.DomainName:
 		reading.Problem = fmt.Sprintf("the descriptor is for the domain %.64q", d.domain.Name)
-		return reading, true
 	case d.domain.Version != "" && d.domain.Version != call.Typed.DomainVersion:
 		reading.Problem = fmt.Sprintf("the descriptor is for version %.64q of the domain", d.domain.Version)
+	}
+	if reading.Problem != "" {
 		return reading, true
 	}
 	reading.Intent = f.intent

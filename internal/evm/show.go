@@ -46,9 +46,7 @@ func (c view) decodedField(label string) chains.Field {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	}
 	fields := []chains.Field{chains.Text("function", c.function.signature).WithNote(note)}
-	for i := range c.args {
-		fields = append(fields, c.valueFields(&c.args[i], c.args[i].name)...)
-	}
+	fields = append(fields, c.valuesFields(c.args)...)
 	if len(c.rest) > 0 {
 		fields = append(fields, chains.Bytes("after the arguments", c.rest))
 	}
@@ -98,14 +96,17 @@ func (c view) arrayField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i := range v.list {
 		if i == most {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most),
-				v.raw).WithNote("not shown: the encoding of all")
-			fields = append(fields, rest)
+			fields = append(fields, notShown(len(v.list)-most, v.raw))
 			break
 		}
 		fields = append(fields, c.valueFields(&v.list[i], fmt.Sprintf(element, i+1))...)
 	}
 	return chains.List(label, fields...)
+}
+
+// notShown stands for the elements of a long list that are not shown.
+func notShown(more int, all []byte) chains.Field {
+	return chains.Bytes(fmt.Sprintf("%d more", more), all).WithNote("not shown: the encoding of all")
 }
 
 // callsField shows the calls in an argument of bytes.
@@ -125,9 +126,7 @@ func (c view) onwardField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i, call := range v.calls {
 		if i == maxCalls {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls),
-				v.bytes).WithNote("not shown: the encoding of all")
-			fields = append(fields, rest)
+			fields = append(fields, notShown(len(v.calls)-maxCalls, v.bytes))
 			break
 		}
 		if v.role == roleCommands {

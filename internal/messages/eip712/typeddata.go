@@ -64,30 +64,18 @@ func splitDocument(root *node) (p parts, err error) {
 	if root.kind != '{' {
 		return p, malformed("", root.offset, "expected an object {types, primaryType, domain, message}")
 	}
+	names := [...]string{"types", "primaryType", "domain", "message"}
 	for child := root.first; child != nil; child = child.next {
-		switch child.name {
-		case "types":
-			p.types = child
-		case "primaryType":
-			p.primaryType = child
-		case "domain":
-			p.domain = child
-		case "message":
-			p.message = child
-		default:
+		if !slices.Contains(names[:], child.name) {
 			return p, malformed(shortName(child.name), child.nameOffset,
 				"unknown member: expected only types, primaryType, domain and message")
 		}
 	}
-	switch {
-	case p.types == nil:
-		return p, malformed("types", root.offset, "missing")
-	case p.primaryType == nil:
-		return p, malformed("primaryType", root.offset, "missing")
-	case p.domain == nil:
-		return p, malformed("domain", root.offset, "missing")
-	case p.message == nil:
-		return p, malformed("message", root.offset, "missing")
+	for i, into := range [...]**node{&p.types, &p.primaryType, &p.domain, &p.message} {
+		var ok bool
+		if *into, ok = root.find(names[i]); !ok {
+			return p, malformed(names[i], root.offset, "missing")
+		}
 	}
 	return p, nil
 }
