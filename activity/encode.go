@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // usualRecord is about how many bytes a record has in addition to its body.
@@ -55,15 +53,6 @@ func (r *Record) Encode() []byte {
 	return append(dst, '}')
 }
 
-// appendMarshaled appends what encoding/json makes of a value.
-func appendMarshaled(dst []byte, value any) []byte {
-	encoded, err := strictjson.Marshal(value)
-	if err != nil {
-		panic("activity: encoding a record: " + err.Error())
-	}
-	return append(dst, encoded...)
-}
-
 // appendTime appends a time as encoding/json writes it. Unlike that, it does not refuse years
 // beyond 9999, which no clock has.
 func appendTime(dst []byte, t time.Time) []byte {
@@ -76,18 +65,6 @@ func appendList[T any](dst []byte, list []T, element func(*T, []byte) []byte) []
 		return append(dst, "null"...)
 	}
 	return appendElements(dst, list, element)
-}
-
-// appendElements appends an array.
-func appendElements[T any](dst []byte, list []T, element func(*T, []byte) []byte) []byte {
-	dst = append(dst, '[')
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(&list[i], dst)
-	}
-	return append(dst, ']')
 }
 
 func appendTexts(dst []byte, list []string) []byte {
