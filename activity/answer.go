@@ -167,11 +167,15 @@ func (a *answer) activity() {
 	a.buf = append(a.buf, `,"timestampMs":"`...)
 	a.buf = strconv.AppendInt(a.buf, a.Request.TimestampMs, 10)
 	a.buf = append(a.buf, '"')
-	a.buf = a.appendAppProofs(a.buf)
+	a.buf = appendElements(appendMember(a.buf, "appProofs"), a.AppProofs, (*AppProof).appendJSON)
 	a.log()
 	a.failure()
-	a.review()
-	a.did()
+	if a.Viewer.Review != nil { // what voters are shown
+		a.marshaled("review", a.Viewer.Review)
+	}
+	if a.Did != nil { // what was signed
+		a.marshaled("did", a.Did)
+	}
 	a.buf = append(a.buf, '}')
 }
 
@@ -181,8 +185,7 @@ func (a *answer) log() {
 	}
 	a.buf = append(appendMember(a.buf, "log"), '{')
 	a.buf = appendRawMember(a.buf, "index", strconv.FormatInt(a.Log.Index, 10))
-	a.buf = appendTextMember(a.buf, "checkpoint", a.Log.Checkpoint)
-	a.buf = appendTextMember(a.buf, "proof", a.Log.Proof)
+	a.buf = appendTextMembers(a.buf, "checkpoint", a.Log.Checkpoint, "proof", a.Log.Proof)
 	a.buf = append(a.buf, '}')
 }
 
@@ -198,38 +201,20 @@ func (a *answer) failure() {
 	a.buf = append(a.buf, `,"details":[]}`...)
 }
 
-// review appends what voters are shown. Its texts can be as long as a transaction.
-func (a *answer) review() {
-	if a.Viewer.Review == nil {
-		return
-	}
-	form, err := strictjson.Marshal(a.Viewer.Review)
+// marshaled appends a member as encoding/json writes it. Its texts can be as long as a transaction.
+func (a *answer) marshaled(name string, value any) {
+	form, err := strictjson.Marshal(value)
 	if err != nil {
-		panic("activity: encoding a review: " + err.Error())
+		panic("activity: encoding " + name + ": " + err.Error())
 	}
-	a.buf = appendMember(a.buf, "review")
-	a.raw(form)
-}
-
-// did appends what was signed.
-func (a *answer) did() {
-	if a.Did == nil {
-		return
-	}
-	form, err := strictjson.Marshal(a.Did)
-	if err != nil {
-		panic("activity: encoding what was signed: " + err.Error())
-	}
-	a.buf = appendMember(a.buf, "did")
+	a.buf = appendMember(a.buf, name)
 	a.raw(form)
 }
 
 // head appends the members from id to intent.
 func (a *answer) head() {
-	a.buf = appendTextMember(a.buf, "id", a.ID)
-	a.buf = appendTextMember(a.buf, "organizationId", a.Request.OrganizationID)
-	a.buf = appendTextMember(a.buf, "status", string(a.Status))
-	a.buf = appendTextMember(a.buf, "type", string(a.Request.Type))
+	a.buf = appendTextMembers(a.buf, "id", a.ID, "organizationId", a.Request.OrganizationID, "status", string(a.Status),
+		"type", string(a.Request.Type))
 	a.buf = append(appendMember(a.buf, "intent"), '{')
 	a.buf = appendMember(a.buf, a.operation().intent)
 	a.raw(a.Request.Parameters())
@@ -256,11 +241,7 @@ func AppendResult(dst []byte, result Result) []byte {
 	if signed, ok := result.(SignTransactionResult); ok {
 		return append(appendTextMember(append(dst, '{'), "signedTransaction", signed.SignedTransaction), '}')
 	}
-	encoded, err := strictjson.Marshal(result)
-	if err != nil {
-		panic("activity: encoding a result: " + err.Error())
-	}
-	return append(dst, encoded...)
+	return appendMarshaled(dst, result)
 }
 
 // tail appends the members from votes to updatedAt.
@@ -282,18 +263,15 @@ func (a *answer) tail(form timeForm) {
 
 func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = append(a.buf, '{')
-	a.buf = appendTextMember(a.buf, "id", vote.ID)
-	a.buf = appendTextMember(a.buf, "userId", vote.UserID)
+	a.buf = appendTextMembers(a.buf, "id", vote.ID, "userId", vote.UserID)
 	a.buf = appendMember(a.buf, "user")
 	a.buf = vote.appendUser(a.buf, form)
-	a.buf = appendTextMember(a.buf, "activityId", a.ID)
-	a.buf = appendTextMember(a.buf, "selection", string(vote.Selection))
+	a.buf = appendTextMembers(a.buf, "activityId", a.ID, "selection", string(vote.Selection))
 	a.buf = appendMember(a.buf, "message")
 	longText(a, a.messageOf(vote))
 	a.buf = append(a.buf, `,"publicKey":`...)
 	a.buf = appendText(a.buf, vote.PublicKey)
-	a.buf = appendTextMember(a.buf, "signature", vote.Signature)
-	a.buf = appendTextMember(a.buf, "scheme", vote.Scheme)
+	a.buf = appendTextMembers(a.buf, "signature", vote.Signature, "scheme", vote.Scheme)
 	a.buf = form(appendMember(a.buf, "createdAt"), vote.CreatedAt)
 	a.buf = append(a.buf, '}')
 }
@@ -304,26 +282,13 @@ func (v *Vote) appendUser(dst []byte, form timeForm) []byte {
 		since = time.Unix(0, 0)
 	}
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "userId", v.UserID)
-	dst = appendTextMember(dst, "userName", v.UserName)
+	dst = appendTextMembers(dst, "userId", v.UserID, "userName", v.UserName)
 	for _, list := range [...]string{"authenticators", "apiKeys", "userTags", "oauthProviders", "mfaPolicies"} {
 		dst = appendRawMember(dst, list, "[]")
 	}
 	dst = form(appendMember(dst, "createdAt"), since)
 	dst = form(appendMember(dst, "updatedAt"), since)
 	return append(dst, '}')
-}
-
-func (r *Record) appendAppProofs(dst []byte) []byte {
-	dst = appendMember(dst, "appProofs")
-	dst = append(dst, '[')
-	for i := range r.AppProofs {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = r.AppProofs[i].appendJSON(dst)
-	}
-	return append(dst, ']')
 }
 
 func (r *Record) operation() *Operation {

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // usualRecord is about how many bytes a record has in addition to its body.
@@ -17,10 +15,8 @@ const usualRecord = 2 << 10
 func (r *Record) Encode() []byte {
 	request := r.Request
 	dst := append(make([]byte, 0, len(request.Body)+len(request.Body)/8+usualRecord), `{"schema":"`+storedSchema+`"`...)
-	dst = appendTextMember(dst, "id", r.ID)
-	dst = appendTextMember(dst, "type", string(request.Type))
-	dst = appendTextMember(dst, "status", string(r.Status))
-	dst = appendTextMember(dst, "organizationId", request.OrganizationID)
+	dst = appendTextMembers(dst, "id", r.ID, "type", string(request.Type), "status", string(r.Status),
+		"organizationId", request.OrganizationID)
 	dst = strconv.AppendInt(appendMember(dst, "timestampMs"), request.TimestampMs, 10)
 	if request.GenerateAppProofs {
 		dst = appendRawMember(dst, "generateAppProofs", "true")
@@ -57,15 +53,6 @@ func (r *Record) Encode() []byte {
 	return append(dst, '}')
 }
 
-// appendMarshaled appends what encoding/json makes of a value.
-func appendMarshaled(dst []byte, value any) []byte {
-	encoded, err := strictjson.Marshal(value)
-	if err != nil {
-		panic("activity: encoding a record: " + err.Error())
-	}
-	return append(dst, encoded...)
-}
-
 // appendTime appends a time as encoding/json writes it. Unlike that, it does not refuse years
 // beyond 9999, which no clock has.
 func appendTime(dst []byte, t time.Time) []byte {
@@ -77,14 +64,7 @@ func appendList[T any](dst []byte, list []T, element func(*T, []byte) []byte) []
 	if list == nil {
 		return append(dst, "null"...)
 	}
-	dst = append(dst, '[')
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = element(&list[i], dst)
-	}
-	return append(dst, ']')
+	return appendElements(dst, list, element)
 }
 
 func appendTexts(dst []byte, list []string) []byte {
@@ -101,15 +81,10 @@ func appendOptional(dst []byte, name, text string) []byte {
 
 func (v *Vote) appendStored(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "id", v.ID)
-	dst = appendTextMember(dst, "userId", v.UserID)
-	dst = appendTextMember(dst, "userName", v.UserName)
+	dst = appendTextMembers(dst, "id", v.ID, "userId", v.UserID, "userName", v.UserName)
 	dst = appendTime(appendMember(dst, "userSince"), v.UserSince)
-	dst = appendTextMember(dst, "credential", v.Credential)
-	dst = appendTextMember(dst, "publicKey", v.PublicKey)
-	dst = appendTextMember(dst, "signature", v.Signature)
-	dst = appendTextMember(dst, "scheme", v.Scheme)
-	dst = appendTextMember(dst, "selection", string(v.Selection))
+	dst = appendTextMembers(dst, "credential", v.Credential, "publicKey", v.PublicKey, "signature", v.Signature,
+		"scheme", v.Scheme, "selection", string(v.Selection))
 	dst = appendOptional(dst, "message", v.Message)
 	dst = appendTime(appendMember(dst, "stampedAt"), v.StampedAt)
 	return append(appendTime(appendMember(dst, "createdAt"), v.CreatedAt), '}')

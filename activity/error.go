@@ -133,8 +133,7 @@ func (e *Error) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '}')
 	if e.Field != "" {
 		dst = append(dst, `,{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{`...)
-		dst = appendTextMember(dst, "field", e.Field)
-		dst = appendTextMember(dst, "description", e.Message)
+		dst = appendTextMembers(dst, "field", e.Field, "description", e.Message)
 		dst = append(dst, "}]}"...)
 	}
 	dst = append(dst, ']')

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -31,12 +32,7 @@ var inventory = map[string]string{
 
 // InventoryQueries returns the paths of the queries about keys, wallets and users.
 func InventoryQueries() []string {
-	var paths []string
-	for path := range inventory {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
+	return slices.Sorted(maps.Keys(inventory))
 }
 
 // DecodeInventory parses the body of one of the InventoryQueries strictly. Its error is an

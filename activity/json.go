@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // Answers are built by appending because json.Marshal would compact and escape the
@@ -25,8 +27,37 @@ func appendTextMember(dst []byte, name, value string) []byte {
 	return appendText(appendMember(dst, name), value)
 }
 
+// appendTextMembers appends members whose values are texts: names and values in turns.
+func appendTextMembers(dst []byte, pairs ...string) []byte {
+	for i := 0; i < len(pairs); i += 2 {
+		dst = appendTextMember(dst, pairs[i], pairs[i+1])
+	}
+	return dst
+}
+
 func appendRawMember(dst []byte, name, value string) []byte {
 	return append(appendMember(dst, name), value...)
+}
+
+// appendMarshaled appends what encoding/json makes of a value.
+func appendMarshaled(dst []byte, value any) []byte {
+	encoded, err := strictjson.Marshal(value)
+	if err != nil {
+		panic("activity: encoding a record: " + err.Error())
+	}
+	return append(dst, encoded...)
+}
+
+// appendElements appends an array.
+func appendElements[T any](dst []byte, list []T, element func(*T, []byte) []byte) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(&list[i], dst)
+	}
+	return append(dst, ']')
 }
 
 const lowerHex = "0123456789abcdef"

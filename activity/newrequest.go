@@ -34,8 +34,8 @@ func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
 		return nil, NewError(ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
 	}
 	body := appendTextMember([]byte{'{'}, "type", string(intent.ActivityType()))
-	body = appendTextMember(body, "timestampMs", strconv.FormatInt(envelope.Time.UnixMilli(), 10))
-	body = appendTextMember(body, "organizationId", envelope.OrganizationID)
+	body = appendTextMembers(body, "timestampMs", strconv.FormatInt(envelope.Time.UnixMilli(), 10),
+		"organizationId", envelope.OrganizationID)
 	body = append(appendMember(body, "parameters"), parameters...)
 	if envelope.GenerateAppProofs {
 		body = appendRawMember(body, "generateAppProofs", "true")

@@ -13,27 +13,16 @@ type PolicyRule struct {
 // AppendPolicies appends the answer to list_policies, {"policies":[…]}. Rules of a file
 // have no times, so createdAt and updatedAt are the epoch.
 func AppendPolicies(dst []byte, rules []PolicyRule) []byte {
-	dst = append(dst, `{"policies":[`...)
-	for i := range rules {
-		rule := &rules[i]
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, '{')
-		dst = appendTextMember(dst, "policyId", rule.ID)
-		dst = appendTextMember(dst, "policyName", rule.Name)
-		effect := "EFFECT_DENY"
-		if rule.Allow {
-			effect = "EFFECT_ALLOW"
-		}
-		dst = appendTextMember(dst, "effect", effect)
-		dst = appendTextMember(dst, "condition", rule.Condition)
-		dst = appendTextMember(dst, "consensus", rule.Consensus)
-		dst = appendTextMember(dst, "notes", rule.Notes)
-		const epoch = `{"seconds":"0","nanos":"0"}`
-		dst = appendRawMember(dst, "createdAt", epoch)
-		dst = appendRawMember(dst, "updatedAt", epoch)
-		dst = append(dst, '}')
+	return append(appendElements(append(dst, `{"policies":`...), rules, (*PolicyRule).appendJSON), '}')
+}
+
+func (r *PolicyRule) appendJSON(dst []byte) []byte {
+	effect := "EFFECT_DENY"
+	if r.Allow {
+		effect = "EFFECT_ALLOW"
 	}
-	return append(dst, "]}"...)
+	dst = appendTextMembers(append(dst, '{'), "policyId", r.ID, "policyName", r.Name, "effect", effect,
+		"condition", r.Condition, "consensus", r.Consensus, "notes", r.Notes)
+	const epoch = `{"seconds":"0","nanos":"0"}`
+	return append(appendRawMember(appendRawMember(dst, "createdAt", epoch), "updatedAt", epoch), '}')
 }

@@ -125,9 +125,7 @@ func decodeLowerHex(text string) ([]byte, error) {
 // appendJSON appends the proof as in an answer.
 func (p *AppProof) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "scheme", p.Scheme)
-	dst = appendTextMember(dst, "publicKey", p.PublicKey)
-	dst = appendTextMember(dst, "proofPayload", p.ProofPayload)
-	dst = appendTextMember(dst, "signature", p.Signature)
+	dst = appendTextMembers(dst, "scheme", p.Scheme, "publicKey", p.PublicKey, "proofPayload", p.ProofPayload,
+		"signature", p.Signature)
 	return append(dst, '}')
 }

@@ -28,16 +28,12 @@ type AppProofPayload struct {
 //	{"type":…,"timestampMs":"…","activityOutcomeProof":{…}}
 func (p *AppProofPayload) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "type", appProofType)
-	dst = appendTextMember(dst, "timestampMs", strconv.FormatInt(p.TimestampMs, 10))
+	dst = appendTextMembers(dst, "type", appProofType, "timestampMs", strconv.FormatInt(p.TimestampMs, 10))
 	dst = appendMember(dst, "activityOutcomeProof")
 	dst = append(dst, '{')
-	dst = appendTextMember(dst, "organizationId", p.OrganizationID)
-	dst = appendTextMember(dst, "activityId", p.ActivityID)
-	dst = appendTextMember(dst, "activityType", string(p.ActivityType))
-	dst = appendTextMember(dst, "fingerprint", p.Fingerprint)
-	dst = appendTextMember(dst, "outcome", string(p.Outcome))
-	dst = appendTextMember(dst, "resultDigest", p.ResultDigest)
+	dst = appendTextMembers(dst, "organizationId", p.OrganizationID, "activityId", p.ActivityID,
+		"activityType", string(p.ActivityType), "fingerprint", p.Fingerprint, "outcome", string(p.Outcome),
+		"resultDigest", p.ResultDigest)
 	if p.SummaryDigest != "" {
 		dst = appendTextMember(dst, "summaryDigest", p.SummaryDigest)
 	}

@@ -1,5 +1,7 @@
 package chains
 
+import "strings"
+
 // Kind is the kind of an effect. The list is closed.
 type Kind string
 
@@ -48,20 +50,29 @@ type kindRow struct {
 var kinds = []kindRow{
 	{kind: KindTransfer, spends: true, hands: true, sentence: sentence.transfer},
 	{kind: KindReceive, hands: true, free: true, sentence: sentence.receive},
-	{kind: KindApprove, spends: true, sentence: sentence.approve},
+	{kind: KindApprove, spends: true, sentence: func(s sentence) string {
+		return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
+	}},
 	{kind: KindRevoke, sentence: sentence.revoke},
 	{kind: KindAuthority, sentence: sentence.authority},
-	{kind: KindStake, spends: true, sentence: sentence.stake},
-	{kind: KindUnstake, hands: true, sentence: sentence.unstake},
-	{kind: KindMint, hands: true, sentence: sentence.mint},
+	{kind: KindStake, spends: true, sentence: func(s sentence) string {
+		return "stake " + s.amount() + s.held() + s.toParty(", withdrawable by ")
+	}},
+	{kind: KindUnstake, hands: true, sentence: func(s sentence) string {
+		return "unstake " + s.amount() + s.held() + s.toParty(" to ")
+	}},
+	{kind: KindMint, hands: true,
+		sentence: func(s sentence) string { return "mint " + s.amount() + s.toParty(" to ") }},
 	{kind: KindBurn, spends: true, sentence: sentence.burn},
 	{kind: KindCreate, spends: true, sentence: sentence.create},
-	{kind: KindFreeze, sentence: sentence.freeze},
-	{kind: KindSettings, sentence: sentence.settings},
+	{kind: KindFreeze, sentence: func(s sentence) string { return "freeze or thaw " + s.account() }},
+	{kind: KindSettings, sentence: func(s sentence) string {
+		return strings.TrimSpace("change settings of "+s.account()) + s.toParty(" for ")
+	}},
 	{kind: KindFee, spends: true, sentence: sentence.fee},
 	{kind: KindCall, sentence: sentence.call},
 	{kind: KindMessage, sentence: sentence.message},
-	{kind: KindOTP, sentence: sentence.otp},
+	{kind: KindOTP, sentence: func(s sentence) string { return "one-time password for " + s.party(s.To) }},
 }
 
 // Kinds returns every kind, in the order of declaration.

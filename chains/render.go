@@ -32,7 +32,12 @@ func Render(w io.Writer, fields []Field) error {
 }
 
 func renderFields(out *bufio.Writer, fields []Field, depth int) {
-	width := labelWidth(fields)
+	width := 0
+	for _, field := range fields {
+		if field.Type != TypeList {
+			width = max(width, utf8.RuneCountInString(printableLabel(field.Label)))
+		}
+	}
 	for _, field := range fields {
 		label := printableLabel(field.Label)
 		fmt.Fprintf(out, "%s%s", strings.Repeat("  ", depth), label)
@@ -83,16 +88,6 @@ func breakLine(text string, room int) (line, rest string) {
 		return text[:space], text[space+1:]
 	}
 	return text[:end], text[end:]
-}
-
-func labelWidth(fields []Field) int {
-	width := 0
-	for _, field := range fields {
-		if field.Type != TypeList {
-			width = max(width, utf8.RuneCountInString(printableLabel(field.Label)))
-		}
-	}
-	return width
 }
 
 // maxWords bounds the symbol and the note that follow an address, a number or bytes in
@@ -155,36 +150,20 @@ func Decimal(integer string, decimals int) string {
 	if fraction == "" {
 		return sign + whole
 	}
-	return sign + whole + "." + zeros(decimals-(len(digits)-point)) + fraction
-}
-
-const manyZeros = "0000000000000000000000000000000000000000"
-
-func zeros(n int) string {
-	if n <= len(manyZeros) {
-		return manyZeros[:n]
-	}
-	return strings.Repeat("0", n)
+	return sign + whole + "." + strings.Repeat("0", decimals-(len(digits)-point)) + fraction
 }
 
 // printable returns a text in a form that is safe within a line: quoted and escaped to
 // ASCII if it has characters that are not printable or may be invisible or look like
-// others (anything beyond ASCII), or spaces that could align it with fields.
+// others (anything beyond ASCII), or spaces that could align it with fields. The ellipsis at the
+// end of our own shortened values is allowed.
 func printable(text string) string {
-	if isPlain(text) {
-		return text
-	}
-	return strconv.QuoteToASCII(text)
-}
-
-// isPlain reports whether text is printable ASCII without leading, trailing or repeated
-// spaces. The ellipsis at the end of our own shortened values is allowed.
-func isPlain(text string) bool {
-	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text ||
+	foreign := func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }
+	if strings.Contains(text, "  ") || strings.TrimSpace(text) != text || strings.ContainsFunc(text, foreign) ||
 		strings.HasPrefix(text, strings.TrimSpace(continued)) {
-		return false
+		return strconv.QuoteToASCII(text)
 	}
-	return strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r > '~') && r != '…' }) < 0
+	return text
 }
 
 // printableLabel returns a label in printable form, bounded to maxLabel.

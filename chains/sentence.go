@@ -123,23 +123,11 @@ func (s sentence) receive() string {
 	return text
 }
 
-func (s sentence) approve() string {
-	return "allow " + s.party(s.To) + " to take " + s.amount() + s.fromOther()
-}
-
 func (s sentence) authority() string {
 	if !s.Asset.IsNone() {
 		return "give the votes of " + s.asset() + s.fromOther() + " to " + s.party(s.To)
 	}
 	return "give control of " + s.account() + " to " + s.party(s.To)
-}
-
-func (s sentence) stake() string {
-	return "stake " + s.amount() + s.held() + s.toParty(", withdrawable by ")
-}
-
-func (s sentence) unstake() string {
-	return "unstake " + s.amount() + s.held() + s.toParty(" to ")
 }
 
 // held names the account that holds what is staked.
@@ -149,8 +137,6 @@ func (s sentence) held() string {
 	}
 	return " at " + s.account()
 }
-
-func (s sentence) mint() string { return "mint " + s.amount() + s.toParty(" to ") }
 
 func (s sentence) fee() string {
 	if s.Amount.Bound == BoundAdded {
@@ -173,12 +159,6 @@ func (s sentence) burn() string {
 		return "leave " + s.amount() + " at " + s.party(s.To) + ", where anyone can take it"
 	}
 	return "destroy " + s.amount() + s.fromOther()
-}
-
-func (s sentence) freeze() string { return "freeze or thaw " + s.account() }
-
-func (s sentence) settings() string {
-	return strings.TrimSpace("change settings of "+s.account()) + s.toParty(" for ")
 }
 
 // details says which operation of a program it is, and what is set to what. Of a contract's
@@ -216,8 +196,6 @@ func plain(text string) string {
 	}
 	return text
 }
-
-func (s sentence) otp() string { return "one-time password for " + s.party(s.To) }
 
 func (s sentence) call() string {
 	if s.Undecoded {

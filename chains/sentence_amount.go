@@ -25,9 +25,6 @@ func (s sentence) party(p Party) string {
 	return text
 }
 
-// decimalsTIP20 are the decimals of every TIP-20 token.
-const decimalsTIP20 = 6
-
 var boundWords = map[Bound]string{BoundMost: "at most ", BoundLeast: "at least ", BoundAdded: "an additional "}
 
 // amount returns the amount and its asset: "at most 0.0013 ETH".
@@ -52,7 +49,7 @@ func (s sentence) amount() string {
 	case ok:
 		return before + Decimal(s.Amount.Value.String(), decimals) + " " + symbol
 	case s.Asset.Standard == "tip20" && !s.Asset.IsUnknown():
-		return before + Decimal(s.Amount.Value.String(), decimalsTIP20) + " of " + s.asset()
+		return before + Decimal(s.Amount.Value.String(), 6) + " of " + s.asset() // as every TIP-20 token has
 	}
 	if _, fungible := Listed(s.Asset); !fungible && strings.HasSuffix(s.Asset.Standard, "20-or-721") {
 		return fmt.Sprintf("%s%s units, or token number %s, of %s", before, s.Amount.Value, s.Amount.Value, s.asset())

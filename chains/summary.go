@@ -118,6 +118,17 @@ func Time(label string, value time.Time) Field {
 	return Field{Label: label, Type: TypeTime, Value: value.UTC().Format("2006-01-02T15:04:05.999Z07:00")}
 }
 
+// LastSecond is the end of the year 9999, the last second since 1970 that RFC 3339 can write.
+const LastSecond = 253402300799
+
+// Seconds is Time for seconds since 1970, or a number if RFC 3339 cannot write the time.
+func Seconds(label string, seconds *big.Int) Field {
+	if seconds.Sign() < 0 || seconds.Cmp(big.NewInt(LastSecond)) > 0 {
+		return BigInteger(label, seconds).WithNote("seconds since 1970")
+	}
+	return Time(label, time.Unix(seconds.Int64(), 0))
+}
+
 // List is a field that contains fields.
 func List(label string, fields ...Field) Field {
 	return Field{Label: label, Type: TypeList, Fields: fields}

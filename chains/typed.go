@@ -29,9 +29,9 @@ const (
 	TypedList
 )
 
-// TypedValue is a value of typed data. It must not be changed.
+// TypedValue is a value of typed data, or an argument of a call. It must not be changed.
 type TypedValue struct {
-	Name   string // of a member of a struct
+	Name   string // of an argument, or a member of a struct
 	Kind   TypedKind
 	Number *big.Int     // of a number; of a bool 0 or 1
 	Bytes  []byte       // of an address, 20 bytes; of bytes and text, their content

@@ -28,7 +28,11 @@ func (s *slabs) take(length int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.free[size]) == 0 {
-		s.cut(size)
+		page := os.Getpagesize()
+		slab := lockedPages(max(slabSize, (size+page-1)/page*page))
+		for start := 0; start+size <= len(slab); start += size {
+			s.free[size] = append(s.free[size], slab[start:start+size:start+size])
+		}
 	}
 	last := len(s.free[size]) - 1
 	slot := s.free[size][last]
@@ -47,13 +51,4 @@ func (s *slabs) giveBack(slot []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free[size] = append(s.free[size], slot)
-}
-
-// cut adds a slab of slots of one size.
-func (s *slabs) cut(size int) {
-	page := os.Getpagesize()
-	slab := lockedPages(max(slabSize, (size+page-1)/page*page))
-	for start := 0; start+size <= len(slab); start += size {
-		s.free[size] = append(s.free[size], slab[start:start+size:start+size])
-	}
 }

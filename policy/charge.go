@@ -24,10 +24,6 @@ type ledger struct {
 	counters map[counter]int // the index of a counter's charge in pending
 }
 
-func newLedger(ctx context.Context, e *evaluation) ledger {
-	return ledger{evaluation: e, ctx: ctx}
-}
-
 // add adds a charge. Charges of one counter are summed.
 func (l *ledger) add(charge store.Charge) {
 	key := counter{charge.Limit, charge.Subject}

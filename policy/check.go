@@ -68,20 +68,16 @@ func (c checks) checkScope(r *rule, n source.Node) {
 		}
 	}
 	if value, ok := r.constant(); ok {
-		c.checkConstant(r, n, value)
-	}
-}
-
-func (c checks) checkConstant(r *rule, n source.Node, value bool) {
-	switch {
-	case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
-		n.Fail("when is never true: this rule can never match")
-	case !value:
-		c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
-	case r.deny:
-		c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
-	default:
-		c.problems.Warn(n.Place(), r.name, "when is always true: omit it if that is intended")
+		switch {
+		case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
+			n.Fail("when is never true: this rule can never match")
+		case !value:
+			c.problems.Warn(n.Place(), r.name, "when is never true: this rule can never match")
+		case r.deny:
+			c.problems.Warn(n.Place(), r.name, "when is always true: this denies every %s", kindsText(r.kinds))
+		default:
+			c.problems.Warn(n.Place(), r.name, "when is always true: omit it if that is intended")
+		}
 	}
 }
 
@@ -133,7 +129,14 @@ func (c checks) whole() (cost uint64) {
 	for _, r := range c.rules {
 		if r.when != nil {
 			cost += r.when.cost
-			c.markUsed(r)
+			for name := range r.when.names {
+				if list, ok := c.lists[name]; ok {
+					list.used = true
+				}
+				if asset, ok := c.assets[name]; ok {
+					asset.used = true
+				}
+			}
 		}
 	}
 	if worst := cost * chains.MaxEffects; worst > maxFileCost {
@@ -149,38 +152,25 @@ func (c checks) whole() (cost uint64) {
 	return cost
 }
 
-// markUsed marks the lists and assets that a condition names.
-func (c checks) markUsed(r *rule) {
-	for name := range r.when.names {
-		if list, ok := c.lists[name]; ok {
-			list.used = true
-		}
-		if asset, ok := c.assets[name]; ok {
-			asset.used = true
-		}
-	}
-}
-
 // checkUnused refuses lists, assets and limits that nothing uses: an unused list likely
 // means a forgotten rule.
 func (c checks) checkUnused() {
 	if c.problems.Failed() {
 		return
 	}
-	for _, name := range sortedKeys(c.lists) {
-		if list := c.lists[name]; !list.used {
-			c.problems.Add(list.place, "", "no rule uses the list %s", name)
+	check := func(place source.Place, used bool, what, name string) {
+		if !used {
+			c.problems.Add(place, "", "%s %s", what, name)
 		}
+	}
+	for _, name := range sortedKeys(c.lists) {
+		check(c.lists[name].place, c.lists[name].used, "no rule uses the list", name)
 	}
 	for _, name := range sortedKeys(c.assets) {
-		if asset := c.assets[name]; !asset.used {
-			c.problems.Add(asset.place, "", "nothing uses the asset %s", name)
-		}
+		check(c.assets[name].place, c.assets[name].used, "nothing uses the asset", name)
 	}
 	for _, name := range sortedKeys(c.limits) {
-		if limit := c.limits[name]; !limit.used {
-			c.problems.Add(limit.place, "", "no rule uses the limit %s", name)
-		}
+		check(c.limits[name].place, c.limits[name].used, "no rule uses the limit", name)
 	}
 }
 

@@ -80,7 +80,12 @@ func (c *clause) holds(e *evaluation) (bool, error) {
 		return answer.holds, answer.err
 	}
 	holds, err := c.evaluate(e)
-	e.keep(asked, answer{holds, err})
+	if e.answers == nil {
+		e.answers = map[question]answer{}
+	}
+	if len(e.answers) < maxAnswers {
+		e.answers[asked] = answer{holds, err}
+	}
 	return holds, err
 }
 

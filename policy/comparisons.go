@@ -73,13 +73,12 @@ func (k *comparisons) branch(e ast.Expr, tested bool) {
 }
 
 // testsAsset reports whether a condition depends on the chain or the asset of an effect.
-func testsAsset(e ast.Expr) (tests bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+func testsAsset(e ast.Expr) bool {
+	return has(e, func(e ast.Expr) bool {
 		path := syntax.Path(e)
 		member := path[strings.LastIndexByte(path, '.')+1:]
-		tests = tests || path == "request.chain" || path != member && (member == "asset" || member == "chain_id")
-	}))
-	return tests
+		return path == "request.chain" || path != member && (member == "asset" || member == "chain_id")
+	})
 }
 
 // compared records two sides of a comparison, and warns if they have different units.
@@ -146,11 +145,13 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 
 // checkCoin warns of a unit that counts one coin in a rule that names no chain.
 func (k *comparisons) checkCoin() {
-	if testsAsset(k.rule.when.checked.Expr()) || len(k.rule.limits) > 0 { // which are of one asset
+	condition := k.rule.when.checked.Expr()
+	if testsAsset(condition) || len(k.rule.limits) > 0 { // which are of one asset
 		return
 	}
 	for _, name := range sortedKeys(k.words.units) {
-		if unit := k.words.units[name]; unit.Symbol != "" && k.rule.when.calls(name) {
+		calls := func(e ast.Expr) bool { return syntax.IsCall(e, name) }
+		if unit := k.words.units[name]; unit.Symbol != "" && has(condition, calls) {
 			k.warn("%s counts %s, on every chain whose coin that is, and is an error on others, which allows "+
 				"nothing there: name the chain, such as effect.asset.chain == 'eip155:1'", name, unit.Symbol)
 		}

@@ -40,7 +40,7 @@ type stop struct {
 func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover {
 	e := newEvaluation(j.words, request)
 	c := &cover{
-		judge: j, evaluation: e, ledger: newLedger(ctx, e), whoAndKey: make([]verdict, len(j.rules)),
+		judge: j, evaluation: e, ledger: ledger{evaluation: e, ctx: ctx}, whoAndKey: make([]verdict, len(j.rules)),
 		decided: make([]string, len(request.Effects)),
 	}
 	for _, hazard := range request.Hazards {
@@ -189,7 +189,7 @@ func (c *cover) applies(r *rule) bool {
 func (c *cover) effect(effect *effectView) error {
 	var missed uncovered
 	for _, r := range c.judge.allows[scope{c.evaluation.chain, effect.Kind}] {
-		if !r.covers(effect) || !c.applies(r) || !r.isOn(c.evaluation, effect.Payload()) {
+		if effect.By == chains.ByOther && !r.others || !c.applies(r) || !r.isOn(c.evaluation, effect.Payload()) {
 			continue
 		}
 		if votes(r.approvals) < missed.votes {
@@ -239,7 +239,10 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	case err != nil:
 		return false, err
 	case exceeded != nil:
-		missed.exceeded(r, exceeded)
+		if missed.limit == nil {
+			missed.limit = exceeded
+		}
+		missed.votes = max(missed.votes, votes(r.approvals))
 		c.stop(r, effect, exceeded.Text)
 		return false, nil
 	}

@@ -83,13 +83,6 @@ func hazardText(hazard chains.Hazard) string {
 	return fmt.Sprintf("%s %s (%s)", whose, hazard.Name, hazard.Detail)
 }
 
-func (m *uncovered) exceeded(r *rule, exceeded *Denial) {
-	if m.limit == nil {
-		m.limit = exceeded
-	}
-	m.votes = max(m.votes, votes(r.approvals))
-}
-
 // maxNamed bounds the rules that a refusal names.
 const maxNamed = 5
 

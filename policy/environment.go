@@ -276,7 +276,11 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 // FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
 	field, ok := p.members[p.kinds[kind]][name]
-	return field.fieldType(), ok
+	return &types.FieldType{
+		Type:    field.kind,
+		IsSet:   func(of any) bool { _, err := field.get(of); return err == nil },
+		GetFrom: func(of any) (any, error) { return field.get(of) },
+	}, ok
 }
 
 // NewValue implements types.Provider. Expressions cannot create objects.

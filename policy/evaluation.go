@@ -245,16 +245,6 @@ type answer struct {
 	err   error
 }
 
-// keep keeps an answer, unless there are too many.
-func (e *evaluation) keep(asked question, found answer) {
-	if e.answers == nil {
-		e.answers = map[question]answer{}
-	}
-	if len(e.answers) < maxAnswers {
-		e.answers[asked] = found
-	}
-}
-
 // details are the fields of a transaction's summary, or of a part of it. Rules that use
 // them apply to one chain, which their on names.
 type details struct {

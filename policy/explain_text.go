@@ -29,8 +29,12 @@ func (x *Explanation) String() string {
 	}
 	for i := range x.Approvals {
 		group := &x.Approvals[i]
-		count := counted(group.Count, "approval")
-		fmt.Fprintf(&out, "  needs %s by rule %s, %d missing\n", count, group.Rule, group.Missing)
+		many := "s"
+		if group.Count == 1 {
+			many = ""
+		}
+		fmt.Fprintf(&out, "  needs %d approval%s by rule %s, %d missing\n", group.Count, many, group.Rule,
+			group.Missing)
 	}
 	for i := range x.Rules {
 		x.Rules[i].write(&out)
@@ -111,11 +115,4 @@ func (a *Answer) write(out *strings.Builder) {
 	for _, value := range a.Values {
 		fmt.Fprintf(out, "    %s is %s\n", value.Of, syntax.Printable(value.Value))
 	}
-}
-
-func counted(count int, word string) string {
-	if count == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", count, word)
 }

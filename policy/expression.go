@@ -49,13 +49,7 @@ func (x *expression) split(e ast.Expr, bars bool) error {
 
 // selects reports whether the condition selects a member with the name.
 func (x *expression) selects(name string) bool {
-	selected := false
-	if x != nil {
-		ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			selected = selected || e.AsSelect().FieldName() == name
-		}))
-	}
-	return selected
+	return x != nil && has(x.checked.Expr(), func(e ast.Expr) bool { return e.AsSelect().FieldName() == name })
 }
 
 // mentions reports whether the condition has a text like that.
@@ -63,11 +57,16 @@ func (x *expression) mentions(is func(string) bool) bool {
 	return x != nil && mentions(x.checked.Expr(), is)
 }
 
-func mentions(e ast.Expr, is func(string) bool) (found bool) {
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		text, ok := syntax.Text(e)
-		found = found || ok && is(text)
-	}))
+func mentions(e ast.Expr, is func(string) bool) bool {
+	return has(e, func(part ast.Expr) bool {
+		text, ok := syntax.Text(part)
+		return ok && is(text)
+	})
+}
+
+// has reports whether a part of an expression is one of those asked for.
+func has(e ast.Expr, is func(part ast.Expr) bool) (found bool) {
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(part ast.Expr) { found = found || is(part) }))
 	return found
 }
 
@@ -84,12 +83,4 @@ func (x *expression) existsOverEffects() bool {
 		}
 	}
 	return false
-}
-
-// calls reports whether the condition calls a function.
-func (x *expression) calls(name string) (called bool) {
-	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		called = called || syntax.IsCall(e, name)
-	}))
-	return called
 }

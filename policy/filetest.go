@@ -108,7 +108,7 @@ func (f *fileTests) read(n source.Node) {
 
 // check refuses a test that says too little, or nothing that can be.
 func (f *fileTests) check(t *fileTest, network string) {
-	n := t.node
+	n, usesTime := t.node, func(r *rule) bool { return r.when != nil && r.when.names["time"] }
 	sources, rules := 0, namesOf(f.rules)
 	for _, given := range []bool{t.transaction != "", t.file != "", t.hasEffects} {
 		if given {
@@ -126,14 +126,9 @@ func (f *fileTests) check(t *fileTest, network string) {
 		n.Fail("a transaction needs its type, such as TRANSACTION_TYPE_ETHEREUM")
 	case t.rule != "" && !slices.Contains(rules, t.rule):
 		n.Fail("%s", source.Meant("there is no rule "+shorten(t.rule), t.rule, rules))
-	case t.asked.Now.IsZero() && f.usesTime():
+	case t.asked.Now.IsZero() && slices.ContainsFunc(f.rules, usesTime):
 		n.Fail("a rule depends on the time: set it, such as at: 2026-11-23T09:00:00Z")
 	}
-}
-
-// usesTime reports whether any rule depends on the time.
-func (f *fileTests) usesTime() bool {
-	return slices.ContainsFunc(f.rules, func(r *rule) bool { return r.when != nil && r.when.names["time"] })
 }
 
 func (f *fileTests) readSpent(spent spentSoFar, n source.Node) {

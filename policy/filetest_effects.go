@@ -37,7 +37,11 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 				}
 			},
 			"reached": func(n source.Node) { effect.Reached = n.Boolean("reached") },
-			"mine":    func(n source.Node) { effect.Controlled = readMine(n) },
+			"mine": func(n source.Node) {
+				if n.Boolean("mine") {
+					effect.Controlled = chains.ControlledYes
+				}
+			},
 			"reading": func(n source.Node) { readings = append(readings, readTestReading(n, effect.Path)) },
 		})
 		if effect.To.IsUnknown() {
@@ -61,13 +65,6 @@ func (d *draft) readBy(n source.Node) chains.By {
 		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
 	}
 	return chains.By(text)
-}
-
-func readMine(n source.Node) chains.Controlled {
-	if n.Boolean("mine") {
-		return chains.ControlledYes
-	}
-	return chains.ControlledNo
 }
 
 // readParty reads an address, or unknown.

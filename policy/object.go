@@ -68,15 +68,6 @@ type field struct {
 	always bool // it is never absent or unknown
 }
 
-// fieldType returns the field in the form of CEL.
-func (f field) fieldType() *types.FieldType {
-	return &types.FieldType{
-		Type:    f.kind,
-		IsSet:   func(of any) bool { _, err := f.get(of); return err == nil },
-		GetFrom: func(of any) (any, error) { return f.get(of) },
-	}
-}
-
 // member returns a field that can be absent or unknown.
 func member[T any](kind *types.Type, get func(of T) (ref.Val, error)) field {
 	return field{kind: kind, get: func(of any) (ref.Val, error) { return get(of.(T)) }}

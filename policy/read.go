@@ -67,7 +67,13 @@ func (f *reader) read(root source.Node) {
 		readers[name] = func(n source.Node) { parts[name] = n }
 	}
 	root.Fields("the file", readers)
-	f.readSchema(root, parts["schema"])
+	schema := parts["schema"]
+	if schema.Node == nil {
+		root.Fail("schema is missing: write 'schema: %s'", Schema)
+	} else if text, known := schema.OneOf("schema", Schema); !known {
+		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
+			"shows what to change in an earlier one", shorten(text), Schema)
+	}
 	each(parts["lists"], "lists", f.readList)
 	each(parts["assets"], "assets", f.readAsset)
 	if f.misnamed {
@@ -118,15 +124,6 @@ func items(n source.Node, what string, most int, read func(source.Node)) {
 	}
 }
 
-func (f *reader) readSchema(root, schema source.Node) {
-	if schema.Node == nil {
-		root.Fail("schema is missing: write 'schema: %s'", Schema)
-	} else if text, known := schema.OneOf("schema", Schema); !known {
-		schema.Fail("schema %s is not known: this version reads %s; 'countersign policy check --upgrade FILE' "+
-			"shows what to change in an earlier one", shorten(text), Schema)
-	}
-}
-
 // subjects are the values of per: what a limit is counted for.
 var subjects = []string{"key", "account", "wallet", "user", "credential", "to", "organization"}
 
@@ -163,7 +160,15 @@ func (f *reader) readLimit(n source.Node) {
 	case l.asset == nil || most.Node == nil || l.window == 0 || l.per == "":
 		n.Fail("limit %s needs asset, max, window and per", l.name)
 	default:
-		l.readMax(most)
+		value, err := parseUnits(most.Text("max"), max(l.asset.decimals, 0))
+		switch {
+		case err != nil:
+			most.Fail("max: %v", err)
+		case value.Sign() == 0:
+			most.Fail("max: expected an amount above zero")
+		default:
+			l.max = value
+		}
 		if l.per == "account" && f.words.ofNetwork(l.asset.Chain).Account == nil {
 			n.Fail("limit %s: per: account is of chains whose accounts hold their assets themselves, "+
 				"such as eip155:1: use per: key", l.name)
@@ -173,18 +178,6 @@ func (f *reader) readLimit(n source.Node) {
 		}
 	}
 	f.limits[l.name] = l
-}
-
-func (l *limit) readMax(n source.Node) {
-	value, err := parseUnits(n.Text("max"), max(l.asset.decimals, 0))
-	switch {
-	case err != nil:
-		n.Fail("max: %v", err)
-	case value.Sign() == 0:
-		n.Fail("max: expected an amount above zero")
-	default:
-		l.max = value
-	}
 }
 
 // checkNonce refuses replaces: nonce for an asset of a network where it would be a hole.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,15 +192,9 @@ func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	slices.Sort(before)
 	slices.Sort(after)
 	if !slices.Equal(before, after) {
-		r.Changes = append(r.Changes, "limits: "+joinOrNone(before)+" → "+joinOrNone(after))
+		r.Changes = append(r.Changes, "limits: "+cmp.Or(strings.Join(before, ", "), "none")+" → "+
+			cmp.Or(strings.Join(after, ", "), "none"))
 	}
-}
-
-func joinOrNone(charges []string) string {
-	if len(charges) == 0 {
-		return "none"
-	}
-	return strings.Join(charges, ", ")
 }
 
 // chargeText says what a charge counts, for a comparison of the recorded ones with those of a file.

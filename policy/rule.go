@@ -108,9 +108,6 @@ func (r *rule) coversKeys(keys []access.SigningKey) bool {
 	return len(keys) > 0
 }
 
-// covers reports whether a rule can allow an effect of its kinds.
-func (r *rule) covers(effect *effectView) bool { return effect.By != chains.ByOther || r.others }
-
 // unlisted returns the first of some hazards that a rule does not list.
 func (r *rule) unlisted(hazards []chains.Hazard) (hazard chains.Hazard, found bool) {
 	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool { return !r.allowsHazard(hazard.Name) })
@@ -224,12 +221,9 @@ func (c checks) restrictsRecipient(e ast.Expr) bool {
 // isGiven reports whether nothing in an expression is chosen by the requester: it has literals,
 // the file's own lists and the addresses of our key.
 func (c checks) isGiven(e ast.Expr) bool {
-	given := true
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		list := e.Kind() == ast.IdentKind && c.lists[e.AsIdent()] == nil && e.AsIdent() != "key"
-		given = given && !list
-	}))
-	return given
+	return !has(e, func(e ast.Expr) bool {
+		return e.Kind() == ast.IdentKind && c.lists[e.AsIdent()] == nil && e.AsIdent() != "key"
+	})
 }
 
 // who is a clause about the submitter. All members that are set must hold.

@@ -78,18 +78,12 @@ func (t *transaction) checkShape() error {
 
 // read finds what the input spends, and checks what its map says about it.
 func (in *input) read(outputs int) error {
-	if err := in.readUTXO(); err != nil {
-		return err
-	}
 	in.final = in.Find(psbt.InFinalScriptSig) != nil || in.Find(psbt.InFinalScriptWitness) != nil
-	if err := in.readScripts(); err != nil {
-		return err
-	}
-	if err := in.readTaproot(); err != nil {
-		return err
-	}
-	if err := in.checkProof(); err != nil {
-		return err
+	for _, step := range [...]func(*input) error{(*input).readUTXO, (*input).readScripts, (*input).readTaproot,
+		(*input).checkProof} {
+		if err := step(in); err != nil {
+			return err
+		}
 	}
 	return in.readSighash(outputs)
 }

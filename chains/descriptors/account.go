@@ -3,7 +3,6 @@ package descriptors
 import (
 	"bytes"
 	"fmt"
-	"math/big"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
@@ -38,20 +37,20 @@ func allZero(raw []byte) bool { return len(bytes.Trim(raw, "\x00")) == 0 }
 // plain returns a value as text: numbers in decimal, bytes in hex, addresses in the form
 // of the chain's tools. ok is false for structures and lists, and for values that are too
 // long to be shown whole.
-func plain(chain string, value evm.Argument) (text string, ok bool) {
+func plain(chain string, value chains.TypedValue) (text string, ok bool) {
 	switch value.Kind {
-	case evm.ArgumentNumber:
+	case chains.TypedNumber:
 		return value.Number.String(), true
-	case evm.ArgumentAddress:
+	case chains.TypedAddress:
 		return account(chain, value.Bytes).String(), true
-	case evm.ArgumentBool:
-		return fmt.Sprint(new(big.Int).SetBytes(value.Bytes).Sign() != 0), true
-	case evm.ArgumentBytes:
+	case chains.TypedBool:
+		return fmt.Sprint(value.Number.Sign() != 0), true
+	case chains.TypedBytes, chains.TypedFixedBytes:
 		if len(value.Bytes) > maxText {
 			return fmt.Sprintf("0x%x… (%d bytes)", value.Bytes[:maxText], len(value.Bytes)), false
 		}
 		return fmt.Sprintf("0x%x", value.Bytes), true
-	case evm.ArgumentText:
+	case chains.TypedText:
 		if len(value.Bytes) > maxText {
 			return string(value.Bytes[:maxText]) + "…", false
 		}

@@ -9,19 +9,6 @@ type anchor struct {
 	definitions []object
 }
 
-func newAnchor(root object) (source, []target, error) {
-	a := &anchor{}
-	metadata, _ := root["metadata"].(object)
-	if spec, _ := metadata["spec"].(string); spec != "0.1.0" {
-		a.fail("metadata.spec %.16q: must be 0.1.0, the specification of Anchor 0.30 and later", spec)
-	}
-	address := a.address(root, "address", "address")
-	var name string
-	a.in("", "metadata", func() { name = a.text(metadata, "name") })
-	a.definitions = a.objects(root, "types")
-	return a.program(name, address, a.objects(root, "instructions"), a.instruction)
-}
-
 func (a *anchor) instruction(n object) (i programInstruction) {
 	i.args = wireType{kind: wireStruct, members: a.members(a.objects(n, "args"), 0)}
 	constant := a.discriminator(n)
@@ -107,23 +94,19 @@ func (a *anchor) resolve(node any, depth int) *wireType {
 		case "vec":
 			return &wireType{kind: wireList, prefix: wireU32, element: a.resolve(inner, depth+1)}
 		case "array":
-			return a.array(inner, depth)
+			parts, _ := inner.([]any)
+			if len(parts) == 2 {
+				if length, ok := parts[1].(int64); ok && length >= 0 && length <= 1<<16 {
+					return &wireType{kind: wireArray, size: int(length), element: a.resolve(parts[0], depth+1)}
+				}
+			}
+			a.fail("an array must have a type and a length")
+			return &wireType{}
 		case "defined":
 			return a.defined(inner, depth)
 		}
 	}
 	a.fail("a type that is not supported")
-	return &wireType{}
-}
-
-func (a *anchor) array(node any, depth int) *wireType {
-	parts, _ := node.([]any)
-	if len(parts) == 2 {
-		if length, ok := parts[1].(int64); ok && length >= 0 && length <= 1<<16 {
-			return &wireType{kind: wireArray, size: int(length), element: a.resolve(parts[0], depth+1)}
-		}
-	}
-	a.fail("an array must have a type and a length")
 	return &wireType{}
 }
 

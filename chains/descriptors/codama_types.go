@@ -69,15 +69,33 @@ func (c *codama) resolve(n object, depth int) *wireType {
 	case "bytesTypeNode":
 		return &wireType{kind: wireBytes}
 	case "stringTypeNode":
-		return c.textType(n)
+		switch n["encoding"] {
+		case "utf8":
+			return &wireType{kind: wireText}
+		case "base16", "base58", "base64":
+		default:
+			c.failEncoding()
+		}
+		return &wireType{kind: wireBytes}
 	case "amountTypeNode", "solAmountTypeNode", "dateTimeTypeNode":
 		return c.member(n, "number", depth)
 	case "booleanTypeNode":
 		return &wireType{kind: wireBool, prefix: c.number(n, "size", depth)}
 	case "structTypeNode":
-		return c.structure(n, depth)
+		structure := &wireType{kind: wireStruct}
+		for _, field := range c.nodes(n, "fields", "structFieldTypeNode") {
+			name := c.text(field, "name")
+			if c.supports(field) {
+				structure.members = c.named(structure.members, name, c.member(field, "type", depth))
+			}
+		}
+		return structure
 	case "tupleTypeNode":
-		return c.tuple(n, depth)
+		tuple := &wireType{kind: wireStruct}
+		for i, item := range c.nodes(n, "items", "") {
+			tuple.members = append(tuple.members, wireMember{strconv.Itoa(i), c.resolve(item, depth+1)})
+		}
+		return tuple
 	case "arrayTypeNode", "setTypeNode", "mapTypeNode":
 		return c.collection(n, depth)
 	case "optionTypeNode", "remainderOptionTypeNode", "zeroableOptionTypeNode":
@@ -119,38 +137,6 @@ func (c *codama) numberType(n object) *wireType {
 		return number
 	}
 	return &wireType{}
-}
-
-// textType reads a stringTypeNode. An encoding other than UTF-8 makes it bytes.
-func (c *codama) textType(n object) *wireType {
-	switch n["encoding"] {
-	case "utf8":
-		return &wireType{kind: wireText}
-	case "base16", "base58", "base64":
-	default:
-		c.failEncoding()
-	}
-	return &wireType{kind: wireBytes}
-}
-
-func (c *codama) structure(n object, depth int) *wireType {
-	structure := &wireType{kind: wireStruct}
-	for _, field := range c.nodes(n, "fields", "structFieldTypeNode") {
-		name := c.text(field, "name")
-		if c.supports(field) {
-			structure.members = c.named(structure.members, name, c.member(field, "type", depth))
-		}
-	}
-	return structure
-}
-
-// tuple resolves a tuple, whose fields are numbered.
-func (c *codama) tuple(n object, depth int) *wireType {
-	tuple := &wireType{kind: wireStruct}
-	for i, item := range c.nodes(n, "items", "") {
-		tuple.members = append(tuple.members, wireMember{strconv.Itoa(i), c.resolve(item, depth+1)})
-	}
-	return tuple
 }
 
 // collection resolves an array, a set, or a map, whose elements are pairs.

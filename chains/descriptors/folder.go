@@ -31,6 +31,13 @@ type source interface {
 	read(folder *Folder, call chains.Call, depth int) (reading chains.Reading, ok bool)
 }
 
+// noCalls is embedded by sources that read no calls.
+type noCalls struct{}
+
+func (noCalls) read(*Folder, chains.Call, int) (reading chains.Reading, ok bool) {
+	return reading, false
+}
+
 // Readable reports whether the file can be used if it is trusted.
 func (file *File) Readable() bool { return file.source != nil }
 

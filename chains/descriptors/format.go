@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // formatter shows a value in a format.
@@ -61,7 +60,7 @@ func (s *session) show(f *field, value located, pos position) (chains.Field, err
 			return chains.Field{}, fmt.Errorf("parameter %.32q of format %s is not known", name, f.Format)
 		}
 	}
-	if value.Kind == evm.ArgumentStruct {
+	if value.Kind == chains.TypedStruct {
 		return chains.Field{}, errors.New("a structure cannot be shown as one value")
 	}
 	if f.Format == "calldata" {
@@ -82,10 +81,10 @@ func textOf(f *field, shown chains.Field) string {
 }
 
 func (s *session) showRaw(f *field, value located, _ position) (chains.Field, error) {
-	if value.Kind == evm.ArgumentBytes {
+	if value.Kind == chains.TypedBytes || value.Kind == chains.TypedFixedBytes {
 		return chains.Bytes(f.Label, value.Bytes), nil
 	}
-	text, _ := plain(s.call.Chain, value.Argument)
+	text, _ := plain(s.call.Chain, value.TypedValue)
 	return chains.Text(f.Label, text), nil
 }
 
@@ -106,13 +105,13 @@ func (s *session) showAddress(f *field, value located, _ position) (chains.Field
 // amountOf returns a value as an amount.
 func amountOf(value located) (*big.Int, error) {
 	switch value.Kind {
-	case evm.ArgumentNumber:
+	case chains.TypedNumber:
 		return value.Number, nil
-	case evm.ArgumentBytes:
+	case chains.TypedBytes, chains.TypedFixedBytes:
 		if len(value.Bytes) <= 32 {
 			return new(big.Int).SetBytes(value.Bytes), nil
 		}
-	case evm.ArgumentText:
+	case chains.TypedText:
 		if amount, ok := bigOf(string(value.Bytes)); ok {
 			return amount, nil
 		}
@@ -214,13 +213,13 @@ func (s *session) showEnum(f *field, value located, _ position) (chains.Field, e
 	if !ok {
 		return chains.Field{}, errors.New("its enumeration is missing")
 	}
-	key, _ := plain(s.call.Chain, value.Argument)
+	key, _ := plain(s.call.Chain, value.TypedValue)
 	name, ok := values[key].(string)
-	if !ok && value.Kind == evm.ArgumentBool {
+	if !ok && value.Kind == chains.TypedBool {
 		name, ok = values[strings.ToUpper(key[:1])+key[1:]].(string) // True and False, as in Python
 	}
-	if !ok && len(value.Bytes) <= 32 && value.Kind != evm.ArgumentText { // bytes and bools as a number
-		name, ok = values[new(big.Int).SetBytes(value.Bytes).String()].(string)
+	if raw := value.bytes(); !ok && len(raw) <= 32 && value.Kind != chains.TypedText { // bytes and bools as a number
+		name, ok = values[new(big.Int).SetBytes(raw).String()].(string)
 	}
 	if !ok {
 		return chains.Text(f.Label, key).WithNote("not among the named values"), nil
@@ -256,16 +255,17 @@ func (s *session) showTicker(f *field, value located, _ position) (chains.Field,
 // showCall reads a call in the arguments. Its bytes count as read if its reading is
 // complete.
 func (s *session) showCall(f *field, value located, pos position) (chains.Field, error) {
-	unread := chains.Bytes(f.Label, value.Bytes)
+	data := value.bytes()
+	unread := chains.Bytes(f.Label, data)
 	callee, ok, err := s.pathParam(f, "callee", pos)
 	if err != nil {
 		return unread, err
 	}
 	to, isAddress := addressIn(callee)
-	if !ok || !isAddress || len(value.Bytes) == 0 || s.depth >= maxNested {
+	if !ok || !isAddress || len(data) == 0 || s.depth >= maxNested {
 		return unread, nil
 	}
-	inner := chains.Call{Chain: s.call.Chain, From: s.call.To, To: account(s.call.Chain, to), Data: value.Bytes}
+	inner := chains.Call{Chain: s.call.Chain, From: s.call.To, To: account(s.call.Chain, to), Data: data}
 	if amount, ok, err := s.pathParam(f, "amount", pos); err == nil && ok {
 		if inner.Value, err = amountOf(amount); err != nil {
 			return unread, err
@@ -292,9 +292,9 @@ func (s *session) showCall(f *field, value located, pos position) (chains.Field,
 // addressIn returns the 20 bytes of a value that is an address, or a word with an address
 // in its low bytes.
 func addressIn(value located) ([]byte, bool) {
-	raw := value.Bytes
+	raw := value.bytes()
 	if len(raw) == 32 && allZero(raw[:12]) {
 		raw = raw[12:]
 	}
-	return raw, len(raw) == 20 && value.Kind != evm.ArgumentText
+	return raw, len(raw) == 20 && value.Kind != chains.TypedText
 }

@@ -16,11 +16,8 @@ import (
 // lookupTable is the content of a Solana address lookup table at the time when the file was
 // written. It reads no calls.
 type lookupTable struct {
+	noCalls
 	addresses [][]byte
-}
-
-func (*lookupTable) read(*Folder, chains.Call, int) (chains.Reading, bool) {
-	return chains.Reading{}, false
 }
 
 // The program of lookup tables, and the layout of their accounts: 56 bytes that begin with
@@ -104,7 +101,7 @@ func newTableAccount(root object) (source, []target, error) {
 		return nil, nil, fmt.Errorf("account.data: %d bytes after the first %d: must be addresses of 32 bytes each",
 			len(list), lookupTableMeta)
 	}
-	return (&lookupTable{slices.Collect(slices.Chunk(list, 32))}).at(address)
+	return (&lookupTable{addresses: slices.Collect(slices.Chunk(list, 32))}).at(address)
 }
 
 // at returns the table as the source of its address.

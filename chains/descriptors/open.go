@@ -2,6 +2,7 @@ package descriptors
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"path"
@@ -87,11 +88,19 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 	case len(targets) == 0:
 		return // typed data of any contract, or a file that others include
 	default:
-		file.Digest, file.source = digestOf(root), source
+		file.Digest, file.source = sha256.Sum256(canonical(root)), source
 		if d, ok := source.(*descriptor); ok {
 			file.typed = d.typed != nil
 		}
-		file.trust(pins)
+		switch {
+		case pins.has(file.Digest):
+			file.Trust = "pinned"
+		case pins.names(name):
+			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
+				"read it before you pin it"
+		default:
+			file.Problem = "not trusted: pin it"
+		}
 		file.blind = pins.blind[file.Digest]
 	}
 	for _, t := range targets {
@@ -112,7 +121,16 @@ func newSource(root object) (source, []target, error) {
 	case root["kind"] == "rootNode":
 		return newCodama(root)
 	case root["instructions"] != nil:
-		return newAnchor(root)
+		a := &anchor{}
+		metadata, _ := root["metadata"].(object)
+		if spec, _ := metadata["spec"].(string); spec != "0.1.0" {
+			a.fail("metadata.spec %.16q: must be 0.1.0, the specification of Anchor 0.30 and later", spec)
+		}
+		address := a.address(root, "address", "address")
+		var name string
+		a.in("", "metadata", func() { name = a.text(metadata, "name") })
+		a.definitions = a.objects(root, "types")
+		return a.program(name, address, a.objects(root, "instructions"), a.instruction)
 	case root["lookupTableAddress"] != nil:
 		return newListedTable(root)
 	case root["pubkey"] != nil:
@@ -121,17 +139,4 @@ func newSource(root object) (source, []target, error) {
 		return newTexts(root)
 	}
 	return newDescriptor(root)
-}
-
-// trust sets why the file is trusted, or its problem.
-func (file *File) trust(pins *Pins) {
-	switch {
-	case pins.has(file.Digest):
-		file.Trust = "pinned"
-	case pins.names(file.Name):
-		file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
-			"read it before you pin it"
-	default:
-		file.Problem = "not trusted: pin it"
-	}
 }

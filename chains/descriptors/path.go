@@ -3,16 +3,30 @@ package descriptors
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
-	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // located is a value at a path.
 type located struct {
-	evm.Argument
+	chains.TypedValue
 	path string // among the arguments, such as "legs.0.to"; empty if it is not an argument, or only a part of one
+}
+
+// bytes returns the content of bytes and texts, the 20 bytes of an address, and the two's complement
+// of a number or a bool in 256 bits.
+func (l located) bytes() []byte {
+	if l.Number == nil {
+		return l.Bytes
+	}
+	number := l.Number
+	if number.Sign() < 0 {
+		number = new(big.Int).Add(number, new(big.Int).Lsh(big.NewInt(1), 256))
+	}
+	return number.FillBytes(make([]byte, 32))
 }
 
 // maxLocated bounds the number of values at a path.
@@ -98,10 +112,13 @@ func (s step) of(value located) ([]located, error) {
 	case s.name != "":
 		return value.member(s.name)
 	case s.all:
-		return value.all()
+		if value.Kind != chains.TypedList {
+			return nil, errors.New("the path leads to all elements of a value that is not a list")
+		}
+		return value.elements(), nil
 	}
-	length := len(value.Bytes)
-	if value.Kind == evm.ArgumentList {
+	length := len(value.bytes())
+	if value.Kind == chains.TypedList {
 		length = len(value.List)
 	}
 	from, to := s.bounds(length)
@@ -109,18 +126,18 @@ func (s step) of(value located) ([]located, error) {
 		return nil, fmt.Errorf("the path leads beyond %d elements", length)
 	}
 	switch {
-	case value.Kind == evm.ArgumentList && s.index:
+	case value.Kind == chains.TypedList && s.index:
 		return []located{value.element(from)}, nil
-	case value.Kind == evm.ArgumentList:
+	case value.Kind == chains.TypedList:
 		var values []located
 		for i := from; i < to; i++ {
 			values = append(values, value.element(i))
 		}
 		return values, nil
-	case value.Kind == evm.ArgumentStruct:
+	case value.Kind == chains.TypedStruct:
 		return nil, errors.New("the path has an index into a structure")
 	}
-	return []located{{Argument: evm.Argument{Kind: evm.ArgumentBytes, Bytes: value.Bytes[from:to]}}}, nil
+	return []located{{TypedValue: chains.TypedValue{Kind: chains.TypedFixedBytes, Bytes: value.bytes()[from:to]}}}, nil
 }
 
 func (s step) bounds(length int) (from, to int) {
@@ -140,14 +157,14 @@ func (s step) bounds(length int) (from, to int) {
 }
 
 func (l located) member(name string) ([]located, error) {
-	if l.Kind == evm.ArgumentStruct {
+	if l.Kind == chains.TypedStruct {
 		for i := range l.List {
 			if l.List[i].Name == name {
 				return []located{l.element(i)}, nil
 			}
 		}
 	}
-	if l.Kind == evm.ArgumentList { // the registry leaves [] out
+	if l.Kind == chains.TypedList { // the registry leaves [] out
 		var all []located
 		for i := range l.List {
 			members, err := l.element(i).member(name)
@@ -161,13 +178,6 @@ func (l located) member(name string) ([]located, error) {
 	return nil, fmt.Errorf("no argument %.64q", name)
 }
 
-func (l located) all() ([]located, error) {
-	if l.Kind != evm.ArgumentList {
-		return nil, errors.New("the path leads to all elements of a value that is not a list")
-	}
-	return l.elements(), nil
-}
-
 func (l located) elements() []located {
 	elements := make([]located, len(l.List))
 	for i := range l.List {
@@ -178,7 +188,7 @@ func (l located) elements() []located {
 
 func (l located) element(i int) located {
 	name := l.List[i].Name
-	if l.Kind == evm.ArgumentList {
+	if l.Kind == chains.TypedList {
 		name = strconv.Itoa(i)
 	}
 	return located{l.List[i], joined(l.path, name)}

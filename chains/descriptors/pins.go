@@ -1,7 +1,6 @@
 package descriptors
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -152,6 +151,3 @@ func printableRune(r rune) rune {
 	}
 	return r
 }
-
-// digestOf returns the SHA-256 of the canonical form, which pins contain.
-func digestOf(root object) [32]byte { return sha256.Sum256(canonical(root)) }

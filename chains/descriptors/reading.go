@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
@@ -26,11 +25,11 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 
 // readArguments adds the arguments and their format to a reading.
 func (d *descriptor) readArguments(
-	folder *Folder, f *format, call chains.Call, depth int, arguments []evm.Argument, reading chains.Reading,
+	folder *Folder, f *format, call chains.Call, depth int, arguments []chains.TypedValue, reading chains.Reading,
 ) chains.Reading {
 	s := &session{descriptor: d, folder: folder, call: call, depth: depth, read: map[string]bool{},
 		shown: map[string]string{},
-		root:  located{Argument: evm.Argument{Kind: evm.ArgumentStruct, List: arguments}}}
+		root:  located{TypedValue: chains.TypedValue{Kind: chains.TypedStruct, List: arguments}}}
 	var err error
 	if reading.Fields, err = s.fields(f.fields, s.root); err != nil {
 		reading.Fields, reading.Problem = nil, "the descriptor does not fit the call: "+err.Error()
@@ -44,7 +43,7 @@ func (d *descriptor) readArguments(
 
 // arguments lists every argument, and returns the problem of the first that is not read.
 func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, problem string) {
-	if value.Kind == evm.ArgumentStruct || value.Kind == evm.ArgumentList {
+	if value.Kind == chains.TypedStruct || value.Kind == chains.TypedList {
 		for _, element := range value.elements() {
 			var unread string
 			if args, unread = s.arguments(element, args); problem == "" {
@@ -56,9 +55,9 @@ func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, p
 		}
 		return args, problem
 	}
-	text, whole := plain(s.call.Chain, value.Argument)
+	text, whole := plain(s.call.Chain, value.TypedValue)
 	switch {
-	case value.Opaque && len(value.Bytes) > 0 && !s.read[value.path]:
+	case value.Kind == chains.TypedBytes && len(value.Bytes) > 0 && !s.read[value.path]:
 		problem = fmt.Sprintf("argument %s is bytes whose meaning is not known", value.path)
 	case !whole && !s.read[value.path]:
 		problem = fmt.Sprintf("argument %s is too long", value.path)
@@ -162,14 +161,14 @@ func (d *descriptor) readTyped(folder *Folder, call chains.Call, depth int) (cha
 		return chains.Reading{}, false
 	case d.external != "":
 		reading.Problem = "the descriptor depends on " + d.external + ", which is not checked"
-		return reading, true
 	case d.domain.Name != "" && d.domain.Name != call.Typed.DomainName:
 		reading.Problem = fmt.Sprintf("the descriptor is for the domain %.64q", d.domain.Name)
-		return reading, true
 	case d.domain.Version != "" && d.domain.Version != call.Typed.DomainVersion:
 		reading.Problem = fmt.Sprintf("the descriptor is for version %.64q of the domain", d.domain.Version)
+	}
+	if reading.Problem != "" {
 		return reading, true
 	}
 	reading.Intent = f.intent
-	return d.readArguments(folder, f, call, depth, arguments(call.Typed.Members), reading), true
+	return d.readArguments(folder, f, call, depth, call.Typed.Members, reading), true
 }

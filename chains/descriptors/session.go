@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // maxNested bounds the depth at which calls in calls are read.
@@ -26,7 +25,7 @@ type session struct {
 // spread replaces lists by their elements.
 func spread(values []located) (all []located) {
 	for _, value := range values {
-		if value.Kind == evm.ArgumentList {
+		if value.Kind == chains.TypedList {
 			all = append(all, spread(value.elements())...)
 			continue
 		}
@@ -74,9 +73,9 @@ func (s *session) at(path string, scope located) ([]located, error) {
 func (s *session) container(path string) (located, error) {
 	switch path {
 	case "@.from":
-		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.From.Address())}}, nil
+		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(s.call.From.Address())}}, nil
 	case "@.to":
-		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: last20(s.call.To.Address())}}, nil
+		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(s.call.To.Address())}}, nil
 	case "@.value":
 		return number(s.value()), nil
 	}
@@ -93,7 +92,7 @@ type position struct {
 }
 
 func number(value *big.Int) located {
-	return located{Argument: evm.Argument{Kind: evm.ArgumentNumber, Number: value, Bytes: wordOf(value)}}
+	return located{TypedValue: chains.TypedValue{Kind: chains.TypedNumber, Number: value}}
 }
 
 func (s *session) value() *big.Int {
@@ -112,9 +111,9 @@ func (s *session) constant(node any) located {
 		}
 	}
 	if raw, err := fixedHex(text, 20); err == nil {
-		return located{Argument: evm.Argument{Kind: evm.ArgumentAddress, Bytes: raw}}
+		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: raw}}
 	}
-	return located{Argument: evm.Argument{Kind: evm.ArgumentText, Bytes: []byte(text)}}
+	return located{TypedValue: chains.TypedValue{Kind: chains.TypedText, Bytes: []byte(text)}}
 }
 
 // param returns a text parameter, with a constant resolved.

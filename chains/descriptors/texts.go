@@ -13,11 +13,8 @@ const maxTexts = 1_000
 
 // textFile has templates of texts. It reads no calls.
 type textFile struct {
+	noCalls
 	Texts []texts.Template `json:"texts"`
-}
-
-func (*textFile) read(*Folder, chains.Call, int) (chains.Reading, bool) {
-	return chains.Reading{}, false
 }
 
 // newTexts reads templates of texts.

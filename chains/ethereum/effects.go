@@ -1,10 +1,7 @@
 package ethereum
 
 import (
-	"math/big"
 	"strconv"
-
-	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
@@ -27,20 +24,17 @@ func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	effects := pass.Room(2 + min(tx.authorizations.count, chains.MaxEffects))
 	if tx.creation {
-		effects = append(effects, tx.creationEffect(pass))
+		effect := chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner,
+			Path: "init code"}
+		if tx.value.Len() > 0 {
+			effect.Asset, effect.Amount = chains.Native(pass.ID), chains.Exactly(tx.value.Big(tx.raw))
+		}
+		effects = append(effects, effect)
 	} else {
 		effects = tx.call(pass).AppendEffects(effects)
 	}
 	effects = tx.delegations(effects, pass)
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(pass))
-}
-
-func (tx *transaction) creationEffect(pass *evm.Pass) chains.Effect {
-	effect := chains.Effect{Kind: chains.KindCreate, From: chains.SignerParty(), By: chains.BySigner, Path: "init code"}
-	if tx.value.Len() > 0 {
-		effect.Asset, effect.Amount = chains.Native(pass.ID), chains.Exactly(tx.value.Big(tx.raw))
-	}
-	return effect
 }
 
 // delegations appends what each authorization does that the network does not skip.
@@ -62,19 +56,14 @@ func (tx *transaction) delegations(effects []chains.Effect, pass *evm.Pass) []ch
 	return effects
 }
 
-// bigOf is uint256's ToBig in one allocation.
-func bigOf(number *uint256.Int) *big.Int {
-	word := number.Bytes32()
-	return rlp.Big(word[32-number.ByteLen():])
-}
-
 // feeEffect returns the most that can be paid for inclusion. Unless the chain is known to charge
 // nothing else, an L1 fee may be added; on Tempo the fee is paid in a token of the payer's choice, which
 // has 6 decimals, and is rounded up.
 func (tx *transaction) feeEffect(pass *evm.Pass) chains.Effect {
 	fee, _ := tx.maximumFee()
+	word := fee.Bytes32() // uint256's ToBig takes two allocations
 	effect := chains.Effect{Kind: chains.KindFee, From: chains.SignerParty(), By: chains.BySigner,
-		Asset: chains.Native(pass.ID), Amount: chains.AtMost(bigOf(&fee)), Path: "maximum fee"}
+		Asset: chains.Native(pass.ID), Amount: chains.AtMost(rlp.Big(word[32-fee.ByteLen():])), Path: "maximum fee"}
 	switch {
 	case isTempo(tx.chainID):
 		effect.Asset, effect.Amount = chains.UnknownAsset(pass.ID), chains.AtMost(evm.TIP20Fee(fee))

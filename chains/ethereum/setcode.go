@@ -25,17 +25,6 @@ type recovered struct {
 	ok     bool
 }
 
-// recover recovers the signers of all authorizations, which is most of the work that a
-// transaction of this type can cost.
-func (a authorizations) recover(raw []byte) []recovered {
-	signers := make([]recovered, 0, a.count)
-	for _, authorization := range a.all(raw) {
-		signer, ok := authorization.authority(raw)
-		signers = append(signers, recovered{signer, ok})
-	}
-	return signers
-}
-
 // authorization is one tuple: its signer lets the delegate's code run at the signer's
 // address.
 //
@@ -62,7 +51,15 @@ func (tx *transaction) readAuthorizations(f *rlp.Fields) {
 	read := &tx.authorizations
 	read.list, read.count = rlp.Between(offset, f.At()), int(count)
 	raw, all := tx.raw, *read
-	read.signers = sync.OnceValue(func() []recovered { return all.recover(raw) })
+	// To recover the signers is most of the work that a transaction of this type can cost.
+	read.signers = sync.OnceValue(func() []recovered {
+		signers := make([]recovered, 0, all.count)
+		for _, a := range all.all(raw) {
+			signer, ok := evm.Recover(a.Hash(raw), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
+			signers = append(signers, recovered{signer, ok})
+		}
+		return signers
+	})
 }
 
 func readAuthorization(list *rlp.Fields) (a authorization) {
@@ -95,10 +92,4 @@ func (a *authorization) skipped(chainID uint64, raw []byte) string {
 		return skipped
 	}
 	return "nonce 2^64−1: the network skips this authorization"
-}
-
-// authority recovers the address that signed the authorization. ok is false if
-// the signature is invalid; the network skips such a tuple.
-func (a *authorization) authority(raw []byte) (authority evm.Address, ok bool) {
-	return evm.Recover(a.Hash(raw), a.yParity, a.r.Uint256(raw), a.s.Uint256(raw))
 }

@@ -35,7 +35,9 @@ func (tx *transaction) Summary() chains.Summary {
 	fields = append(fields, chains.Integer("nonce", tx.nonce))
 	fields = append(fields, tx.accessList.Summary()...)
 	fields = append(fields, tx.blobFields()...)
-	fields = append(fields, tx.authorizationFields()...)
+	for number, a := range tx.authorizations.all(tx.raw) {
+		fields = append(fields, tx.authorizationField(number, &a))
+	}
 	return chains.Summary{Chain: Name, Fields: fields, Effects: tx.Effects()}
 }
 
@@ -99,14 +101,6 @@ func (tx *transaction) blobFields() []chains.Field {
 		chains.List("blobs", hashes...),
 		chains.Text("sidecar", sidecar),
 	}
-}
-
-func (tx *transaction) authorizationFields() []chains.Field {
-	var fields []chains.Field
-	for number, a := range tx.authorizations.all(tx.raw) {
-		fields = append(fields, tx.authorizationField(number, &a))
-	}
-	return fields
 }
 
 func (tx *transaction) authorizationField(number int, a *authorization) chains.Field {

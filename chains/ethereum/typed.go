@@ -39,7 +39,10 @@ func (tx *transaction) readBody(f *rlp.Fields) {
 
 func (tx *transaction) readItems(f *rlp.Fields) {
 	start := f.At()
-	tx.readChainID(f)
+	offset := f.At()
+	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
+		f.Fail("chainId", offset, "is 0: a typed transaction names its chain")
+	}
 	tx.readNonce(f)
 	tx.readFees(f)
 	tx.readGas(f)
@@ -54,24 +57,12 @@ func (tx *transaction) readItems(f *rlp.Fields) {
 	tx.items = rlp.Between(start, f.At())
 	if f.More() {
 		tx.whole = false
-		readEmptySignature(f)
-	}
-}
-
-// readEmptySignature reads the three items of the alias.
-func readEmptySignature(f *rlp.Fields) {
-	for _, name := range [...]string{"yParity", "r", "s"} {
-		offset := f.At()
-		if item := f.String(name); item.Len() > 0 {
-			f.Fail(name, offset, "is not empty: this transaction is signed already")
+		for _, name := range [...]string{"yParity", "r", "s"} {
+			offset := f.At()
+			if item := f.String(name); item.Len() > 0 {
+				f.Fail(name, offset, "is not empty: this transaction is signed already")
+			}
 		}
-	}
-}
-
-func (tx *transaction) readChainID(f *rlp.Fields) {
-	offset := f.At()
-	if tx.chainID = f.Uint64("chainId"); tx.chainID == 0 {
-		f.Fail("chainId", offset, "is 0: a typed transaction names its chain")
 	}
 }
 

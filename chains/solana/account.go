@@ -97,11 +97,6 @@ func (a account) access() string {
 	return ""
 }
 
-// accountField shows the account with an index.
-func (t *accountTable) accountField(label string, index int) chains.Field {
-	return t.accountAt(index).field(label)
-}
-
 // party returns the party at an address.
 func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -112,17 +111,10 @@ func f64(label string) argument {
 	})
 }
 
-// lastSecond is the last second of the year 9999, the last that RFC 3339 can write.
-const lastSecond = 253402300799
-
 // unixTime is an i64 of seconds since 1970.
 func unixTime(label string) argument {
 	return integer(label, 8, func(number uint64) chains.Field {
-		seconds := int64(number)
-		if seconds < 0 || seconds > lastSecond {
-			return chains.BigInteger(label, big.NewInt(seconds)).WithNote("seconds since 1970")
-		}
-		return chains.Time(label, time.Unix(seconds, 0))
+		return chains.Seconds(label, big.NewInt(int64(number)))
 	})
 }
 

@@ -66,7 +66,7 @@ var confidentialTransfer = map[uint32]*layout{
 			i8("range "+proofOffset))...).byAnySigner().does(hiddenTransfer...),
 	14: describe("ConfigureConfidentialTransferAccountWithRegistry",
 		"account, mint, ElGamal registry, ?!payer, ?system program").
-		does(settings("account"), paysIfGiven("payer", "account", mostAccountData)),
+		does(settings("account"), pays("payer", "account", mostAccountData).provided("payer")),
 }
 
 var confidentialTransferFee = map[uint32]*layout{

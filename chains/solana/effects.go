@@ -11,7 +11,10 @@ import (
 // instruction, at most chains.MaxEffects. They are by the signer or standing, and lie in
 // the workspace, which must be empty.
 func (t *accountTable) effects(w *workspace) []effect {
-	w.effects = append(w.effects, t.feeEffect())
+	w.effects = append(w.effects, effect{slots: appendSlot(nil, 0), Effect: chains.Effect{
+		Kind: chains.KindFee, By: chains.BySigner, From: party(t.key(0)),
+		Asset: chains.Native(Name), Amount: chains.AtMostUint(t.fee().total()), Path: "fee",
+	}})
 	r := &w.reader
 	r.given, r.values, r.roles = w.given[:0], w.values[:0], w.roles[:0]
 	for i := range t.instructions {
@@ -52,13 +55,6 @@ func endMints(effects []effect) []effect {
 		}
 	}
 	return effects
-}
-
-func (m *message) feeEffect() effect {
-	return effect{slots: appendSlot(nil, 0), Effect: chains.Effect{
-		Kind: chains.KindFee, By: chains.BySigner, From: party(m.key(0)),
-		Asset: chains.Native(Name), Amount: chains.AtMostUint(m.fee().total()), Path: "fee",
-	}}
 }
 
 // inheritOwners makes the funder of an account that the transaction creates its owner:

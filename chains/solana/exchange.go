@@ -74,22 +74,14 @@ func (Chain) MessageHazardNames() []string {
 // strictly as Parse reads a whole transaction: it adds zeroed signature slots. The error is a
 // *chains.ParseError whose offsets are in message.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
-	header := 0
-	if len(message) > 0 && message[0]&prefixBit != 0 {
-		header = 1
-	}
-	if len(message) <= header || message[header] == 0 || message[header]&prefixBit != 0 {
+	wire, at := withSlots(message)
+	if wire == nil {
 		return nil, malformed("header.num_required_signatures", -1,
 			"not a Solana message: it must have 1 to 127 signers")
 	}
-	slots := make([]byte, int(message[header])*ed25519.SignatureSize)
-	if message[0] == prefixBit|1 {
-		return c.Parse(append(append(make([]byte, 0, len(message)+len(slots)), message...), slots...))
-	}
-	wire := append(make([]byte, 0, 1+len(slots)+len(message)), message[header])
-	tx, err := c.Parse(append(append(wire, slots...), message...))
+	tx, err := c.Parse(wire)
 	if refused, ok := errors.AsType[*chains.ParseError](err); ok && refused.Offset > 0 {
-		refused.Offset = max(refused.Offset-1-len(slots), -1) // the caller has the message alone
+		refused.Offset = max(refused.Offset-at, -1) // the caller has the message alone
 	}
 	return tx, err
 }

@@ -40,7 +40,13 @@ func (f fee) total() uint64 {
 // signature that an instruction of a precompile announces, valid or not, and the
 // priority fee, which depends on the limit and not on the units used.
 func (m *message) fee() (f fee) {
-	f.signatures = uint64(m.header.required) + m.announcedSignatures()
+	f.signatures = uint64(m.header.required)
+	for _, in := range m.instructions {
+		id, data := *m.programID(in), m.data(in)
+		if len(data) > 0 && (id == ed25519ID || id == secp256k1ID || id == secp256r1ID) {
+			f.signatures += uint64(data[0])
+		}
+	}
 	f.base = f.signatures * lamportsPerSignature
 	if m.version == Version1 {
 		f.priority, f.units = m.config.priorityFee, uint64(m.config.computeUnitLimit)
@@ -54,22 +60,12 @@ func (m *message) fee() (f fee) {
 	return f
 }
 
-// announcedSignatures counts the signatures that the instructions of the
-// precompiles announce in their first byte.
-func (m *message) announcedSignatures() (count uint64) {
-	for _, in := range m.instructions {
-		if data := m.data(in); len(data) > 0 && isPrecompile(m.programID(in)) {
-			count += uint64(data[0])
-		}
-	}
-	return count
-}
-
 // defaultUnits returns an upper bound of the compute-unit limit of a transaction that
-// sets none (SIMD-0170): programs that are no longer builtin everywhere count as others.
+// sets none (SIMD-0170). Clusters differ in which programs but these two are builtin: those count
+// as the rest, which costs more.
 func (m *message) defaultUnits() (units uint64) {
 	for _, in := range m.instructions {
-		if isBuiltin(m.programID(in)) {
+		if id := *m.programID(in); id == systemID || id == computeID {
 			units += builtinUnits
 		} else {
 			units += programUnits
@@ -132,15 +128,6 @@ func priorityFee(limit, price uint64) uint64 {
 	}
 	fee, _ := bits.Div64(high, low, 1_000_000)
 	return fee
-}
-
-// isBuiltin reports whether every cluster charges the program the units of a builtin
-// one. Clusters differ in which other programs are builtin: those count as the rest,
-// which costs more.
-func isBuiltin(id *[keySize]byte) bool { return *id == systemID || *id == computeID }
-
-func isPrecompile(id *[keySize]byte) bool {
-	return *id == ed25519ID || *id == secp256k1ID || *id == secp256r1ID
 }
 
 // missingLimits names the limits that are missing or zero, so that the transaction

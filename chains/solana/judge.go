@@ -36,11 +36,6 @@ func (t *Transaction) Hazards() []chains.Hazard {
 	return view{t, effects, missing}.withPassages(append(t.messageHazards(), common...))
 }
 
-// hazards returns all hazards that the signers have.
-func (v view) hazards() []chains.Hazard {
-	return v.withPassages(append(v.messageHazards(), v.ownHazards()...))
-}
-
 // ownHazards returns the hazards of the effects that the signers authorize.
 func (v view) ownHazards() (hazards []chains.Hazard) {
 	if v.othersControlNonce() {

@@ -19,7 +19,15 @@ func (p *parser) readMessage() {
 	}
 	p.checkHeader()
 	p.blockhashAt = p.skip(keySize, "recent_blockhash")
-	p.readInstructions()
+	offset := p.offset
+	count := p.compactU16("instructions")
+	if count > maxInstructions {
+		p.refuse("instructions", offset, "%d instructions, of at most %d", count, maxInstructions)
+	}
+	for i := 0; i < count && p.err == nil; i++ {
+		p.instructions = append(p.instructions, p.readInstruction())
+		p.qualify("instructions", i)
+	}
 	if p.version != Legacy {
 		p.readLookups()
 	}
@@ -39,18 +47,6 @@ func (p *parser) readVersion() {
 			"a v1 message follows signature slots: it comes first, and its slots last, without a count")
 	default:
 		p.refuseVersion(offset, first)
-	}
-}
-
-func (p *parser) readInstructions() {
-	offset := p.offset
-	count := p.compactU16("instructions")
-	if count > maxInstructions {
-		p.refuse("instructions", offset, "%d instructions, of at most %d", count, maxInstructions)
-	}
-	for i := 0; i < count && p.err == nil; i++ {
-		p.instructions = append(p.instructions, p.readInstruction())
-		p.qualify("instructions", i)
 	}
 }
 

@@ -27,9 +27,7 @@ var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data
 	}}
 
 // extends is the cost of making room for more code.
-var extends = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance,
-	by: "payer", given: "payer",
-	with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(maxProgram)) }}
+var extends = pays("payer", "program data", maxProgram).provided("payer")
 
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.

@@ -11,7 +11,7 @@ var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layo
 	1: describe("FreezeLookupTable", "table, !authority").
 		does(template{kind: chains.KindAuthority, from: "authority", account: "table"}), // to no one, for ever
 	2: describe("ExtendLookupTable", "table, !authority, ?!payer, ?system program", keys("address")).
-		does(settings("table"), paysIfGiven("payer", "table", tableData)),
+		does(settings("table"), pays("payer", "table", tableData).provided("payer")),
 	3: describe("DeactivateLookupTable", "table, !authority").does(changes("table")...),
 	4: describe("CloseLookupTable", "table, !authority, lamports to").
 		does(sends("table", "lamports to", wholeBalance)),

@@ -43,7 +43,14 @@ func (p *parser) readWire(limits Limits) {
 	case first > prefixBit|1:
 		p.refuseVersion(0, first)
 	case p.checkSize(cmp.Or(limits.MaxSize, DefaultMaxSize)):
-		p.readSignaturesFirst()
+		offset, count := p.counted(ed25519.SignatureSize, "signatures")
+		p.signaturesAt, p.messageAt = offset, p.offset
+		p.readMessage()
+		if count != p.header.required {
+			p.refuse("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
+				count, p.headerAt(), p.header.required)
+		}
+		p.messageEnd = p.offset
 		p.explainBareMessage()
 	}
 }
@@ -53,20 +60,6 @@ func (p *parser) checkSize(limit int) bool {
 		p.refuse("", limit, "the transaction has %d bytes, of at most %d", len(p.message.raw), limit)
 	}
 	return p.err == nil
-}
-
-// readSignaturesFirst reads a legacy or v0 transaction:
-//
-//	compact-u16 count ‖ signatures (64 each) ‖ message
-func (p *parser) readSignaturesFirst() {
-	offset, count := p.counted(ed25519.SignatureSize, "signatures")
-	p.signaturesAt, p.messageAt = offset, p.offset
-	p.readMessage()
-	if count != p.header.required {
-		p.refuse("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
-			count, p.headerAt(), p.header.required)
-	}
-	p.messageEnd = p.offset
 }
 
 // explainBareMessage names the cure in an error if raw is a message without slots, which
@@ -87,7 +80,10 @@ func (p *parser) explainBareMessage() {
 func (m *message) checkKeys() error {
 	var seen [1 << 10 / 64]uint64
 	for i := range m.keys {
-		mark := keyMark(m.key(i))
+		key := m.key(i) // all of whose bytes the ten bits of the mark depend on
+		words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
+			binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
+		mark := words * 0x9e3779b97f4a7c15 >> 54
 		if word, bit := mark/64, uint64(1)<<(mark%64); seen[word]&bit == 0 {
 			seen[word] |= bit
 			continue
@@ -100,13 +96,6 @@ func (m *message) checkKeys() error {
 		}
 	}
 	return nil
-}
-
-// keyMark hashes all bytes of a key to ten bits.
-func keyMark(key []byte) uint64 {
-	words := binary.LittleEndian.Uint64(key) ^ binary.LittleEndian.Uint64(key[8:])<<1 ^
-		binary.LittleEndian.Uint64(key[16:])<<2 ^ binary.LittleEndian.Uint64(key[24:])<<3
-	return words * 0x9e3779b97f4a7c15 >> 54
 }
 
 // checkIndexes refuses instructions whose indexes are out of range, and programs that

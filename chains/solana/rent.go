@@ -22,9 +22,3 @@ func pays(payer, account string, size uint64) template {
 	return template{kind: chains.KindCreate, from: payer, to: account, asset: native, amount: wholeBalance, by: payer,
 		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(size)) }}
 }
-
-func paysIfGiven(payer, account string, size uint64) template {
-	tpl := pays(payer, account, size)
-	tpl.given = payer
-	return tpl
-}

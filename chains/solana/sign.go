@@ -87,7 +87,8 @@ func (s *signing) findTokenAccounts(effects []chains.Effect) {
 func (s *signing) Hazards() []chains.Hazard {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
-	return view{s.t, s.t.effects(w), s.slots}.hazards()
+	v := view{s.t, s.t.effects(w), s.slots}
+	return v.withPassages(append(v.messageHazards(), v.ownHazards()...))
 }
 
 // AppendSigned implements chains.Signing. It signs the message bytes unchanged and fills

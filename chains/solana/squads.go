@@ -21,8 +21,7 @@ var squadsProgram = &program{name: "Squads", tagSize: 1}
 // this one included, which would be an initialization cycle.
 func init() {
 	squadsProgram.tagged = map[[discriminatorSize]byte]*layout{}
-	for i := range squadsLayouts {
-		l := squadsLayouts[i]
+	for _, l := range squadsLayouts {
 		digest := sha256.Sum256([]byte("global:" + l.name))
 		squadsProgram.tagged[[discriminatorSize]byte(digest[:])] = l
 	}
@@ -127,7 +126,7 @@ var squadsLayouts = []*layout{
 }
 
 var (
-	extraRent    = paysIfGiven("rent payer", "multisig", mostAccountData+maxTransaction)
+	extraRent    = pays("rent payer", "multisig", mostAccountData+maxTransaction).provided("rent payer")
 	governsSquad = []template{{kind: chains.KindSettings, from: "config authority", account: "multisig",
 		with: votingRule}, extraRent}
 	closesTransaction = []template{sends("proposal", "rent collector", wholeBalance),

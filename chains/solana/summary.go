@@ -13,7 +13,11 @@ func (*Transaction) Chain() string { return Name }
 // Summary implements chains.Transaction. It depends on the bytes alone: accounts from
 // lookup tables are shown as entries of their tables even if WithTables resolved them.
 func (t *Transaction) Summary() chains.Summary {
-	t = t.withoutTables()
+	if t.fromTables != nil {
+		plain := *t
+		plain.fromTables = nil
+		t = &plain
+	}
 	fields := []chains.Field{
 		chains.Text("version", t.version.String()),
 		chains.AddressField("fee payer", encode58(t.key(0))),
@@ -24,7 +28,12 @@ func (t *Transaction) Summary() chains.Summary {
 	if len(t.lookups) > 0 {
 		fields = append(fields, t.lookupsField())
 	}
-	fields = append(fields, t.instructionsField())
+	instructions := chains.List("instructions")
+	for i := range t.instructions {
+		instruction := chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(i)...)
+		instructions.Fields = append(instructions.Fields, instruction)
+	}
+	fields = append(fields, instructions)
 	if unused := t.unusedField(); len(unused.Fields) > 0 {
 		fields = append(fields, unused)
 	}
@@ -69,9 +78,9 @@ func (t *accountTable) lifetimeField() chains.Field {
 	list := chains.List("durable nonce",
 		chains.Text("nonce", hash),
 		chains.Text("expires", "never: it can be sent until the nonce is advanced"),
-		t.accountField("nonce account", int(nonce[0])))
+		t.accountAt(int(nonce[0])).field("nonce account"))
 	if len(nonce) > 2 {
-		list.Fields = append(list.Fields, t.accountField("nonce authority", int(nonce[2])))
+		list.Fields = append(list.Fields, t.accountAt(int(nonce[2])).field("nonce authority"))
 	}
 	return list
 }
@@ -95,14 +104,6 @@ func joinNumbers(numbers []byte) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ", "), "[]")
 }
 
-func (t *accountTable) instructionsField() chains.Field {
-	list := chains.List("instructions")
-	for i := range t.instructions {
-		list.Fields = append(list.Fields, chains.List(fmt.Sprintf("instruction %d", i), t.instructionFields(i)...))
-	}
-	return list
-}
-
 // unusedField shows the message's keys that neither sign nor are used by an
 // instruction. The network locks those accounts too.
 func (t *accountTable) unusedField() chains.Field {
@@ -116,7 +117,7 @@ func (t *accountTable) unusedField() chains.Field {
 	list := chains.List("accounts of no instruction")
 	for i := t.header.required; i < t.keys; i++ {
 		if !used[i] {
-			list.Fields = append(list.Fields, t.accountField(fmt.Sprintf("account %d", i), i))
+			list.Fields = append(list.Fields, t.accountAt(i).field(fmt.Sprintf("account %d", i)))
 		}
 	}
 	return list

@@ -73,13 +73,3 @@ func (t *Transaction) load(
 	reading.Complete, reading.Problem = missing == "", missing
 	return reading, accounts
 }
-
-// withoutTables returns the transaction without what WithTables resolved.
-func (t *Transaction) withoutTables() *Transaction {
-	if t.fromTables == nil {
-		return t
-	}
-	plain := *t
-	plain.fromTables = nil
-	return &plain
-}

@@ -72,7 +72,10 @@ func (r *reader) effects(list []effect) []effect {
 // which are what is set. An account that is not known is unresolved in any case.
 func (r *reader) complete(effects []effect, applied []*template) {
 	named := func(name string) bool {
-		return slices.ContainsFunc(applied, func(tpl *template) bool { return tpl.names(name) })
+		return slices.ContainsFunc(applied, func(tpl *template) bool {
+			return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset ||
+				name == tpl.amount || name == tpl.each
+		})
 	}
 	first := &effects[0]
 	for i := range r.roles {
@@ -93,12 +96,6 @@ func (r *reader) complete(effects []effect, applied []*template) {
 			r.addArg(&effects[set], v.label, v.text())
 		}
 	}
-}
-
-// names reports whether an account or argument is a member of the effect.
-func (tpl *template) names(name string) bool {
-	return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset || name == tpl.amount ||
-		name == tpl.each
 }
 
 // addArg adds an argument. The values of one name are one argument, so that a condition on
@@ -183,17 +180,10 @@ func (r *reader) by() chains.By {
 // partyIn returns the party in a role of an effect, and records the role as
 // unresolved if the bytes do not contain the party's address.
 func (r *reader) partyIn(e *effect, role, name string) chains.Party {
-	if name == "" {
-		return chains.Party{}
-	}
-	given, ok := r.role(name)
-	if !ok {
-		return r.argumentParty(name)
-	}
-	if given.address == nil {
+	if given, ok := r.role(name); ok && given.address == nil {
 		e.Unresolved = append(e.Unresolved, role)
 	}
-	return given.party()
+	return r.party(name)
 }
 
 // party returns the account or the address argument with a name, none if there is
@@ -205,11 +195,6 @@ func (r *reader) party(name string) chains.Party {
 	if given, ok := r.role(name); ok {
 		return given.party()
 	}
-	return r.argumentParty(name)
-}
-
-// argumentParty returns the address argument with a name, none if there is none.
-func (r *reader) argumentParty(name string) chains.Party {
 	for _, v := range r.values {
 		if v.label == name && v.key != nil {
 			return party(v.key)
@@ -341,13 +326,13 @@ func moves(from, to, asset, amount string) template {
 func sends(from, to, amount string) template { return moves(from, to, native, amount) }
 
 // gives names who controls a new account, and givesAny who does if the instruction names one.
-func gives(account, to string) template {
-	return template{kind: chains.KindAuthority, account: account, to: to}
-}
+func gives(account, to string) template { return passes(account, "", to) }
 
-func givesAny(account, to string) template {
-	tpl := gives(account, to)
-	tpl.given = to
+func givesAny(account, to string) template { return gives(account, to).provided(to) }
+
+// provided is the effect if an account or argument is given.
+func (tpl template) provided(name string) template {
+	tpl.given = name
 	return tpl
 }
 

@@ -5,7 +5,14 @@ import "github.com/countersign-dev/countersign/chains"
 // tokenAccountProgram creates the account that a wallet has for a mint. The number of
 // an instruction is a u8; empty data means Create. The program checks that the token
 // account's address is derived from wallet, mint and token program.
-var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1, decode: decodeTokenAccount,
+var tokenAccountProgram = &program{name: "Associated Token Account", tagSize: 1,
+	decode: func(r *reader) {
+		if r.left() == 0 {
+			r.decodeAs(createTokenAccount)
+			return
+		}
+		r.decodeLayout()
+	},
 	layouts: map[uint32]*layout{
 		0: createTokenAccount,
 		1: describe("CreateIdempotent", createAccounts).does(createsTokenAccount...),
@@ -31,11 +38,3 @@ var createsTokenAccount = []template{{
 		e.Amount, e.owner = chains.AtMostUint(rent(size)), r.party("wallet")
 	},
 }}
-
-func decodeTokenAccount(r *reader) {
-	if r.left() == 0 {
-		r.decodeAs(createTokenAccount)
-		return
-	}
-	r.decodeLayout()
-}

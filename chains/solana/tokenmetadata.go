@@ -70,15 +70,13 @@ func makesEdition(edition, by string) []template {
 
 // paysFor is the most that creating or enlarging an optional account costs.
 func paysFor(account string) template {
-	tpl := pays("payer", account, mostAccountData)
-	tpl.given = account
-	return tpl
+	return pays("payer", account, mostAccountData).provided(account)
 }
 
 // ifGiven changes the settings of optional accounts.
 func ifGiven(accounts ...string) (list []template) {
 	for _, account := range accounts {
-		list = append(list, template{kind: chains.KindSettings, account: account, given: account})
+		list = append(list, settings(account).provided(account))
 	}
 	return list
 }

@@ -44,7 +44,14 @@ func (p *parser) readV1() {
 	p.version = Version1
 	p.offset = 1
 	p.readHeader()
-	p.readMask()
+	offset := p.offset // unknown bits are refused: the values that follow could not be located
+	p.config.mask = p.uint32("config.mask")
+	if unknown := p.config.mask &^ maskKnown; unknown != 0 {
+		p.refuse("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
+	}
+	if half := p.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
+		p.refuse("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
+	}
 	p.blockhashAt = p.skip(keySize, "lifetime_specifier")
 	instructions := p.readCountsV1()
 	p.keysAt = p.skip(p.keys*keySize, "account_keys")
@@ -55,18 +62,6 @@ func (p *parser) readV1() {
 			p.header.required)
 	}
 	p.signaturesAt = p.skip(p.header.required*ed25519.SignatureSize, "signatures")
-}
-
-// readMask refuses unknown bits: the values that follow could not be located.
-func (p *parser) readMask() {
-	offset := p.offset
-	p.config.mask = p.uint32("config.mask")
-	if unknown := p.config.mask &^ maskKnown; unknown != 0 {
-		p.refuse("config.mask", offset, "bit %d is not known", bits.TrailingZeros32(unknown))
-	}
-	if half := p.config.mask & maskPriorityFee; half != 0 && half != maskPriorityFee {
-		p.refuse("config.mask", offset, "only one of the priority fee's bits 0 and 1 is set: both or none")
-	}
 }
 
 func (p *parser) readCountsV1() (instructions int) {

@@ -64,16 +64,10 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 	f.Join(&signature)
 }
 
-// payer recovers the payer, given the sender. The fee payer signs
+// payerHash returns the digest that the fee payer of a sender signs. It commits to the
+// fee token:
 //
 //	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
-func (tx *transaction) payer(sender evm.Address) (payer evm.Address, ok bool) {
-	return evm.Recover(tx.payerHash(sender), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw),
-		tx.feePayer.s.Uint256(tx.raw))
-}
-
-// payerHash returns the digest that the fee payer of a sender signs. It commits to the
-// fee token.
 func (tx *transaction) payerHash(sender evm.Address) [32]byte {
 	before := tx.raw[tx.items.Start:tx.feePayerItem.Start]
 	after := tx.raw[tx.feePayerItem.End:tx.unsignedEnd()]

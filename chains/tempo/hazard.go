@@ -56,9 +56,11 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	// the last is the transaction's own
 	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
-		if index, ok := hazard.Effect(); !ok || index >= len(effects) || !namedOtherwise(effects[index]) {
-			h = append(h, hazard)
+		if index, ok := hazard.Effect(); ok && index < len(effects) && grantsKey(effects[index]) &&
+			(effects[index].Kind == chains.KindApprove || effects[index].Kind == chains.KindAuthority) {
+			continue // keyHazards has it
 		}
+		h = append(h, hazard)
 	}
 	return h
 }
@@ -111,8 +113,11 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 		case effect.Kind == chains.KindAuthority && strings.HasPrefix(effect.Function, "setAllowedCalls("):
 			once(i, authorityChange, "key %v may make more calls for the account", effect.To)
 		case effect.Kind == chains.KindAuthority:
-			once(i, HazardUnscopedKey, "key %v may make any call%s: limits bind TIP-20 spending only", effect.To,
-				neverExpires(effect))
+			ends := ""
+			if effect.Until.IsNone() {
+				ends = ", and never expires"
+			}
+			once(i, HazardUnscopedKey, "key %v may make any call%s: limits bind TIP-20 spending only", effect.To, ends)
 		case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited &&
 			effect.Asset.IsUnknown():
 			once(i, HazardUnlimitedKey, "key %v may spend all that the account has: it has no limits", effect.To)
@@ -126,13 +131,6 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 	}
 }
 
-func neverExpires(effect chains.Effect) string {
-	if effect.Until.IsNone() {
-		return ", and never expires"
-	}
-	return ""
-}
-
 // isAdmin reports whether the authority of a key is that of an admin.
 func isAdmin(effect chains.Effect) bool {
 	if strings.HasPrefix(effect.Function, "authorizeAdminKey(") {
@@ -144,9 +142,4 @@ func isAdmin(effect chains.Effect) bool {
 		}
 	}
 	return false
-}
-
-// namedOtherwise reports whether keyHazards has the effect's hazard.
-func namedOtherwise(effect chains.Effect) bool {
-	return grantsKey(effect) && (effect.Kind == chains.KindApprove || effect.Kind == chains.KindAuthority)
 }

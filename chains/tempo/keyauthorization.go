@@ -77,20 +77,16 @@ func (key *keyAuthorization) readOptions(f *rlp.Fields, raw []byte) {
 		key.witness = f.Bytes("witness", 32)
 	}
 	if readOption(f, "isAdmin") {
-		key.readAdmin(f)
+		offset := f.At()
+		if marker := f.Uint8("isAdmin"); marker != 1 {
+			f.Fail("isAdmin", offset, "is %d: 1 is the only marker (TIP-1049)", marker)
+		}
+		if key.Admin = true; key.Expires != 0 || key.Limited || key.Scoped {
+			f.Fail("isAdmin", offset, "an admin key has no expiry, limits or scopes: the network refuses it")
+		}
 	}
 	if key.bound = readOption(f, "account"); key.bound {
 		key.account = f.Address("account")
-	}
-}
-
-func (key *keyAuthorization) readAdmin(f *rlp.Fields) {
-	offset := f.At()
-	if marker := f.Uint8("isAdmin"); marker != 1 {
-		f.Fail("isAdmin", offset, "is %d: 1 is the only marker (TIP-1049)", marker)
-	}
-	if key.Admin = true; key.Expires != 0 || key.Limited || key.Scoped {
-		f.Fail("isAdmin", offset, "an admin key has no expiry, limits or scopes: the network refuses it")
 	}
 }
 

@@ -12,13 +12,6 @@ type sender struct {
 	address   evm.Address // the account; of a keychain's signature, the one that it names
 }
 
-// readSender reads the sender's signature, the last item.
-func (tx *transaction) readSender(f *rlp.Fields) {
-	start := f.At()
-	tx.sender = &sender{signature: readEnvelope(f, "signature", tx.raw, true)}
-	tx.sender.item = rlp.Between(start, f.At())
-}
-
 // unsignedEnd returns the end of the items that sender and fee payer sign.
 func (tx *transaction) unsignedEnd() int32 {
 	if tx.sender == nil {

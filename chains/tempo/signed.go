@@ -40,20 +40,14 @@ func (Chain) Unsign(raw []byte) (unsigned []byte, signers []string, signed bool,
 	if plain[64] >= 27 {
 		plain[64] -= 27
 	}
-	key, err := crypto.SigToPub(crypto.Keccak256(preimageOf(items)), plain)
+	if len(items) > itemFeePayer && !bytes.Equal(items[itemFeePayer], ethrlp.EmptyString) {
+		items = slices.Clone(items) // of which the sender signs these two if another account pays the fee
+		items[itemFeeToken], items[itemFeePayer] = ethrlp.EmptyString, []byte{0}
+	}
+	key, err := crypto.SigToPub(crypto.Keccak256(rlp.AppendList([]byte{typeTempo}, items...)), plain)
 	if err != nil {
 		return nil, nil, true, fmt.Errorf("tempo: this transaction is signed, but its signature is not one that "+
 			"any key can make: %w", err)
 	}
 	return unsigned, []string{crypto.PubkeyToAddress(*key).Hex()}, true, nil
-}
-
-// preimageOf returns what a sender signs: the items, with feeToken 80 and feePayer 00 if
-// another account pays the fee.
-func preimageOf(items [][]byte) []byte {
-	if len(items) > itemFeePayer && !bytes.Equal(items[itemFeePayer], ethrlp.EmptyString) {
-		items = slices.Clone(items)
-		items[itemFeeToken], items[itemFeePayer] = ethrlp.EmptyString, []byte{0}
-	}
-	return rlp.AppendList([]byte{typeTempo}, items...)
 }

@@ -3,7 +3,6 @@ package tempo
 import (
 	"fmt"
 	"math/big"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -92,7 +91,9 @@ func (s *signing) createdField() chains.Field {
 
 // payerField shows who has signed as the fee payer of this sender.
 func (s *signing) payerField() chains.Field {
-	payer, ok := s.tx.payer(s.Account)
+	tx := s.tx
+	payer, ok := evm.Recover(tx.payerHash(s.Account), tx.feePayer.yParity, tx.feePayer.r.Uint256(tx.raw),
+		tx.feePayer.s.Uint256(tx.raw))
 	switch {
 	case !ok:
 		return chains.Text("fee payer", "no account").WithNote("the payer's signature is not valid for this sender")
@@ -168,17 +169,11 @@ func (tx *transaction) nonceFields() []chains.Field {
 }
 
 func windowField(label string, seconds uint64, none string) chains.Field {
-	switch {
-	case seconds == 0:
+	if seconds == 0 {
 		return chains.Text(label, none)
-	case seconds > maxTime:
-		return chains.BigInteger(label, new(big.Int).SetUint64(seconds)).WithNote("seconds since 1970")
 	}
-	return chains.Time(label, time.Unix(int64(seconds), 0))
+	return chains.Seconds(label, new(big.Int).SetUint64(seconds))
 }
-
-// maxTime is the last second that RFC 3339 can write: the end of year 9999.
-const maxTime = 253402300799
 
 func (a *authorization) field(number int, txChain uint64, raw []byte) chains.Field {
 	fields := a.Fields(raw)
@@ -199,7 +194,7 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		key.scopesField(),
 	}
 	if key.Admin {
-		fields = append(fields, key.adminField())
+		fields = append(fields, chains.Text("admin", "yes").WithNote("can authorize and revoke other keys"))
 	}
 	if key.bound {
 		fields = append(fields, chains.AddressField("account", key.account.String()).WithNote("for this account only"))
@@ -208,10 +203,6 @@ func (key *keyAuthorization) field(raw []byte) chains.Field {
 		fields = append(fields, chains.Bytes("witness", key.witness))
 	}
 	return chains.List("key authorization", append(fields, key.signature.field(raw, key.digest(raw)))...)
-}
-
-func (key *keyAuthorization) adminField() chains.Field {
-	return chains.Text("admin", "yes").WithNote("can authorize and revoke other keys")
 }
 
 func (key *keyAuthorization) limitsField() chains.Field {

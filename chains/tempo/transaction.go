@@ -103,7 +103,9 @@ func (tx *transaction) readItems(f rlp.Fields) error {
 		tx.readKeyAuthorization(&f)
 	}
 	if f.More() {
-		tx.readSender(&f)
+		start := f.At()
+		tx.sender = &sender{signature: readEnvelope(&f, "signature", tx.raw, true)}
+		tx.sender.item = rlp.Between(start, f.At())
 	}
 	return f.Close()
 }

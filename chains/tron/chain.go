@@ -64,8 +64,6 @@
 package tron
 
 import (
-	"cmp"
-	"math"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -100,13 +98,6 @@ const (
 // maxSignatures is the largest number of signatures of a transaction: the network
 // allows no permission more keys (TOTAL_SIGN_NUM).
 const maxSignatures = 5
-
-func (l Limits) orDefaults() Limits {
-	l.MaxSize = min(cmp.Or(l.MaxSize, DefaultMaxSize), math.MaxInt32) // the range of a value's offsets
-	l.FeeLimit = cmp.Or(l.FeeLimit, DefaultFeeLimit)
-	l.Lifetime = cmp.Or(l.Lifetime, DefaultLifetime)
-	return l
-}
 
 // Chain implements chains.Chain. The zero Chain has the default limits.
 type Chain struct {

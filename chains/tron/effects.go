@@ -32,14 +32,9 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 			effect.Function = tx.contract.message.name
 		}
 	}
-	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect())
-}
-
-// feeEffect returns the most that can be paid for inclusion, including what the
-// contract's type burns.
-func (tx *transaction) feeEffect() chains.Effect {
-	return chains.Effect{Kind: chains.KindFee, From: tx.ownerParty, By: chains.BySigner, Asset: trxAsset,
-		Amount: chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())), Path: "fee"}
+	fee := chains.AtMost(new(big.Int).SetUint64(tx.maximumFee())) // with what the contract's type burns
+	return append(evm.Cut(effects, chains.MaxEffects-1), chains.Effect{Kind: chains.KindFee, From: tx.ownerParty,
+		By: chains.BySigner, Asset: trxAsset, Amount: fee, Path: "fee"})
 }
 
 // moves is a transfer from the owner to another account. What goes to one that no one can

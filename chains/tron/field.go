@@ -80,7 +80,16 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 		var inner values
 		return f.of.read(raw, from, to, inner[:])
 	case kindAddress, kindOwner:
-		return f.checkAddress(raw, from, to)
+		switch {
+		case to-from == addressSize && raw[from] == addressPrefix:
+			return nil
+		case to-from == addressSize:
+			return malformed(f.path, from, "address starts with %02x, want 41", raw[from])
+		case to-from == addressSize-1:
+			return malformed(f.path, from, "20 bytes: this looks like an Ethereum address; an address of Tron has 41 "+
+				"in front and 21 bytes")
+		}
+		return malformed(f.path, from, "address has %d bytes, want 21", to-from)
 	case kindString:
 		if !utf8.Valid(raw[from:to]) {
 			return malformed(f.path, from, "not UTF-8, which a string is")
@@ -132,17 +141,4 @@ func (f *field) hint() string {
 		return ""
 	}
 	return ": " + f.why
-}
-
-func (f *field) checkAddress(raw []byte, from, to int) error {
-	switch {
-	case to-from == addressSize && raw[from] == addressPrefix:
-		return nil
-	case to-from == addressSize:
-		return malformed(f.path, from, "address starts with %02x, want 41", raw[from])
-	case to-from == addressSize-1:
-		return malformed(f.path, from, "20 bytes: this looks like an Ethereum address; an address of Tron has 41 "+
-			"in front and 21 bytes")
-	}
-	return malformed(f.path, from, "address has %d bytes, want 21", to-from)
 }

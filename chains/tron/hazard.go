@@ -39,7 +39,16 @@ func (tx *transaction) hazards() evm.HazardList {
 	network.Judge(func(pass *evm.Pass) {
 		effects := tx.effects(pass)
 		h = evm.Hazards(Name, effects, tx.ownerParty)
-		tx.timeHazard(&h)
+		expiration, timestamp := tx.frame[rawExpiration].number, tx.frame[rawTimestamp].number
+		switch {
+		case !tx.frame[rawTimestamp].present():
+			h.Add(HazardLongExpiration, "there is no timestamp to measure the expiration from")
+		case expiration <= timestamp:
+			h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
+		case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
+			h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
+				milliseconds(expiration-timestamp), tx.limits.Lifetime)
+		}
 		tx.feeHazard(&h, len(effects)-1)
 	})
 	return h
@@ -54,19 +63,6 @@ func (s *signing) Hazards() []chains.Hazard {
 	return h
 }
 
-func (tx *transaction) timeHazard(h *evm.HazardList) {
-	expiration, timestamp := tx.frame[rawExpiration].number, tx.frame[rawTimestamp].number
-	switch {
-	case !tx.frame[rawTimestamp].present():
-		h.Add(HazardLongExpiration, "there is no timestamp to measure the expiration from")
-	case expiration <= timestamp:
-		h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
-	case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
-		h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
-			milliseconds(expiration-timestamp), tx.limits.Lifetime)
-	}
-}
-
 // milliseconds formats a span of time of any length.
 func milliseconds(span int64) string {
 	if span > int64(1<<63-1)/int64(time.Millisecond) {
@@ -77,7 +73,10 @@ func milliseconds(span int64) string {
 
 // feeHazard adds the hazard of the fee, which points at its effect.
 func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
-	limit := tx.frame[rawFeeLimit]
+	limit, besides := tx.frame[rawFeeLimit], "" // what the fee does not include
+	if tx.contract.runsCode() {
+		besides = " besides fee_limit"
+	}
 	switch {
 	case !limit.present() && tx.contract.runsCode():
 		h.AddOn(index, HazardFeeLimit, "fee_limit is missing, which is 0: the contract can run only on energy that "+
@@ -87,16 +86,8 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 			trx(uint64(tx.limits.FeeLimit)))
 	case tx.otherFees() > uint64(tx.limits.FeeLimit):
 		h.AddOn(index, HazardFeeLimit, "the fee is up to %s TRX%s, the cap is %s TRX", trx(tx.otherFees()),
-			besides(tx.contract), trx(uint64(tx.limits.FeeLimit)))
+			besides, trx(uint64(tx.limits.FeeLimit)))
 	}
-}
-
-// besides says what a fee does not include.
-func besides(c *contract) string {
-	if c.runsCode() {
-		return " besides fee_limit"
-	}
-	return ""
 }
 
 // trx formats an amount in sun as TRX.

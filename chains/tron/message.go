@@ -26,8 +26,10 @@ func (m *message) read(raw []byte, offset, end int, into []value) error {
 			next = index
 		}
 	}
-	if err := m.checkMissing(end, into); err != nil {
-		return err
+	for index := range m.fields {
+		if f := &m.fields[index]; f.needed && !into[index].present() {
+			return malformed(f.path, end, "missing: %s", f.need())
+		}
 	}
 	return m.checkRule(raw, into)
 }
@@ -96,16 +98,6 @@ func (m *message) readField(
 		v.start = int32(tag)
 	}
 	return to, nil
-}
-
-func (m *message) checkMissing(end int, into []value) error {
-	for index := range m.fields {
-		f := &m.fields[index]
-		if f.needed && !into[index].present() {
-			return malformed(f.path, end, "missing: %s", f.need())
-		}
-	}
-	return nil
 }
 
 func (m *message) indexOf(wanted kind) int {

@@ -99,7 +99,7 @@ func checkCanonical(t testing.TB, tx *transaction) {
 	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
 		t.Fatal(err)
 	}
-	inside := tx.bytes(parameter[1])
+	inside := parameter[1].of(tx.raw)
 	out, _, err = reencode(tx.contract.message.name, inside)
 	if tx.contract.message == proposalCreateContract {
 		// The order of a map's entries is free. The oracle sorts them.

@@ -2,9 +2,11 @@ package tron
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -110,7 +112,7 @@ func (tx *transaction) readContract() error {
 	if err := contract.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
 		return err
 	}
-	tx.owner = readAddress(tx.bytes(tx.values[contract.message.indexOf(kindOwner)]))
+	tx.owner = readAddress(tx.values[contract.message.indexOf(kindOwner)].of(tx.raw))
 	tx.ownerParty = party(tx.owner)
 	return nil
 }
@@ -154,7 +156,11 @@ func recoverSigner(id [32]byte, signature []byte) (signer address, err error) {
 
 // Parse implements chains.Chain.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
-	tx := &transaction{limits: c.limits.orDefaults(), raw: raw}
+	tx := &transaction{raw: raw, limits: Limits{
+		MaxSize:  min(cmp.Or(c.limits.MaxSize, DefaultMaxSize), math.MaxInt32), // the range of a value's offsets
+		FeeLimit: cmp.Or(c.limits.FeeLimit, DefaultFeeLimit),
+		Lifetime: cmp.Or(c.limits.Lifetime, DefaultLifetime),
+	}}
 	if err := tx.parse(); err != nil {
 		return nil, err
 	}

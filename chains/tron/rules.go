@@ -3,6 +3,7 @@ package tron
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -20,16 +21,32 @@ const (
 func (m *message) checkRule(raw []byte, v []value) error {
 	switch m.rule {
 	case ruleNotToOwner:
-		return m.checkNotToOwner(raw, v)
+		from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
+		if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
+			return malformed(m.fields[to].path, v[to].from(),
+				"the same account as owner_address: the network refuses a transfer to oneself")
+		}
+		return nil
 	case ruleTwoTokens:
-		return m.checkTwoTokens(raw, v)
+		first, second := v[firstToken], v[secondToken]
+		if bytes.Equal(first.of(raw), second.of(raw)) {
+			return malformed(m.fields[secondToken].path, second.from(), "the same token as %s",
+				m.fields[firstToken].name)
+		}
+		return nil
 	case ruleTokenValue:
 		return m.checkTokenValue(v)
 	case ruleCreation:
 		if err := m.checkTokenValue(v); err != nil {
 			return err
 		}
-		return m.checkOrigin(raw, v)
+		created := smartContractMessage.reread(raw, v[createNewContract])
+		owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
+		if !bytes.Equal(owner.of(raw), origin.of(raw)) {
+			return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(),
+				"another account than owner_address: the network requires the same")
+		}
+		return nil
 	case ruleVotes:
 		return m.checkCount(raw, v, voteVotes, maxVotes)
 	case ruleParameters:
@@ -44,23 +61,6 @@ func (m *message) checkRule(raw []byte, v []value) error {
 	return nil
 }
 
-func (m *message) checkNotToOwner(raw []byte, v []value) error {
-	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
-	if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
-		return malformed(m.fields[to].path, v[to].from(),
-			"the same account as owner_address: the network refuses a transfer to oneself")
-	}
-	return nil
-}
-
-func (m *message) checkTwoTokens(raw []byte, v []value) error {
-	first, second := v[firstToken], v[secondToken]
-	if bytes.Equal(first.of(raw), second.of(raw)) {
-		return malformed(m.fields[secondToken].path, second.from(), "the same token as %s", m.fields[firstToken].name)
-	}
-	return nil
-}
-
 // checkTokenValue is for the two messages that end with call_token_value and token_id.
 func (m *message) checkTokenValue(v []value) error {
 	last := len(m.fields) - 1
@@ -70,16 +70,6 @@ func (m *message) checkTokenValue(v []value) error {
 		return malformed(m.fields[last].path, id.from(), "%d: ids of tokens start at %d", id.number, lowestTokenID)
 	case amount.present() && !id.present():
 		return malformed(m.fields[last-1].path, amount.from(), "there is no token_id that says of which token")
-	}
-	return nil
-}
-
-func (m *message) checkOrigin(raw []byte, v []value) error {
-	created := smartContractMessage.reread(raw, v[createNewContract])
-	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
-	if !bytes.Equal(owner.of(raw), origin.of(raw)) {
-		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(),
-			"another account than owner_address: the network requires the same")
 	}
 	return nil
 }
@@ -182,13 +172,6 @@ func (m *message) checkPermissions(raw []byte, v []value) error {
 	return nil
 }
 
-func countEntries(raw []byte, repeated value) (count int) {
-	for range entries(raw, repeated) {
-		count++
-	}
-	return count
-}
-
 // checkPermissionType checks that a permission is where its type belongs, and that
 // active permissions, and only they, have operations.
 func checkPermissionType(raw []byte, span value, want int64) error {
@@ -199,7 +182,7 @@ func checkPermissionType(raw []byte, span value, want int64) error {
 	case got.number != want:
 		return malformed(fields[permissionType].path, max(got.from(), span.from()), "%d stands where %d (%s) belongs",
 			got.number, want, fields[permissionType].names[want])
-	case want == permissionWitness && countEntries(raw, keys) != 1:
+	case want == permissionWitness && len(slices.Collect(entries(raw, keys))) != 1:
 		return malformed(fields[permissionKeys].path, keys.from(), "a witness permission has one key")
 	case want == permissionActive && !operations.present():
 		return malformed(fields[permissionOperations].path, span.to(),

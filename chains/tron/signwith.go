@@ -155,12 +155,6 @@ func (s *signWith) readBase58() (err error) {
 	}
 	s.form = formBase58
 	copy(s.decoded[len(s.decoded)-len(decoded):], decoded)
-	return s.checkChecksum()
-}
-
-// checkChecksum refuses an address in base58check with a wrong checksum, or with
-// another first byte.
-func (s *signWith) checkChecksum() error {
 	checksum := chainhash.DoubleHashH(s.decoded[:addressSize])
 	switch {
 	case [checksumSize]byte(checksum[:]) != [checksumSize]byte(s.decoded[addressSize:]):

@@ -108,28 +108,18 @@ func summarize(raw []byte, m *message, v []value) []chains.Field {
 	var fields []chains.Field
 	for index := range m.fields {
 		f := &m.fields[index]
-		if f.label == "" || f.kind == kindOwner || !v[index].present() && !f.shownAbsent() {
+		// Of what is absent, the default of enums, of flags that matter and of percentages is shown.
+		shown := v[index].present() || f.kind == kindEnum || f.showUnset || f.unit == "%"
+		if f.label == "" || f.kind == kindOwner || !shown {
 			continue
 		}
 		if f.kind == kindMessages {
-			fields = append(fields, summarizeEntries(raw, f, v[index])...)
+			for entry := range entries(raw, v[index]) {
+				fields = append(fields, f.nested(raw, entry))
+			}
 			continue
 		}
 		fields = append(fields, f.summary(raw, v[index]))
-	}
-	return fields
-}
-
-// shownAbsent reports whether the default of a field is shown: of enums, flags that
-// matter, and percentages.
-func (f *field) shownAbsent() bool {
-	return f.kind == kindEnum || f.showUnset || f.unit == "%"
-}
-
-func summarizeEntries(raw []byte, f *field, repeated value) []chains.Field {
-	var fields []chains.Field
-	for entry := range entries(raw, repeated) {
-		fields = append(fields, f.nested(raw, entry))
 	}
 	return fields
 }
@@ -154,7 +144,11 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 		return chains.AmountUint(f.label, uint64(v.number), sunDecimals, "TRX").
 			WithNote(fmt.Sprintf("%d sun", v.number))
 	case kindTime:
-		return timeField(f.label, v.number)
+		if v.number/1000 > chains.LastSecond {
+			return chains.Field{Label: f.label, Type: chains.TypeInteger, Value: strconv.FormatInt(v.number, 10),
+				Symbol: "ms since 1970"}
+		}
+		return chains.Time(f.label, time.UnixMilli(v.number))
 	case kindBool:
 		return chains.Text(f.label, yesNo(v.number != 0))
 	case kindEnum:
@@ -197,18 +191,6 @@ func tokenField(label string, id []byte) chains.Field {
 		return chains.Text(label, "_").WithNote("TRX, amounts in sun")
 	}
 	return textOrBytes(label, id)
-}
-
-// lastTime is the last millisecond of the year 9999, the last time that RFC 3339 can
-// write.
-const lastTime = 253_402_300_799_999
-
-func timeField(label string, millis int64) chains.Field {
-	if millis > lastTime {
-		return chains.Field{Label: label, Type: chains.TypeInteger, Value: strconv.FormatInt(millis, 10),
-			Symbol: "ms since 1970"}
-	}
-	return chains.Time(label, time.UnixMilli(millis))
 }
 
 // operationsField lists the contract types that an active permission may sign: bit n,

@@ -30,8 +30,6 @@ type transaction struct {
 
 var _ chains.Transaction = (*transaction)(nil)
 
-func (tx *transaction) bytes(v value) []byte { return v.of(tx.raw) }
-
 // signature is a signature by another party.
 type signature struct {
 	offset int // in raw
@@ -71,7 +69,7 @@ func (tx *transaction) addressAt(field int) chains.Party {
 	if !tx.values[field].present() {
 		return chains.Party{}
 	}
-	return party(readAddress(tx.bytes(tx.values[field])))
+	return party(readAddress(tx.values[field].of(tx.raw)))
 }
 
 // amountAt returns the amount in a field of the contract.
@@ -81,7 +79,7 @@ func (tx *transaction) amountAt(field int) chains.Quantity {
 
 // assetAt returns the token in a field of the contract, or TRX.
 func (tx *transaction) assetAt(field int) chains.Asset {
-	return tokenAsset(string(tx.bytes(tx.values[field])))
+	return tokenAsset(string(tx.values[field].of(tx.raw)))
 }
 
 func tokenAsset(id string) chains.Asset {

@@ -9,8 +9,8 @@ import (
 
 // call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(pass *evm.Pass) *evm.Call {
-	call := evm.Transaction{To: evm.Address(readAddress(tx.bytes(tx.values[triggerContract]))),
-		Data: tx.bytes(tx.values[triggerData])}
+	call := evm.Transaction{To: evm.Address(readAddress(tx.values[triggerContract].of(tx.raw))),
+		Data: tx.values[triggerData].of(tx.raw)}
 	if value := tx.values[triggerValue].number; value != 0 {
 		call.Value = big.NewInt(value)
 	}

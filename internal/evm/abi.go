@@ -62,7 +62,7 @@ func (d *decoder) sequence(data []byte, types []abiType, count int) (values []va
 	return values, tail
 }
 
-// static reads a value that is among the heads.
+// static reads a value that is among the heads, or consists of others.
 func (d *decoder) static(data []byte, t *abiType) (v value, used int) {
 	switch t.kind {
 	case kindTuple:
@@ -98,22 +98,22 @@ func (v *value) canonical(tag byte) bool {
 	return zeros(v.word[:word-v.size])
 }
 
-// tail reads a dynamic value at the start of data.
+// tail reads a dynamic value at the start of data: one without a length of its own, or the length
+// and what it counts.
 func (d *decoder) tail(data []byte, t *abiType) (v value, used int) {
-	switch t.kind {
-	case kindTuple:
-		list, used := d.tuple(data, t.members)
-		return value{abiType: t, list: list}, used
-	case kindArray:
-		if t.size >= 0 {
-			list, used := d.sequence(data, t.members, t.size)
-			return value{abiType: t, list: list, raw: data[:used]}, used
-		}
-		return d.array(data, t)
-	}
-	if len(data) < word {
+	switch {
+	case t.kind == kindTuple || t.kind == kindArray && t.size >= 0:
+		return d.static(data, t)
+	case len(data) < word:
 		d.bad = true
 		return v, 0
+	case t.kind == kindArray:
+		count := d.length(data[:word], (len(data)-word)/t.members[0].head())
+		if d.bad {
+			return v, 0
+		}
+		list, used := d.sequence(data[word:], t.members, count)
+		return value{abiType: t, list: list, raw: data[word : word+used]}, word + used
 	}
 	size := d.length(data[:word], len(data)-word)
 	end := word + (size+word-1)/word*word
@@ -122,23 +122,6 @@ func (d *decoder) tail(data []byte, t *abiType) (v value, used int) {
 		return v, 0
 	}
 	return value{abiType: t, bytes: data[word : word+size]}, end
-}
-
-// array reads an array with its length in front.
-func (d *decoder) array(data []byte, t *abiType) (v value, used int) {
-	if len(data) < word {
-		d.bad = true
-		return v, 0
-	}
-	count := d.length(data[:word], (len(data)-word)/t.members[0].head())
-	if d.bad {
-		return v, 0
-	}
-	list, used := d.sequence(data[word:], t.members, count)
-	if d.bad {
-		return v, 0
-	}
-	return value{abiType: t, list: list, raw: data[word : word+used]}, word + used
 }
 
 // length reads a word that counts something, at most most.

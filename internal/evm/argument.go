@@ -1,40 +1,16 @@
 package evm
 
 import (
-	"math/big"
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
-
-// ArgumentKind is the type of an argument, sizes aside.
-type ArgumentKind uint8
-
-// The kinds of arguments.
-const (
-	ArgumentNumber ArgumentKind = iota
-	ArgumentAddress
-	ArgumentBool
-	ArgumentBytes // of fixed length too
-	ArgumentText
-	ArgumentStruct
-	ArgumentList
-)
-
-// Argument is a decoded argument of a Function.
-type Argument struct {
-	Name   string
-	Kind   ArgumentKind
-	Number *big.Int   // of a number
-	Bytes  []byte     // an address's 20 bytes, a number's or bool's word, the content of bytes and text
-	Opaque bool       // bytes of any length, whose meaning is not known
-	List   []Argument // members of a struct, elements of a list
-}
 
 // Arguments decodes the arguments of a call in their one canonical encoding. ok is
 // false for any other encoding; rest is what follows the arguments. tag is a byte that
 // may precede an address, 0 for none.
-func (f *Function) Arguments(data []byte, tag byte) (arguments []Argument, rest []byte, ok bool) {
+func (f *Function) Arguments(data []byte, tag byte) (arguments []chains.TypedValue, rest []byte, ok bool) {
 	d := decoder{tag: tag}
 	values, used := d.tuple(data, f.parameters)
 	if d.bad {
@@ -43,33 +19,33 @@ func (f *Function) Arguments(data []byte, tag byte) (arguments []Argument, rest 
 	return publish(values), data[used:], true
 }
 
-func publish(values []value) []Argument {
-	arguments := make([]Argument, len(values))
+func publish(values []value) []chains.TypedValue {
+	arguments := make([]chains.TypedValue, len(values))
 	for i := range values {
 		arguments[i] = values[i].argument()
 	}
 	return arguments
 }
 
-func (v *value) argument() Argument {
-	a := Argument{Name: v.name}
+func (v *value) argument() chains.TypedValue {
+	a := chains.TypedValue{Name: v.name}
 	switch v.kind {
 	case kindUint, kindInt:
-		a.Kind, a.Number, a.Bytes = ArgumentNumber, v.big(), v.word
+		a.Kind, a.Number = chains.TypedNumber, v.big()
 	case kindAddress:
-		a.Kind, a.Bytes = ArgumentAddress, v.word[word-20:]
+		a.Kind, a.Bytes = chains.TypedAddress, v.word[word-20:]
 	case kindBool:
-		a.Kind, a.Bytes = ArgumentBool, v.word
+		a.Kind, a.Number = chains.TypedBool, rlp.Big(v.word)
 	case kindFixed:
-		a.Kind, a.Bytes = ArgumentBytes, v.fixed()
+		a.Kind, a.Bytes = chains.TypedFixedBytes, v.fixed()
 	case kindBytes:
-		a.Kind, a.Bytes, a.Opaque = ArgumentBytes, v.bytes, true
+		a.Kind, a.Bytes = chains.TypedBytes, v.bytes
 	case kindString:
-		a.Kind, a.Bytes = ArgumentText, v.bytes
+		a.Kind, a.Bytes = chains.TypedText, v.bytes
 	case kindTuple:
-		a.Kind, a.List = ArgumentStruct, publish(v.list)
+		a.Kind, a.List = chains.TypedStruct, publish(v.list)
 	case kindArray:
-		a.Kind, a.List = ArgumentList, publish(v.list)
+		a.Kind, a.List = chains.TypedList, publish(v.list)
 	}
 	for i := range a.List {
 		if a.List[i].Name == "" {

@@ -232,13 +232,22 @@ func (c *Call) codeParty() chains.Party {
 // exactly returns the amount in an argument.
 func (c *Call) exactly(name string) chains.Quantity { return chains.Exactly(c.arg(name).big()) }
 
-// tokenIn returns the asset at the address in an argument.
-func (c *Call) tokenIn(name, standard string) chains.Asset {
-	return c.tokenAt(c.arg(name).address(), standard)
+// tokenIn returns the asset at the address in an argument, or in a member of one.
+func (c *Call) tokenIn(standard string, names ...string) chains.Asset {
+	return c.tokenAt(c.within(names).address(), standard)
 }
 
-// addressOf returns the account that an argument names.
-func (c *Call) addressOf(name string) chains.Party { return c.party(c.arg(name).address()) }
+// addressOf returns the account that an argument names, or a member of one.
+func (c *Call) addressOf(names ...string) chains.Party { return c.party(c.within(names).address()) }
+
+// within returns the argument with the first name, or in it the member that the others lead to.
+func (c *Call) within(names []string) *value {
+	v := c.arg(names[0])
+	for _, name := range names[1:] {
+		v = member(v.list, name)
+	}
+	return v
+}
 
 // authority returns the authorization of a call, and whose it is if it is another's.
 func (c *Call) authority() (chains.By, chains.Party) {

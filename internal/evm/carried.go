@@ -60,11 +60,8 @@ func (e *emitter) setEndOfAll(c *Call, until chains.Until) {
 
 // TimeOf returns the time of seconds since 1970. What RFC 3339 cannot write is never.
 func TimeOf(seconds *big.Int) chains.Until {
-	if !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > lastTime {
+	if !seconds.IsInt64() || seconds.Sign() < 0 || seconds.Int64() > chains.LastSecond {
 		return chains.Until{}
 	}
 	return chains.Until{Time: time.Unix(seconds.Int64(), 0)}
 }
-
-// lastTime is the end of the year 9999, the last time that RFC 3339 can write.
-const lastTime = 253402300799

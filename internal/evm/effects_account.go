@@ -15,53 +15,20 @@ func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
 // controlTo is for functions that give control of the called contract to the account in
 // an argument.
 func controlTo(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf(name)) }
+	return adds(chains.KindAuthority, to(name), ofCalled)
 }
-
-// controlOf is for functions that give control of the proxy in an argument to the
-// account in another.
-func controlOf(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) { e.addControl(c, c.arg("proxy").address(), c.addressOf(name)) }
-}
-
-func acceptOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.callerParty()) }
-
-func renounceOwnership(e *emitter, c *Call) { e.addControl(c, c.self, c.party(Address{})) }
 
 // loses is for functions that take control of the called contract from the account in
 // an argument.
-func loses(name string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) {
-		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf(name), Account: c.party(c.self)})
-	}
-}
+func loses(name string) func(*emitter, *Call) { return adds(chains.KindRevoke, to(name), ofCalled) }
 
 func swapOwner(e *emitter, c *Call) {
 	loses("old owner")(e, c)
 	e.addControl(c, c.self, c.addressOf("new owner"))
 }
 
-func installModule(e *emitter, c *Call) { e.addControl(c, c.self, c.addressOf("module")) }
-
-// depositFor adds that the value of the call is held for an account.
-func depositFor(e *emitter, c *Call, account chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindStake, To: account, Account: c.party(c.self), Asset: c.native(),
-		Amount: chains.Exactly(c.value)})
-}
-
-func depositTo(e *emitter, c *Call) { depositFor(e, c, c.addressOf("account")) }
-
-func addStake(e *emitter, c *Call) { depositFor(e, c, c.callerParty()) }
-
-func withdrawTo(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
-		Asset: c.native(), Amount: c.exactly("amount")})
-}
-
-func withdrawStake(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
-		Asset: c.native(), Amount: chains.All()})
-}
+// addStake holds the value of the call for the caller.
+var addStake = adds(chains.KindStake, toCaller, ofCalled, native, ownValue)
 
 // depositValidator stakes the value of the call. Withdrawal credentials that begin with
 // 01 or 02 end in the address that can withdraw it.

@@ -158,12 +158,6 @@ func witnessed(encoded string) (plain string, ok bool) {
 	return "", false
 }
 
-// permit2Invalidate adds that unused permits for a spender become invalid.
-func permit2Invalidate(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindSettings, To: c.addressOf("spender"), Account: c.party(c.self),
-		Asset: c.tokenIn("token", erc20)})
-}
-
 func permit2Lockdown(e *emitter, c *Call) {
 	approvals := c.arg("approvals").list
 	for i := range e.upTo(len(approvals)) {

@@ -158,10 +158,7 @@ func raiseAllowance(e *emitter, c *Call) {
 	}
 }
 
-func lowerAllowance(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.addressOf("spender"), Asset: c.token(erc20),
-		Amount: chains.AtMost(c.arg("removed amount").big())})
-}
+var lowersAllowance = adds(chains.KindRevoke, to("spender"), called(erc20), atMost("removed amount"))
 
 func permit(e *emitter, c *Call) {
 	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(erc20), c.allowance("amount"))
@@ -207,11 +204,6 @@ func cancelAuthorization(e *emitter, c *Call) {
 	e.add(c, effect)
 }
 
-func burn777(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindBurn, To: c.party(Address{}), Asset: c.token(erc777),
-		Amount: c.exactly("amount")})
-}
-
 func approveAndCall(e *emitter, c *Call) {
 	e.addApproval(c, "spender", c.token(erc20), c.allowance("amount"))
 	e.addDataCall(c, "spender")
@@ -252,26 +244,6 @@ func transfer6909(e *emitter, c *Call) {
 func approve6909(e *emitter, c *Call) {
 	asset := numbered(c.token(erc6909), c.arg("token id").big())
 	e.addApproval(c, "spender", asset, c.allowance("amount"))
-}
-
-// approvesAll is for functions that let an operator take all of the caller's tokens, or
-// that end this. The bool in an argument says which.
-func approvesAll(standard string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) {
-		e.addApproval(c, "operator", c.token(standard), operator(c.arg("approved").yes()))
-	}
-}
-
-// sets777 is for functions of ERC-777 that authorize an operator or revoke one.
-func sets777(approved bool) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) {
-		e.addApproval(c, "operator", c.token(erc777), operator(approved))
-	}
-}
-
-// delegatesVotes is for a function that gives the votes of the caller's tokens to a delegatee.
-func delegatesVotes(e *emitter, c *Call) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.addressOf("delegatee"), Asset: c.token(erc20)})
 }
 
 // delegatesVotesOf is delegatesVotes for the account that has signed it, which a call does not name.

@@ -40,13 +40,3 @@ func mintShares(e *emitter, c *Call) { e.addVaultDeposit(c, chains.UnknownQuanti
 func (e *emitter) addVaultDeposit(c *Call, amount chains.Quantity) {
 	e.addTransfer(c, c.callerParty(), "", c.party(c.self), chains.UnknownAsset(c.pass.ID), amount)
 }
-
-// redeem adds that the caller gives back shares for what they are worth.
-func redeem(e *emitter, c *Call) { e.addRedemption(c, c.exactly("shares")) }
-
-// withdrawAssets adds that the caller gives back as many shares as the assets are worth.
-func withdrawAssets(e *emitter, c *Call) { e.addRedemption(c, chains.UnknownQuantity()) }
-
-func (e *emitter) addRedemption(c *Call, shares chains.Quantity) {
-	e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.callerParty(), Asset: c.token(erc20), Amount: shares})
-}

@@ -35,7 +35,7 @@ func forwards(e *emitter, c *Call) {
 // gasFreeTransfer is for a transfer from the account that GasFree's controller has for the user,
 // which pays the service provider for it in the same token.
 func gasFreeTransfer(e *emitter, c *Call) {
-	user, token, until := c.addressOf("user"), c.tokenIn("token", erc20), TimeOf(c.arg("deadline").big())
+	user, token, until := c.addressOf("user"), c.tokenIn(erc20, "token"), TimeOf(c.arg("deadline").big())
 	for _, paid := range []struct {
 		to     string
 		amount chains.Quantity

@@ -86,7 +86,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 	case effect.Undecoded:
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the "+
 			"caller may", effect.From, effect.To, ofFunction(effect))
-	case effect.Kind == chains.KindApprove && opens(effect):
+	// The spender makes any call for any caller.
+	case effect.Kind == chains.KindApprove && networkOf(effect.Asset.Chain).isOneOf(effect.To, openPlaces):
 		return hazardBurn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To,
@@ -178,10 +179,4 @@ func ending(effects, last []chains.Effect) []chains.Effect {
 	effects = Cut(effects, chains.MaxEffects-len(last))
 	rest := effects[len(effects)-1]
 	return append(append(effects[:len(effects)-1], last...), rest)
-}
-
-// opens reports whether an approval is one for anyone: its spender makes any call for any
-// caller.
-func opens(approval *chains.Effect) bool {
-	return networkOf(approval.Asset.Chain).isOneOf(approval.To, openPlaces)
 }

@@ -48,14 +48,14 @@ func (h holdings) take(contract chains.Party, asset chains.Asset, amount chains.
 		held.least = new(big.Int)
 	default:
 		if held.most != nil && amount.Bound == chains.BoundExact && amount.Value.Cmp(held.least) <= 0 {
-			held.most = less(held.most, amount.Value)
+			held.most = Less(held.most, amount.Value)
 		}
-		held.least = less(held.least, amount.Value)
+		held.least = Less(held.least, amount.Value)
 	}
 }
 
-// less returns the difference of two numbers, at least zero.
-func less(a, b *big.Int) *big.Int {
+// Less returns the difference of two numbers, at least zero.
+func Less(a, b *big.Int) *big.Int {
 	if a.Cmp(b) <= 0 {
 		return new(big.Int)
 	}
@@ -71,7 +71,7 @@ func (h holdings) takePortion(contract chains.Party, asset chains.Asset, share *
 	}
 	rest := func(amount *big.Int) *big.Int {
 		portion := new(big.Int).Mul(amount, share)
-		return less(amount, portion.Quo(portion, whole))
+		return Less(amount, portion.Quo(portion, whole))
 	}
 	held.least = rest(held.least)
 	if share.Cmp(whole) >= 0 {

@@ -86,7 +86,7 @@ func brought(effects []chains.Effect, got *chains.Effect) *big.Int {
 		case e.From.Equal(got.To) && (e.Amount.Bound == chains.BoundAll || e.Amount.Bound == chains.BoundLeast):
 			sum.SetUint64(0)
 		case e.From.Equal(got.To) && e.Amount.Bound == chains.BoundExact && e.Amount.Value != nil && spends(e.Kind):
-			sum = less(sum, e.Amount.Value)
+			sum = Less(sum, e.Amount.Value)
 		case !e.To.Equal(got.To) || !e.Kind.Hands() || e.From.IsUnknown():
 		case e.Amount.IsUnknown():
 			return nil

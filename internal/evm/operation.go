@@ -34,18 +34,6 @@ var entryPoints = map[Address]int{
 	hexAddress("0x433709009B8330FDa32311DF1C2AFA402eD8D009"): 9,
 }
 
-// Gas members of packed operations, since EntryPoint 0.7.
-
-// setGasLimits sets the gas limits from accountGasLimits: verification ‖ call, 16 bytes
-// each.
-func (o *operation) setGasLimits(packed []byte) {
-	o.VerificationGas, o.CallGas = new(big.Int).SetBytes(packed[:16]), new(big.Int).SetBytes(packed[16:])
-}
-
-// setGasFees sets the highest price from gasFees: maxPriorityFeePerGas ‖ maxFeePerGas, 16
-// bytes each.
-func (o *operation) setGasFees(packed []byte) { o.MaxFeePerGas = new(big.Int).SetBytes(packed[16:]) }
-
 // paymaster returns the account that is charged instead of the sender. The zero address
 // stands for none, in every version.
 func (o *operation) paymaster() (address Address, ok bool) {
@@ -309,10 +297,12 @@ func (c *Call) operation(members []value) *operation {
 			o.PreVerificationGas = v.big()
 		case "max fee per gas":
 			o.MaxFeePerGas = v.big()
+		// Since EntryPoint 0.7, gas members are packed: 16 bytes each. The first of the fees is
+		// maxPriorityFeePerGas.
 		case "account gas limits":
-			o.setGasLimits(v.word)
+			o.VerificationGas, o.CallGas = new(big.Int).SetBytes(v.word[:16]), new(big.Int).SetBytes(v.word[16:])
 		case "gas fees":
-			o.setGasFees(v.word)
+			o.MaxFeePerGas = new(big.Int).SetBytes(v.word[16:])
 		}
 	}
 	return o

@@ -46,9 +46,7 @@ func (c view) decodedField(label string) chains.Field {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	}
 	fields := []chains.Field{chains.Text("function", c.function.signature).WithNote(note)}
-	for i := range c.args {
-		fields = append(fields, c.valueFields(&c.args[i], c.args[i].name)...)
-	}
+	fields = append(fields, c.valuesFields(c.args)...)
 	if len(c.rest) > 0 {
 		fields = append(fields, chains.Bytes("after the arguments", c.rest))
 	}
@@ -98,14 +96,17 @@ func (c view) arrayField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i := range v.list {
 		if i == most {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.list)-most),
-				v.raw).WithNote("not shown: the encoding of all")
-			fields = append(fields, rest)
+			fields = append(fields, notShown(len(v.list)-most, v.raw))
 			break
 		}
 		fields = append(fields, c.valueFields(&v.list[i], fmt.Sprintf(element, i+1))...)
 	}
 	return chains.List(label, fields...)
+}
+
+// notShown stands for the elements of a long list that are not shown.
+func notShown(more int, all []byte) chains.Field {
+	return chains.Bytes(fmt.Sprintf("%d more", more), all).WithNote("not shown: the encoding of all")
 }
 
 // callsField shows the calls in an argument of bytes.
@@ -125,9 +126,7 @@ func (c view) onwardField(v *value, label string) chains.Field {
 	var fields []chains.Field
 	for i, call := range v.calls {
 		if i == maxCalls {
-			rest := chains.Bytes(fmt.Sprintf("%d more", len(v.calls)-maxCalls),
-				v.bytes).WithNote("not shown: the encoding of all")
-			fields = append(fields, rest)
+			fields = append(fields, notShown(len(v.calls)-maxCalls, v.bytes))
 			break
 		}
 		if v.role == roleCommands {
@@ -215,19 +214,15 @@ func (c view) integerField(label string, v *value) chains.Field {
 	case v.role == roleNative:
 		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
 	case v.role == roleTime:
-		return timeField(label, number)
+		if number.Sign() == 0 {
+			return chains.BigInteger(label, number)
+		}
+		if number.IsInt64() && number.Int64() <= chains.LastSecond {
+			return chains.Time(label, time.Unix(number.Int64(), 0))
+		}
+		return chains.BigInteger(label, number).WithNote("never")
 	}
 	return chains.BigInteger(label, number)
-}
-
-func timeField(label string, seconds *big.Int) chains.Field {
-	if seconds.Sign() == 0 {
-		return chains.BigInteger(label, seconds)
-	}
-	if seconds.IsInt64() && seconds.Int64() <= lastTime {
-		return chains.Time(label, time.Unix(seconds.Int64(), 0))
-	}
-	return chains.BigInteger(label, seconds).WithNote("never")
 }
 
 func boolField(label string, v *value) chains.Field {

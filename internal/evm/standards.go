@@ -2,6 +2,8 @@ package evm
 
 import (
 	"sync"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // standards are the functions that are decoded, and what they do. A row has the standard, the
@@ -37,9 +39,9 @@ var standards = []struct {
 	{"ERC-20 or ERC-721", atAny, "transferFrom(address from,address to,uint256 amount or token id)",
 		nonpayable(transferFrom)},
 	{"ERC-20", atAny, "increaseAllowance(address spender,uint256:allowance added amount)", nonpayable(raiseAllowance)},
-	{"ERC-20", atAny, "decreaseAllowance(address spender,uint256:amount removed amount)", nonpayable(lowerAllowance)},
+	{"ERC-20", atAny, "decreaseAllowance(address spender,uint256:amount removed amount)", nonpayable(lowersAllowance)},
 	{"ERC-20", atAny, "increaseApproval(address spender,uint256:allowance added amount)", nonpayable(raiseAllowance)},
-	{"ERC-20", atAny, "decreaseApproval(address spender,uint256:amount removed amount)", nonpayable(lowerAllowance)},
+	{"ERC-20", atAny, "decreaseApproval(address spender,uint256:amount removed amount)", nonpayable(lowersAllowance)},
 	{"ERC-2612", atAny, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline," +
 		"uint8 v,bytes32 r,bytes32 s)", nonpayable(permit).
 		signed("Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)")},
@@ -67,9 +69,12 @@ var standards = []struct {
 		nonpayable(cancelAuthorization).
 			signed("CancelAuthorization(address authorizer,bytes32 nonce)")},
 	{"ERC-777", atAny, "send(address to,uint256:amount amount,bytes data)", nonpayable(sends(erc777))},
-	{"ERC-777", atAny, "burn(uint256:amount amount,bytes data)", nonpayable(burn777)},
-	{"ERC-777", atAny, "authorizeOperator(address operator)", nonpayable(sets777(true))},
-	{"ERC-777", atAny, "revokeOperator(address operator)", nonpayable(sets777(false))},
+	{"ERC-777", atAny, "burn(uint256:amount amount,bytes data)",
+		nonpayable(adds(chains.KindBurn, toZero, called(erc777), exactly("amount")))},
+	{"ERC-777", atAny, "authorizeOperator(address operator)",
+		nonpayable(adds(chains.KindApprove, to("operator"), called(erc777), unlimited))},
+	{"ERC-777", atAny, "revokeOperator(address operator)",
+		nonpayable(adds(chains.KindRevoke, to("operator"), called(erc777)))},
 	{"ERC-777", atAny, "operatorSend(address from,address to,uint256:amount amount,bytes data,bytes operator data)",
 		nonpayable(takes(erc777))},
 	{"ERC-1363", atAny, "transferAndCall(address to,uint256:amount amount)", nonpayable(sends(erc20))},
@@ -84,7 +89,7 @@ var standards = []struct {
 	{"ERC-721", atAny, "safeTransferFrom(address from,address to,uint256 token id,bytes data)",
 		nonpayable(transferNFT)},
 	{"ERC-721 or ERC-1155", atAny, "setApprovalForAll(address operator,bool:approval approved)",
-		nonpayable(approvesAll(erc721Or1155))},
+		nonpayable(adds(chains.KindApprove, to("operator"), called(erc721Or1155), allowingAll("approved")))},
 	{"ERC-1155", atAny, "safeTransferFrom(address from,address to,uint256 token id,uint256:amount amount,bytes data)",
 		nonpayable(takesNumbered(erc1155))},
 	{"ERC-1155", atAny, "safeBatchTransferFrom(address from,address to,uint256[] token ids," +
@@ -93,9 +98,11 @@ var standards = []struct {
 	{"ERC-6909", atAny, "transferFrom(address from,address to,uint256 token id,uint256:amount amount)",
 		nonpayable(takesNumbered(erc6909))},
 	{"ERC-6909", atAny, "approve(address spender,uint256 token id,uint256:allowance amount)", nonpayable(approve6909)},
-	{"ERC-6909", atAny, "setOperator(address operator,bool:approval approved)", nonpayable(approvesAll(erc6909))},
+	{"ERC-6909", atAny, "setOperator(address operator,bool:approval approved)",
+		nonpayable(adds(chains.KindApprove, to("operator"), called(erc6909), allowingAll("approved")))},
 
-	{"ERC-5805", atAny, "delegate(address delegatee)", nonpayable(delegatesVotes)},
+	{"ERC-5805", atAny, "delegate(address delegatee)",
+		nonpayable(adds(chains.KindAuthority, to("delegatee"), called(erc20)))},
 	{"ERC-5805", atAny, "delegateBySig(address delegatee,uint256 nonce,uint256:time expiry,uint8 v,bytes32 r," +
 		"bytes32 s)", nonpayable(delegatesVotesOf).
 		signed("Delegation(address delegatee,uint256 nonce,uint256 expiry)")},
@@ -103,9 +110,9 @@ var standards = []struct {
 	{"ERC-4626", atAny, "deposit(uint256 assets,address receiver)", nonpayable(vault(deposit, "receiver"))},
 	{"ERC-4626", atAny, "mint(uint256:amount shares,address receiver)", nonpayable(vault(mintShares, "receiver"))},
 	{"ERC-4626", atAny, "withdraw(uint256 assets,address receiver,address owner)",
-		nonpayable(vault(withdrawAssets, "receiver", "owner"))},
+		nonpayable(vault(adds(chains.KindUnstake, toCaller, called(erc20), unknownAmount), "receiver", "owner"))},
 	{"ERC-4626", atAny, "redeem(uint256:amount shares,address receiver,address owner)",
-		nonpayable(vault(redeem, "receiver", "owner"))},
+		nonpayable(vault(adds(chains.KindUnstake, toCaller, called(erc20), exactly("shares")), "receiver", "owner"))},
 
 	{"WETH", atWETH, "deposit()", payable(wrap)},
 	{"WETH", atWETH, "withdraw(uint256:amount amount)", nonpayable(unwrap)},
@@ -144,7 +151,7 @@ var standards = []struct {
 		signedAs(permit2BatchType, permit2Transferable, nil)},
 	{"Permit2", atPermit2, "lockdown((address token,address spender)[] approvals)", nonpayable(permit2Lockdown)},
 	{"Permit2", atPermit2, "invalidateNonces(address token,address spender,uint48 new nonce)",
-		nonpayable(permit2Invalidate)},
+		nonpayable(adds(chains.KindSettings, to("spender"), ofCalled, token(erc20, "token")))},
 	{"Permit2", atPermit2, "invalidateUnorderedNonces(uint256 word position,uint256 mask)", nonpayable(settings)},
 
 	{"Universal Router", atUniversalRouter, "execute(bytes:commands commands,bytes[] inputs)", payable(nested)},
@@ -185,11 +192,14 @@ var standards = []struct {
 			"uint256 maxPriorityFeePerGas,bytes paymasterAndData=paymaster and data,uint48 validAfter,"+
 			"uint48 validUntil=valid until,address:verifier entryPoint)",
 			safeOperation, chargeOperation)},
-	{"ERC-4337", atEntryPoint, "depositTo(address account)", holds(depositTo)},
-	{"ERC-4337", atEntryPoint, "withdrawTo(address to,uint256 amount)", nonpayable(withdrawTo)},
+	{"ERC-4337", atEntryPoint, "depositTo(address account)",
+		holds(adds(chains.KindStake, to("account"), ofCalled, native, ownValue))},
+	{"ERC-4337", atEntryPoint, "withdrawTo(address to,uint256 amount)",
+		nonpayable(adds(chains.KindUnstake, to("to"), ofCalled, native, exactly("amount")))},
 	{"ERC-4337", atEntryPoint, "addStake(uint32 unstake delay)", holds(addStake)},
 	{"ERC-4337", atEntryPoint, "unlockStake()", nonpayable(settings)},
-	{"ERC-4337", atEntryPoint, "withdrawStake(address to)", nonpayable(withdrawStake)},
+	{"ERC-4337", atEntryPoint, "withdrawStake(address to)",
+		nonpayable(adds(chains.KindUnstake, to("to"), ofCalled, native, everything))},
 	{"ERC-4337", atEntryPoint, "incrementNonce(uint192 key)", nonpayable(settings)},
 
 	{"account", asClaimed, "execute(address:target to,uint256:native value,bytes:call call)", payable(nested)},
@@ -200,7 +210,8 @@ var standards = []struct {
 		payable(nested)},
 	{"ERC-7579 or ERC-7821", asClaimed, "execute(bytes32 mode,bytes:executions executions)", payable(nested)},
 	{"ERC-7579", asClaimed, "executeFromExecutor(bytes32 mode,bytes:executions executions)", payable(nested)},
-	{"ERC-7579", asClaimed, "installModule(uint256 module type,address module,bytes data)", nonpayable(installModule)},
+	{"ERC-7579", asClaimed, "installModule(uint256 module type,address module,bytes data)",
+		nonpayable(controlTo("module"))},
 	{"ERC-7579", asClaimed, "uninstallModule(uint256 module type,address module,bytes data)",
 		nonpayable(loses("module"))},
 
@@ -233,18 +244,20 @@ var standards = []struct {
 	{"Safe", asClaimed, "approveHash(bytes32 hash)", nonpayable(nested)},
 
 	{"ownership", asClaimed, "transferOwnership(address new owner)", nonpayable(controlTo("new owner"))},
-	{"ownership", asClaimed, "acceptOwnership()", nonpayable(acceptOwnership)},
-	{"ownership", asClaimed, "renounceOwnership()", nonpayable(renounceOwnership)},
+	{"ownership", asClaimed, "acceptOwnership()", nonpayable(adds(chains.KindAuthority, toCaller, ofCalled))},
+	{"ownership", asClaimed, "renounceOwnership()", nonpayable(adds(chains.KindAuthority, toZero, ofCalled))},
 	{"access control", asClaimed, "grantRole(bytes32 role,address account)", nonpayable(controlTo("account"))},
 	{"access control", asClaimed, "revokeRole(bytes32 role,address account)", nonpayable(loses("account"))},
 	{"access control", asClaimed, "renounceRole(bytes32 role,address account)", nonpayable(loses("account"))},
 	{"proxy", asClaimed, "upgradeTo(address implementation)", nonpayable(controlTo("implementation"))},
 	{"proxy", asClaimed, "upgradeToAndCall(address implementation,bytes data)", payable(controlTo("implementation"))},
 	{"proxy", asClaimed, "changeAdmin(address new admin)", nonpayable(controlTo("new admin"))},
-	{"ProxyAdmin", asClaimed, "upgrade(address proxy,address implementation)", nonpayable(controlOf("implementation"))},
+	{"ProxyAdmin", asClaimed, "upgrade(address proxy,address implementation)",
+		nonpayable(adds(chains.KindAuthority, to("implementation"), over("proxy")))},
 	{"ProxyAdmin", asClaimed, "upgradeAndCall(address proxy,address implementation,bytes data)",
-		payable(controlOf("implementation"))},
-	{"ProxyAdmin", asClaimed, "changeProxyAdmin(address proxy,address new admin)", nonpayable(controlOf("new admin"))},
+		payable(adds(chains.KindAuthority, to("implementation"), over("proxy")))},
+	{"ProxyAdmin", asClaimed, "changeProxyAdmin(address proxy,address new admin)",
+		nonpayable(adds(chains.KindAuthority, to("new admin"), over("proxy")))},
 
 	{"deposit contract", atDeposit, "deposit(bytes validator key,bytes withdrawal credentials,bytes signature," +
 		"bytes32 deposit data root)", holds(depositValidator)},

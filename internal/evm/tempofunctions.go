@@ -2,6 +2,8 @@ package evm
 
 import (
 	"sync"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
 // tempoStandards are the functions of the precompiles that change something. See
@@ -15,35 +17,38 @@ var tempoStandards = []struct {
 		"uint256:amount limit)[] limits)", authorizeKeyLegacy},
 	{atKeychain, "authorizeKey(address key,uint8 key type," + keyRestrictions + ")", authorizeKey},
 	{atKeychain, "authorizeKey(address key,uint8 key type," + keyRestrictions + ",bytes32 witness)", authorizeKey},
-	{atKeychain, "authorizeAdminKey(address key,uint8 key type,bytes32 witness)", controlOwn("key")},
-	{atKeychain, "setAllowedCalls(address key," + keyScopes + ")", controlOwn("key")},
+	{atKeychain, "authorizeAdminKey(address key,uint8 key type,bytes32 witness)",
+		adds(chains.KindAuthority, to("key"), ofCaller)},
+	{atKeychain, "setAllowedCalls(address key," + keyScopes + ")", adds(chains.KindAuthority, to("key"), ofCaller)},
 	{atKeychain, "updateSpendingLimit(address key,address token,uint256:amount limit)", updateSpendingLimit},
-	{atKeychain, "revokeKey(address key)", revokeFrom("key")},
-	{atKeychain, "removeAllowedCalls(address key,address target)", revokeFrom("key")},
+	{atKeychain, "revokeKey(address key)", adds(chains.KindRevoke, to("key"), ofCaller)},
+	{atKeychain, "removeAllowedCalls(address key,address target)", adds(chains.KindRevoke, to("key"), ofCaller)},
 	{atKeychain, "burnKeyAuthorizationWitness(bytes32 witness)", settings},
 
 	{atTIP20, "transfer(address to,uint256:amount amount)", sends(tip20)},
 	{atTIP20, "transferWithMemo(address to,uint256:amount amount,bytes32 memo)", sends(tip20)},
 	{atTIP20, "transferFrom(address from,address to,uint256:amount amount)", takes(tip20)},
 	{atTIP20, "transferFromWithMemo(address from,address to,uint256:amount amount,bytes32 memo)", takes(tip20)},
-	{atTIP20, "approve(address spender,uint256:allowance amount)", approveTIP20},
+	{atTIP20, "approve(address spender,uint256:allowance amount)",
+		adds(chains.KindApprove, to("spender"), called(tip20), allowing("amount"))},
 	{atTIP20, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v," +
 		"bytes32 r,bytes32 s)", permitTIP20},
-	{atTIP20, "mint(address to,uint256:amount amount)", mintTIP20},
-	{atTIP20, "mintWithMemo(address to,uint256:amount amount,bytes32 memo)", mintTIP20},
-	{atTIP20, "burn(uint256:amount amount)", burnTIP20},
-	{atTIP20, "burnWithMemo(uint256:amount amount,bytes32 memo)", burnTIP20},
-	{atTIP20, "burnBlocked(address from,uint256:amount amount)", burnTIP20From},
-	{atTIP20, "burnAt(address from,uint256:amount amount)", burnTIP20From},
-	{atTIP20, "pause()", freezeToken},
-	{atTIP20, "unpause()", freezeToken},
+	{atTIP20, "mint(address to,uint256:amount amount)", mints},
+	{atTIP20, "mintWithMemo(address to,uint256:amount amount,bytes32 memo)", mints},
+	{atTIP20, "burn(uint256:amount amount)", burns},
+	{atTIP20, "burnWithMemo(uint256:amount amount,bytes32 memo)", burns},
+	{atTIP20, "burnBlocked(address from,uint256:amount amount)", burnsFrom},
+	{atTIP20, "burnAt(address from,uint256:amount amount)", burnsFrom},
+	{atTIP20, "pause()", adds(chains.KindFreeze, ofCalled)},
+	{atTIP20, "unpause()", adds(chains.KindFreeze, ofCalled)},
 	{atTIP20, "grantRole(bytes32 role,address account)", controlTo("account")},
 	{atTIP20, "revokeRole(bytes32 role,address account)", loses("account")},
 	{atTIP20, "renounceRole(bytes32 role)", settings},
-	{atTIP20, "setRoleAdmin(bytes32 role,bytes32 admin role)", controlToUnknown},
-	{atTIP20, "distributeReward(uint256:amount amount)", distributeReward},
+	{atTIP20, "setRoleAdmin(bytes32 role,bytes32 admin role)", adds(chains.KindAuthority, toUnknown, ofCalled)},
+	{atTIP20, "distributeReward(uint256:amount amount)",
+		adds(chains.KindTransfer, toCalled, called(tip20), exactly("amount"))},
 	{atTIP20, "setRewardRecipient(address recipient)", setRewardRecipient},
-	{atTIP20, "claimRewards()", claimRewards},
+	{atTIP20, "claimRewards()", adds(chains.KindUnstake, toCaller, called(tip20), unknownAmount)},
 	{atTIP20, "changeTransferPolicyId(uint64 policy)", settings},
 	{atTIP20, "setSupplyCap(uint256:amount cap)", settings},
 	{atTIP20, "setNextQuoteToken(address quote token)", settings},
@@ -51,9 +56,9 @@ var tempoStandards = []struct {
 	{atTIP20, "setLogoURI(string logo)", settings},
 
 	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin," +
-		"bytes32 salt)", createToken},
+		"bytes32 salt)", adds(chains.KindCreate, toUnknown)},
 	{atTIP20Factory, "createToken(string name,string symbol,string currency,address quote token,address admin," +
-		"bytes32 salt,string logo)", createToken},
+		"bytes32 salt,string logo)", adds(chains.KindCreate, toUnknown)},
 
 	{atPolicies, "createPolicy(address admin,uint8 policy type)", settings},
 	{atPolicies, "createPolicyWithAccounts(address admin,uint8 policy type,address[] accounts)", settings},
@@ -69,7 +74,8 @@ var tempoStandards = []struct {
 	{atFeeManager, "setUserToken(address token)", settings},
 	{atFeeManager, "setValidatorToken(address token)", settings},
 	{atFeeManager, "distributeFees(address validator,address token)", settings},
-	{atFeeManager, "mint(address user token,address validator token,uint256 amount,address to)", addLiquidity},
+	{atFeeManager, "mint(address user token,address validator token,uint256 amount,address to)",
+		adds(chains.KindStake, to("to"), ofCalled, token(tip20, "validator token"), exactly("amount"))},
 	{atFeeManager, "burn(address user token,address validator token,uint256 liquidity,address to)", removeLiquidity},
 	{atFeeManager, "rebalanceSwap(address user token,address validator token,uint256 amount out,address to)",
 		rebalanceSwap},
@@ -77,31 +83,47 @@ var tempoStandards = []struct {
 	{atExchange, "createPair(address base)", settings},
 	{atExchange, "place(address token,uint128 amount,bool is bid,int16 tick)", placeOrder},
 	{atExchange, "placeFlip(address token,uint128 amount,bool is bid,int16 tick,int16 flip tick)", placeOrder},
-	{atExchange, "cancel(uint128 order)", releaseUnknown},
+	{atExchange, "cancel(uint128 order)", adds(chains.KindUnstake, toCaller, ofCalled, unknownAsset, unknownAmount)},
 	{atExchange, "cancelStaleOrder(uint128 order)", settings},
 	{atExchange, "swapExactAmountIn(address token in,address token out,uint128 amount in,uint128 least amount out)",
 		swapExactIn},
 	{atExchange, "swapExactAmountOut(address token in,address token out,uint128 amount out,uint128 most amount in)",
 		swapExactOut},
-	{atExchange, "withdraw(address token,uint128 amount)", withdrawBalance},
+	// What the caller takes back here is no price of what another call gives.
+	{atExchange, "withdraw(address token,uint128 amount)",
+		adds(chains.KindUnstake, toCaller, ofCalled, token(tip20, "token"), exactly("amount"))},
 	{atExchange, "setBookIndex(uint32 index)", settings},
 
+	// What is deposited, the payee can draw with the signatures of the payer, or of a key that it names.
 	{atChannels, "open(address payee,address operator,address token,uint96 deposit,bytes32 salt," +
-		"address authorized signer)", openChannel},
-	{atChannels, "topUp(" + channel + ",uint96 deposit)", topUpChannel},
+		"address authorized signer)", adds(chains.KindTransfer, to("payee"), token(tip20, "token"), atMost("deposit"))},
+	{atChannels, "topUp(" + channel + ",uint96 deposit)",
+		adds(chains.KindTransfer, to("channel", "payee"), token(tip20, "channel", "token"), atMost("deposit"))},
 	{atChannels, "settle(" + channel + ",uint96 cumulative amount,bytes signature)",
-		settleChannel("cumulative amount")},
+		adds(chains.KindTransfer, signedBy("channel", "payer"), to("channel", "payee"),
+			token(tip20, "channel", "token"), atMost("cumulative amount"))},
 	{atChannels, "close(" + channel + ",uint96 cumulative amount,uint96 captured amount,bytes signature)",
-		settleChannel("captured amount")},
+		adds(chains.KindTransfer, signedBy("channel", "payer"), to("channel", "payee"),
+			token(tip20, "channel", "token"), atMost("captured amount"))},
 	{atChannels, "requestClose(" + channel + ")", settings},
-	{atChannels, "withdraw(" + channel + ")", withdrawChannel},
+	{atChannels, "withdraw(" + channel + ")",
+		adds(chains.KindUnstake, toCaller, ofCalled, token(tip20, "channel", "token"), unknownAmount)},
 
 	{atAddressRegistry, "registerVirtualMaster(bytes32 salt)", settings},
-	{atReceiveGuard, "claim(address to,bytes receipt)", claimBlocked},
-	{atReceiveGuard, "burnBlockedReceipt(bytes receipt)", burnBlocked},
+	// Only the receipt, which is not read, says what a receive policy held back.
+	{atReceiveGuard, "claim(address to,bytes receipt)",
+		adds(chains.KindTransfer, to("to"), unknownAsset, unknownAmount)},
+	{atReceiveGuard, "burnBlockedReceipt(bytes receipt)",
+		adds(chains.KindBurn, fromUnknown, standing, unknownAsset, unknownAmount)},
 	{atStorageCredits, "setMode(uint8 mode)", settings},
 	{atStorageCredits, "setBudget(uint64 credits)", settings},
 }
+
+var (
+	mints     = adds(chains.KindMint, to("to"), called(tip20), exactly("amount"))
+	burns     = adds(chains.KindBurn, called(tip20), exactly("amount"))
+	burnsFrom = adds(chains.KindBurn, from("from"), standing, called(tip20), exactly("amount")) // by the caller's role
+)
 
 const (
 	keyScopes       = "(address target,(bytes4 selector,address[] recipients)[] rules)[] scopes"

@@ -89,7 +89,7 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 
 // until returns when the key expires. Times after the year 9999 count as never.
 func (g *KeyGrant) until() chains.Until {
-	if g.Expires == 0 || g.Expires > lastTime {
+	if g.Expires == 0 || g.Expires > chains.LastSecond {
 		return chains.Until{}
 	}
 	return chains.Until{Time: time.Unix(int64(g.Expires), 0).UTC()}

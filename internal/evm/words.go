@@ -72,8 +72,8 @@ func FunctionDetails() []chains.Detail {
 	}
 }
 
-// called returns a field of the call in the fields of a transaction or a call.
-func called(of chains.Summary, key string) (*chains.Field, bool) {
+// callField returns a field of the call in the fields of a transaction or a call.
+func callField(of chains.Summary, key string) (*chains.Field, bool) {
 	call, ok := chains.Keyed(of.Fields, "call")
 	if !ok {
 		return nil, false
@@ -83,7 +83,7 @@ func called(of chains.Summary, key string) (*chains.Field, bool) {
 
 // functionName returns the name of the called function, without its parameters.
 func functionName(of chains.Summary) (chains.Field, bool) {
-	function, ok := called(of, "function")
+	function, ok := callField(of, "function")
 	if !ok {
 		return chains.Field{}, false
 	}
@@ -93,10 +93,10 @@ func functionName(of chains.Summary) (chains.Field, bool) {
 
 // functionSelector returns the first four bytes of the call data.
 func functionSelector(of chains.Summary) (chains.Field, bool) {
-	if selector, ok := called(of, "selector"); ok {
+	if selector, ok := callField(of, "selector"); ok {
 		return *selector, true
 	}
-	function, ok := called(of, "function")
+	function, ok := callField(of, "function")
 	if !ok {
 		return chains.Field{}, false
 	}

@@ -107,17 +107,14 @@ func (p *Packet) readGlobal(c *cursor) error {
 			}
 		}
 	}
-	if err := p.check(&p.Global, &globalRules, section{}); err != nil {
+	if err := p.check(&p.Global, &globalRules, section{}, GlobalUnsignedTx, GlobalTxVersion, GlobalInputCount,
+		GlobalOutputCount); err != nil {
 		return err
 	}
 	if p.Version == Version2 {
 		return p.readCounts(c)
 	}
-	unsigned, err := required(&p.Global, GlobalUnsignedTx, &globalRules, section{})
-	if err != nil {
-		return err
-	}
-	return in("PSBT_GLOBAL_UNSIGNED_TX", p.readUnsigned(unsigned))
+	return in("PSBT_GLOBAL_UNSIGNED_TX", p.readUnsigned(p.Global.Find(GlobalUnsignedTx)))
 }
 
 func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
@@ -126,7 +123,7 @@ func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
 	if input.Map, err = readMap(c, records); err != nil {
 		return in(at.String(), err)
 	}
-	if err := p.check(&input.Map, &inputRules, at); err != nil {
+	if err := p.check(&input.Map, &inputRules, at, InPreviousTxID, InOutputIndex); err != nil {
 		return err
 	}
 	if record := input.Find(InNonWitnessUTXO); record != nil {
@@ -137,7 +134,7 @@ func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
 		input.Previous = &previous
 	}
 	if p.Version == Version2 {
-		return input.readParts(at)
+		input.readParts()
 	}
 	return nil
 }
@@ -148,17 +145,20 @@ func (p *Packet) readOutput(c *cursor, index int, records *[]Record) error {
 	if output.Map, err = readMap(c, records); err != nil {
 		return in(at.String(), err)
 	}
-	if err := p.check(&output.Map, &outputRules, at); err != nil {
+	if err := p.check(&output.Map, &outputRules, at, OutAmount, OutScript); err != nil {
 		return err
 	}
 	if p.Version == Version2 {
-		return output.readParts(at)
+		amount := output.Find(OutAmount)
+		output.Offset, output.Amount = amount.Offset, binary.LittleEndian.Uint64(amount.Value)
+		output.Script = output.Value(OutScript)
 	}
 	return nil
 }
 
-// check checks the records of a map by the rules of their fields.
-func (p *Packet) check(m *Map, rules *[256]rule, at section) error {
+// check checks the records of a map by the rules of their fields, and that it has those that its
+// version requires.
+func (p *Packet) check(m *Map, rules *[256]rule, at section, required ...uint64) error {
 	for i := range m.Records {
 		record := &m.Records[i]
 		if record.Type >= uint64(len(rules)) || rules[record.Type].name == "" {
@@ -168,11 +168,21 @@ func (p *Packet) check(m *Map, rules *[256]rule, at section) error {
 			return err
 		}
 	}
+	for _, keyType := range required {
+		if p.allows(&rules[keyType]) && m.Find(keyType) == nil {
+			return malformed(at.field(rules[keyType].name), m.End, "missing")
+		}
+	}
 	return nil
 }
 
+// allows reports whether the field is one of the packet's version.
+func (p *Packet) allows(rule *rule) bool {
+	return rule.only == inBoth || (rule.only == inV0) == (p.Version == Version0)
+}
+
 func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
-	if rule.only == inV0 && p.Version != Version0 || rule.only == inV2 && p.Version != Version2 {
+	if !p.allows(rule) {
 		return malformed(at.field(rule.name), record.Offset, "not a field of a PSBT of version %d", p.Version)
 	}
 	if rule.sp {
@@ -189,13 +199,4 @@ func (p *Packet) checkRecord(record *Record, rule *rule, at section) error {
 		return malformed(at.field(rule.name), record.ValueOffset(), "%s", err)
 	}
 	return nil
-}
-
-// required returns a field that the map must have.
-func required(m *Map, keyType uint64, rules *[256]rule, at section) (*Record, error) {
-	record := m.Find(keyType)
-	if record == nil {
-		return nil, malformed(at.field(rules[keyType].name), m.End, "missing")
-	}
-	return record, nil
 }

@@ -17,31 +17,21 @@ const defaultSequence = math.MaxUint32
 
 // readCounts reads the transaction's version and the number of maps that follow.
 func (p *Packet) readCounts(c *cursor) error {
-	version, err := required(&p.Global, GlobalTxVersion, &globalRules, section{})
-	if err != nil {
-		return err
-	}
-	p.TxVersion = binary.LittleEndian.Uint32(version.Value)
+	p.TxVersion = binary.LittleEndian.Uint32(p.Global.Value(GlobalTxVersion))
 	inputs, err := p.count(GlobalInputCount, c.remaining(), minInputMap)
 	if err != nil {
 		return err
 	}
 	outputs, err := p.count(GlobalOutputCount, c.remaining()-inputs*minInputMap, minOutputMap)
-	if err != nil {
-		return err
-	}
 	p.Inputs, p.Outputs = make([]Input, inputs), make([]Output, outputs)
-	return nil
+	return err
 }
 
-// count reads a count, and refuses one for which the bytes left have no room.
+// count reads a count, whose form was checked, and refuses one for which the bytes left have no room.
 func (p *Packet) count(keyType uint64, left, least int) (int, error) {
-	record, err := required(&p.Global, keyType, &globalRules, section{})
-	if err != nil {
-		return 0, err
-	}
+	record := p.Global.Find(keyType)
 	value := cursor{data: record.Value}
-	count := value.compactSize() // its form was checked
+	count := value.compactSize()
 	if count > uint64(left/least) {
 		return 0, malformed(globalRules[keyType].name, record.ValueOffset(),
 			"%d maps do not fit into the %d bytes that follow", count, left)
@@ -50,38 +40,14 @@ func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 }
 
 // readParts reads the input's part of the unsigned transaction from its map.
-func (in *Input) readParts(at section) error {
-	txid, err := required(&in.Map, InPreviousTxID, &inputRules, at)
-	if err != nil {
-		return err
-	}
-	index, err := required(&in.Map, InOutputIndex, &inputRules, at)
-	if err != nil {
-		return err
-	}
-	in.Offset = txid.Offset
-	in.PreviousTxID = [32]byte(txid.Value)
-	in.OutputIndex = binary.LittleEndian.Uint32(index.Value)
+func (in *Input) readParts() {
+	txid := in.Find(InPreviousTxID)
+	in.Offset, in.PreviousTxID = txid.Offset, [32]byte(txid.Value)
+	in.OutputIndex = binary.LittleEndian.Uint32(in.Value(InOutputIndex))
 	in.Sequence = defaultSequence
 	if sequence := in.Value(InSequence); sequence != nil {
 		in.Sequence = binary.LittleEndian.Uint32(sequence)
 	}
-	return nil
-}
-
-// readParts reads the output's part of the unsigned transaction from its map.
-func (out *Output) readParts(at section) error {
-	amount, err := required(&out.Map, OutAmount, &outputRules, at)
-	if err != nil {
-		return err
-	}
-	script, err := required(&out.Map, OutScript, &outputRules, at)
-	if err != nil {
-		return err
-	}
-	out.Offset = amount.Offset
-	out.Amount, out.Script = binary.LittleEndian.Uint64(amount.Value), script.Value
-	return nil
 }
 
 // computeLockTime computes the locktime by the rule of BIP-370. Of the kinds, height or

@@ -1,6 +1,7 @@
 package rlp
 
 import (
+	"bytes"
 	"math/bits"
 
 	"github.com/ethereum/go-ethereum/rlp"
@@ -39,26 +40,10 @@ func AppendScalar(out, bigEndian []byte) []byte {
 }
 
 // ScalarSize is the number of bytes that AppendScalar appends.
-func ScalarSize(bigEndian []byte) int {
-	digits := withoutZeros(bigEndian)
-	if len(digits) == 1 && digits[0] < 0x80 {
-		return 1
-	}
-	return 1 + len(digits)
-}
+func ScalarSize(bigEndian []byte) int { return int(rlp.BytesSize(withoutZeros(bigEndian))) }
 
 // ListHeaderSize is the number of bytes that AppendListHeader appends.
-func ListHeaderSize(size int) int {
-	if size < 56 {
-		return 1
-	}
-	return 1 + (bits.Len(uint(size))+7)/8
-}
+func ListHeaderSize(size int) int { return int(rlp.ListSize(uint64(size))) - size }
 
 // withoutZeros returns an integer without its leading zeros.
-func withoutZeros(bigEndian []byte) []byte {
-	for len(bigEndian) > 0 && bigEndian[0] == 0 {
-		bigEndian = bigEndian[1:]
-	}
-	return bigEndian
-}
+func withoutZeros(bigEndian []byte) []byte { return bytes.TrimLeft(bigEndian, "\x00") }

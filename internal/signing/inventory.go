@@ -35,15 +35,38 @@ func (i Inventory) Answer(ctx context.Context, path string, of *access.Organizat
 
 // answers are the answers by path.
 var answers = map[string]func(*asking) (map[string]any, error){
-	"get_organization":     (*asking).organization,
+	"get_organization": ofHeld("organizationData", func(a *asking, all held) any {
+		return organization{ID: a.of.ID, Name: a.of.Name, Users: []user{userOf(a.member)},
+			PrivateKeys: forms(all.keys, a.keyForm), Wallets: forms(all.wallets, walletForm)}
+	}),
 	"get_user":             (*asking).user,
 	"list_users":           func(a *asking) (map[string]any, error) { return a.one("users", []user{userOf(a.member)}) },
 	"get_private_key":      (*asking).privateKey,
-	"list_private_keys":    (*asking).privateKeys,
+	"list_private_keys":    ofHeld("privateKeys", func(a *asking, all held) any { return forms(all.keys, a.keyForm) }),
 	"get_wallet":           (*asking).wallet,
-	"list_wallets":         (*asking).wallets,
+	"list_wallets":         ofHeld("wallets", func(_ *asking, all held) any { return forms(all.wallets, walletForm) }),
 	"get_wallet_account":   (*asking).account,
-	"list_wallet_accounts": (*asking).accounts,
+	"list_wallet_accounts": ofHeld("accounts", (*asking).accounts),
+}
+
+// ofHeld answers with one member, of what the caller may use.
+func ofHeld(name string, form func(*asking, held) any) func(*asking) (map[string]any, error) {
+	return func(a *asking) (map[string]any, error) {
+		all, err := a.held()
+		if err != nil {
+			return nil, err
+		}
+		return a.one(name, form(a, all))
+	}
+}
+
+// forms returns the forms of keys or wallets.
+func forms[T, Form any](list []T, form func(*T) Form) []Form {
+	all := make([]Form, len(list))
+	for i := range list {
+		all[i] = form(&list[i])
+	}
+	return all
 }
 
 // asking is a query on behalf of a member.
@@ -162,30 +185,11 @@ func (a *asking) one(name string, value any) (map[string]any, error) {
 	return map[string]any{name: value}, nil
 }
 
-func (a *asking) organization() (map[string]any, error) {
-	all, err := a.held()
-	if err != nil {
-		return nil, err
-	}
-	return a.one("organizationData", organization{
-		ID: a.of.ID, Name: a.of.Name, Users: []user{userOf(a.member)},
-		PrivateKeys: a.keyForms(all.keys), Wallets: walletForms(all.wallets),
-	})
-}
-
 func (a *asking) user() (map[string]any, error) {
 	if a.query.ID != a.member.User.ID {
 		return nil, a.notFound("userId", "another user than the caller's")
 	}
 	return a.one("user", userOf(a.member))
-}
-
-func (a *asking) keyForms(infos []keystore.KeyInfo) []privateKey {
-	forms := []privateKey{}
-	for i := range infos {
-		forms = append(forms, a.keyForm(&infos[i]))
-	}
-	return forms
 }
 
 // privateKey answers for any key, also one of a wallet: signWith takes the id of each.
@@ -202,30 +206,6 @@ func (a *asking) privateKey() (map[string]any, error) {
 		}
 	}
 	return nil, a.notFound("privateKeyId", "no such key")
-}
-
-func (a *asking) privateKeys() (map[string]any, error) {
-	all, err := a.held()
-	if err != nil {
-		return nil, err
-	}
-	return a.one("privateKeys", a.keyForms(all.keys))
-}
-
-func walletForms(wallets []keystore.Wallet) []wallet {
-	forms := []wallet{}
-	for i := range wallets {
-		forms = append(forms, walletForm(&wallets[i]))
-	}
-	return forms
-}
-
-func (a *asking) wallets() (map[string]any, error) {
-	all, err := a.held()
-	if err != nil {
-		return nil, err
-	}
-	return a.one("wallets", walletForms(all.wallets))
 }
 
 // find returns the wallet with the id that the query names.
@@ -266,11 +246,7 @@ func (a *asking) account() (map[string]any, error) {
 }
 
 // accounts answers a page of the accounts of one wallet, or of all, oldest first.
-func (a *asking) accounts() (map[string]any, error) {
-	all, err := a.held()
-	if err != nil {
-		return nil, err
-	}
+func (a *asking) accounts(all held) any {
 	forms := []account{}
 	for i := range all.wallets {
 		if a.query.ID != "" && all.wallets[i].ID != a.query.ID {
@@ -280,7 +256,7 @@ func (a *asking) accounts() (map[string]any, error) {
 			forms = append(forms, a.accountForm(&all.wallets[i], &all.wallets[i].Accounts[j]))
 		}
 	}
-	return a.one("accounts", a.page(forms))
+	return a.page(forms)
 }
 
 // page returns the accounts after one, or those before one, at most Limit.

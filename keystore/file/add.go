@@ -96,21 +96,16 @@ func (s *Store) addBatch(ctx context.Context, organizationID string, keys []keys
 			}
 		}
 	}
-	for i := range b.keys {
-		b.keys[i].followTwin()
+	for i := range b.keys { // the second of two equal keys in a batch has the outcome of the first
+		switch k := &b.keys[i]; {
+		case k.twin == nil || k.err != nil:
+		case k.twin.err != nil:
+			k.fail(keystore.KeyInfo{}, k.twin.err)
+		default:
+			k.fail(k.twin.info, fmt.Errorf("%w: key %s, earlier in the batch", keystore.ErrKeyExists, k.twin.info.ID))
+		}
 	}
 	return b.keys
-}
-
-// followTwin gives the second of two equal keys in a batch the outcome of the first.
-func (k *newKey) followTwin() {
-	switch {
-	case k.twin == nil || k.err != nil:
-	case k.twin.err != nil:
-		k.fail(keystore.KeyInfo{}, k.twin.err)
-	default:
-		k.fail(k.twin.info, fmt.Errorf("%w: key %s, earlier in the batch", keystore.ErrKeyExists, k.twin.info.ID))
-	}
 }
 
 // describe fills in the id and the creation time if the caller gave none. New ids grow

@@ -39,26 +39,16 @@ func (f *folder) appendChange(id string) error {
 	if err != nil {
 		return err
 	}
-	records, err := padding(file)
+	info, err := file.Stat()
 	if err == nil {
-		records = append(append(records, id...), '\n')
-		_, err = file.Write(records)
+		missing := (changeSize - info.Size()%changeSize) % changeSize // of a writer that crashed
+		_, err = file.Write(append(append(bytes.Repeat([]byte{'\n'}, int(missing)), id...), '\n'))
 	}
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
 		err = f.root.Sync()
 	}
 	return err
-}
-
-// padding returns the newlines that complete a record begun by a writer that crashed.
-func padding(file openFile) ([]byte, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	missing := (changeSize - info.Size()%changeSize) % changeSize
-	return bytes.Repeat([]byte{'\n'}, int(missing)), nil
 }
 
 // changesVersion returns the current version of the file, the zero version if it does not

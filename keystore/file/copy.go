@@ -22,7 +22,10 @@ import (
 func Copy(ctx context.Context, from, to string, options Options) (files int, err error) {
 	source, target := newFolder(osDisk{}, from, options), newFolder(osDisk{}, to, options)
 	defer func() { err = errors.Join(err, source.close(), target.close()) }()
-	if err := source.openToCopy(); err != nil {
+	if err = source.openRoot(); err == nil {
+		err = source.openKeysRoot()
+	}
+	if err != nil {
 		return 0, source.errorf("copy", err)
 	}
 	parents, err := target.newParents()
@@ -38,13 +41,6 @@ func Copy(ctx context.Context, from, to string, options Options) (files int, err
 	return files, target.syncAll(parents)
 }
 
-func (f *folder) openToCopy() error {
-	if err := f.openRoot(); err != nil {
-		return err
-	}
-	return f.openKeysRoot()
-}
-
 // openForCopy creates and opens the directory of a copy.
 func (f *folder) openForCopy() error {
 	if err := f.disk.MkdirAll(f.dir, directoryMode); err != nil {
@@ -57,13 +53,7 @@ func (f *folder) openForCopy() error {
 	if err == nil && len(present) > 0 {
 		err = fmt.Errorf("%w: %s is not empty: name an empty directory, or one that does not exist", fs.ErrExist, f.dir)
 	}
-	if err == nil {
-		err = f.root.Mkdir(keysName, directoryMode)
-	}
-	if err != nil {
-		return err
-	}
-	return f.openKeysRoot()
+	return err
 }
 
 // copyTo copies all files; identity.age comes last.
@@ -73,7 +63,7 @@ func (f *folder) copyTo(ctx context.Context, target *folder) (files int, err err
 		return 0, err
 	}
 	defer unlock()
-	if files, err = f.copyFiles(ctx, f.keysRoot, target.keysRoot, keysName, keySuffix); err != nil {
+	if files, err = f.copyDirectory(ctx, target, keysName, keySuffix); err != nil {
 		return 0, err
 	}
 	archived, err := f.copyDirectory(ctx, target, deletedName, keySuffix)
@@ -90,7 +80,7 @@ func (f *folder) copyTo(ctx context.Context, target *folder) (files int, err err
 	return files + archived, replaceFile(target.root, identityName, identity)
 }
 
-// copyDirectory copies a directory of the keystore, if there is one.
+// copyDirectory copies the files of a directory that have the suffix, if there is one, many at once.
 func (f *folder) copyDirectory(ctx context.Context, target *folder, name, suffix string) (files int, err error) {
 	from, err := f.openBelow(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,12 +98,6 @@ func (f *folder) copyDirectory(ctx context.Context, target *folder, name, suffix
 		return 0, err
 	}
 	defer to.Close()
-	return f.copyFiles(ctx, from, to, name, suffix)
-}
-
-// copyFiles copies the files of a directory that have the suffix, many at once, and syncs the
-// target. name is the name of the directory below s.dir.
-func (f *folder) copyFiles(ctx context.Context, from, to directory, name, suffix string) (files int, err error) {
 	present, err := names(from, ".")
 	if err != nil {
 		return 0, err
@@ -124,7 +108,15 @@ func (f *folder) copyFiles(ctx context.Context, from, to directory, name, suffix
 		if !strings.HasSuffix(present[i], suffix) || ctx.Err() != nil {
 			return
 		}
-		if failed := copyFile(from, to, present[i]); failed != nil {
+		content, failed := readFile(from, present[i], maxKeyFileSize)
+		var temp string
+		if failed == nil {
+			temp, failed = writeTemp(to, content)
+		}
+		if failed == nil {
+			failed = to.Rename(temp, present[i])
+		}
+		if failed != nil {
 			once.Do(func() { err = &Error{Path: filepath.Join(f.dir, name, present[i]), Err: failed} })
 		}
 		if copied.Add(1)%writers == 0 {
@@ -135,16 +127,4 @@ func (f *folder) copyFiles(ctx context.Context, from, to directory, name, suffix
 		return 0, err
 	}
 	return int(copied.Load()), to.Sync()
-}
-
-func copyFile(from, to directory, name string) error {
-	content, err := readFile(from, name, maxKeyFileSize)
-	if err != nil {
-		return err
-	}
-	temp, err := writeTemp(to, content)
-	if err != nil {
-		return err
-	}
-	return to.Rename(temp, name)
 }

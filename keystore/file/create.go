@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Create creates a keystore in a directory, which it creates if needed, and opens it. age
@@ -39,12 +37,18 @@ func OpenOrCreate(ctx context.Context, dir string, passphrase []byte, options Op
 
 func createOn(on disk, dir string, passphrase []byte, options Options) (*Store, error) {
 	s := newStore(on, dir, options)
-	if err := s.options.check(); err != nil {
-		return nil, s.errorf("create", err)
+	return s.start("create", func() error { return s.create(passphrase) })
+}
+
+// start creates or opens the keystore, and closes it if that fails.
+func (s *Store) start(operation string, do func() error) (*Store, error) {
+	err := s.options.check()
+	if err == nil {
+		err = do()
 	}
-	if err := s.create(passphrase); err != nil {
+	if err != nil {
 		_ = s.Close()
-		return nil, s.errorf("create", err)
+		return nil, s.errorf(operation, err)
 	}
 	return s, nil
 }
@@ -77,10 +81,7 @@ func (f *folder) create(passphrase []byte) (err error) {
 	if err := f.establish(identity); err != nil {
 		return err
 	}
-	if f.sealer, err = f.identity.sealer(); err != nil {
-		return err
-	}
-	if f.registry, err = newRegistry(f.identity); err != nil {
+	if err := f.deriveKeys(); err != nil {
 		return err
 	}
 	return f.syncAll(parents)
@@ -158,15 +159,7 @@ func (f *folder) checkEmpty() error {
 // keys do not change: anyone with a copy of the former file and its passphrase can still
 // read them. After an error, either the former or the new passphrase opens the keystore.
 func (s *Store) ChangePassphrase(passphrase []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	if err := s.changePassphrase(passphrase); err != nil {
-		return s.errorf("change passphrase", err)
-	}
-	return nil
+	return s.locked(func() error { return s.errorf("change passphrase", s.changePassphrase(passphrase)) })
 }
 
 func (f *folder) changePassphrase(passphrase []byte) error {

@@ -35,20 +35,17 @@ func (s *Store) Discover(ctx context.Context, organizationID, walletID string, n
 		if err != nil {
 			return err
 		}
+		defer w.destroy()
 		registered, err := s.RegisteredWallets(ctx, organizationID)
 		if err != nil {
 			return err
 		}
 		before := len(w.Accounts)
 		if left, err = s.discoverInto(organizationID, w, registered, named, gap); err != nil || len(w.Accounts) == before {
-			w.destroy()
 			return err
 		}
 		added = slices.Clone(w.Accounts[before:])
-		if err = s.writeWallet(organizationID, w); err != nil {
-			w.destroy()
-		}
-		return err
+		return s.writeWallet(organizationID, w)
 	})
 	if err != nil {
 		return nil, nil, s.errorf("discover accounts", err)

@@ -61,15 +61,10 @@ func (s *Store) Find(ctx context.Context, organizationID string, locator keystor
 	if err := s.takeInNew(ctx); err != nil {
 		return nil, err
 	}
-	if key, err = s.index.Find(ctx, organizationID, locator); err != nil {
-		s.reportDisabled(organizationID, locator)
+	if key, err = s.index.Find(ctx, organizationID, locator); err == nil {
+		return key, nil
 	}
-	return key, err
-}
-
-// reportDisabled reports a look-up of a disabled key to the operator. The caller of Find
-// cannot tell such a key from one that does not exist.
-func (s *Store) reportDisabled(organizationID string, locator keystore.Locator) {
+	// The operator learns of a disabled key: the caller cannot tell it from one that does not exist.
 	s.mu.Lock()
 	info, disabled := s.parked.find(organizationID, locator)
 	s.mu.Unlock()
@@ -80,13 +75,14 @@ func (s *Store) reportDisabled(organizationID string, locator keystore.Locator) 
 	default:
 		s.options.Logger.Warn("disabled key requested", "organization", organizationID, "key", info.ID, "name", info.Name)
 	}
+	return nil, err
 }
 
 // Keys implements keystore.Keystore. When the iteration starts, it takes in the files
 // that other processes have added.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
-		if err := s.refresh(ctx); err != nil {
+		if err := s.Refresh(ctx); err != nil {
 			yield(keystore.KeyInfo{}, err)
 			return
 		}
@@ -112,7 +108,7 @@ func (s *Store) Skipped() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var skipped []error
-	for _, bad := range append(s.badFiles(), s.badRegistered()...) {
+	for _, bad := range s.badFiles() {
 		skipped = append(skipped, bad)
 	}
 	return skipped
@@ -130,19 +126,12 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
-	err = errors.Join(err, s.folder.close())
-	if err != nil {
-		return s.errorf("close", err)
-	}
-	return nil
+	return s.errorf("close", errors.Join(err, s.folder.close()))
 }
 
-// Refresh implements keystore.Refresher.
-func (s *Store) Refresh(ctx context.Context) error { return s.refresh(ctx) }
-
-// refresh takes in what other processes have changed and added since the last time. If
-// there is nothing, it costs two stats.
-func (s *Store) refresh(ctx context.Context) error {
+// Refresh implements keystore.Refresher: it takes in what other processes have changed and
+// added since the last time. If there is nothing, it costs two stats.
+func (s *Store) Refresh(ctx context.Context) error {
 	if err := s.followChanges(ctx); err != nil {
 		return err
 	}
@@ -151,15 +140,20 @@ func (s *Store) refresh(ctx context.Context) error {
 
 // asReader calls read after a refresh, holding s.mu.
 func (s *Store) asReader(ctx context.Context, read func() error) error {
-	if err := s.refresh(ctx); err != nil {
+	if err := s.Refresh(ctx); err != nil {
 		return err
 	}
+	return s.locked(read)
+}
+
+// locked calls do, holding s.mu, unless the Store is closed.
+func (s *Store) locked(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return keystore.ErrClosed
 	}
-	return read()
+	return do()
 }
 
 // takeInNew takes in the files that were added since the last time. If there are none,
@@ -168,18 +162,12 @@ func (s *Store) takeInNew(ctx context.Context) error {
 	if s.unchanged() {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	if s.unchanged() { // another goroutine was faster
-		return nil
-	}
-	if err := s.takeIn(ctx); err != nil {
-		return s.errorf("read new keys", err)
-	}
-	return nil
+	return s.locked(func() error {
+		if s.unchanged() { // another goroutine was faster
+			return nil
+		}
+		return s.errorf("read new keys", s.takeIn(ctx))
+	})
 }
 
 // followChanges rereads the key files that were replaced or removed since the last time,
@@ -187,18 +175,10 @@ func (s *Store) takeInNew(ctx context.Context) error {
 // look-up, so that a disabled or deleted key no longer signs.
 func (s *Store) followChanges(ctx context.Context) error {
 	now, err := s.changesVersion()
-	if err != nil {
+	if err != nil || now == *s.followed.Load() {
 		return err
 	}
-	if now == *s.followed.Load() {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.ErrClosed
-	}
-	return s.follow(ctx)
+	return s.locked(func() error { return s.follow(ctx) })
 }
 
 // turn is what a writer leaves behind: the modification times of the lock file, which

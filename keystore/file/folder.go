@@ -46,9 +46,10 @@ func (f *folder) close() (err error) {
 	return err
 }
 
-// errorf adds the keystore and the operation to an error, unless it lists bad files.
+// errorf adds the keystore and the operation to an error, if there is one and it does not list bad
+// files.
 func (f *folder) errorf(operation string, err error) error {
-	if _, ok := errors.AsType[*BadFilesError](err); ok {
+	if _, ok := errors.AsType[*BadFilesError](err); ok || err == nil {
 		return err
 	}
 	return fmt.Errorf("file keystore %s: %s: %w", f.dir, operation, err)
@@ -88,6 +89,27 @@ func (f *folder) checkOwner() error {
 		return fmt.Errorf("%w: %w", ErrPermissions, err)
 	}
 	return nil
+}
+
+// openRoot opens the directory. All later operations are relative to this very
+// directory, even if it is renamed.
+func (f *folder) openRoot() (err error) {
+	if f.root, err = f.disk.OpenDirectory(f.dir); err != nil {
+		return err
+	}
+	info, err := f.root.Stat()
+	if err != nil {
+		return err
+	}
+	if err := checkDirectory(info); err != nil {
+		return f.fileError(err)
+	}
+	return nil
+}
+
+func (f *folder) openKeysRoot() (err error) {
+	f.keysRoot, err = f.openBelow(keysName)
+	return err
 }
 
 // openBelow opens a directory of the keystore that need not exist.

@@ -2,6 +2,8 @@ package file
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
 	"errors"
@@ -174,34 +176,36 @@ func (i *identity) parseLine(line string) (err error) {
 	return err
 }
 
-// sealer returns the reader and writer of key files, with keys derived from the identity.
-func (i *identity) sealer() (*sealer, error) {
-	macKey, err := i.derive("countersign.dev/key-file-mac/v1")
-	if err != nil {
-		return nil, err
+// deriveKeys derives from the identity the keys of the files.
+func (f *folder) deriveKeys() error {
+	var keys [3][]byte
+	for i, purpose := range []string{"countersign.dev/key-file-mac/v1", "countersign.dev/key-file-wrap/v1",
+		registeredPurpose} {
+		secret := []byte(f.identity.key.secret())
+		key, err := hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
+		keystore.Wipe(secret)
+		if err != nil {
+			return err
+		}
+		defer keystore.Wipe(key)
+		keys[i] = key
 	}
-	defer keystore.Wipe(macKey)
-	wrapKey, err := i.derive("countersign.dev/key-file-wrap/v1")
+	block, err := aes.NewCipher(keys[1])
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer keystore.Wipe(wrapKey)
-	wrap, err := newWrap(wrapKey)
+	wrap, err := cipher.NewGCMWithRandomNonce(block) // NIST SP 800-38D allows it for 2^32 files
 	if err != nil {
-		return nil, err
+		return err
 	}
-	recipients := []age.Recipient{i.key.recipient}
-	for _, recipient := range i.recovery {
+	recipients := []age.Recipient{f.identity.key.recipient}
+	for _, recipient := range f.identity.recovery {
 		recipients = append(recipients, recipient)
 	}
-	return &sealer{identity: i.key.identity, recipients: recipients, macKey: keystore.NewSecret(macKey), wrap: wrap}, nil
-}
-
-// derive returns a 32-byte key for one purpose.
-func (i *identity) derive(purpose string) ([]byte, error) {
-	secret := []byte(i.key.secret())
-	defer keystore.Wipe(secret)
-	return hkdf.Key(sha256.New, secret, nil, purpose, sha256.Size)
+	f.sealer = &sealer{identity: f.identity.key.identity, recipients: recipients, macKey: keystore.NewSecret(keys[0]),
+		wrap: wrap}
+	f.registry = &registry{key: keystore.NewSecret(keys[2]), was: map[string]readRegistration{}}
+	return nil
 }
 
 // ageRecipient is a recipient of key files: X25519 ("age1…"), or ML-KEM-768 with X25519
@@ -232,35 +236,37 @@ func isPostQuantum(recipient age.Recipient) bool {
 	return ok
 }
 
-func generateKey(postQuantum bool) (ageKey, error) {
-	if postQuantum {
-		identity, err := age.GenerateHybridIdentity()
-		if err != nil {
-			return ageKey{}, err
-		}
-		return ageKey{identity, identity.String, identity.Recipient()}, nil
-	}
-	identity, err := age.GenerateX25519Identity()
+// keyOf returns the key that a function of age has made.
+func keyOf[R ageRecipient](identity interface {
+	age.Identity
+	fmt.Stringer
+	Recipient() R
+}, err error) (ageKey, error) {
 	if err != nil {
 		return ageKey{}, err
 	}
 	return ageKey{identity, identity.String, identity.Recipient()}, nil
 }
 
+func generateKey(postQuantum bool) (ageKey, error) {
+	if postQuantum {
+		return keyOf(age.GenerateHybridIdentity())
+	}
+	return keyOf(age.GenerateX25519Identity())
+}
+
 // parseKey never quotes its input.
-func parseKey(line string) (ageKey, error) {
+func parseKey(line string) (key ageKey, err error) {
 	if strings.HasPrefix(line, postQuantumIdentity) {
-		identity, err := age.ParseHybridIdentity(line)
-		if err != nil {
-			return ageKey{}, errors.New("not a post-quantum identity (AGE-SECRET-KEY-PQ-1…)")
+		if key, err = keyOf(age.ParseHybridIdentity(line)); err != nil {
+			err = errors.New("not a post-quantum identity (AGE-SECRET-KEY-PQ-1…)")
 		}
-		return ageKey{identity, identity.String, identity.Recipient()}, nil
+		return key, err
 	}
-	identity, err := age.ParseX25519Identity(line)
-	if err != nil {
-		return ageKey{}, errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
+	if key, err = keyOf(age.ParseX25519Identity(line)); err != nil {
+		err = errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
 	}
-	return ageKey{identity, identity.String, identity.Recipient()}, nil
+	return key, err
 }
 
 // parseRecipient never quotes its input, which may be an identity by mistake.

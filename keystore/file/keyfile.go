@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -13,6 +12,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
@@ -87,7 +87,7 @@ func (s *sealer) mac(kind kind, fileKey, metadata []byte) (sum []byte, err error
 // seal returns the key file for a key with metadata m. It reads the file back and checks
 // that it holds the key: a file that cannot be opened is money lost.
 func (s *sealer) seal(m metadata, key *software.Key) ([]byte, error) {
-	encoded, err := m.encode()
+	encoded, err := strictjson.Marshal(m)
 	if err != nil {
 		return nil, err
 	}
@@ -171,13 +171,3 @@ const (
 	fileKeySize    = 16
 	wrappedKeySize = 12 + fileKeySize + 16 // nonce ‖ ciphertext ‖ tag
 )
-
-// newWrap returns the AEAD that wraps file keys: AES-256-GCM with a random 12-byte nonce,
-// which NIST SP 800-38D allows for 2^32 files.
-func newWrap(key []byte) (cipher.AEAD, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}

@@ -54,7 +54,7 @@ func (s *sealer) openWith(reader *reader, file []byte) (content, error) {
 	if reader.kind == kindWallet {
 		return openWalletFile(text, reader.metadata)
 	}
-	m, info, err := parseMetadata(reader.metadata)
+	m, info, err := parseMetadata(reader.metadata, metadata.keyInfo)
 	if err != nil {
 		return content{}, err
 	}
@@ -212,10 +212,7 @@ func readSecret(text []byte, info keystore.KeyInfo) (*software.Key, error) {
 	if len(text) != payloadSize || text[payloadSize-1] != '\n' {
 		return nil, fmt.Errorf("%w: the payload is not %d hexadecimal digits and a newline", ErrMalformed, payloadSize-1)
 	}
-	return parseSecret(info, text[:payloadSize-1])
-}
-
-func parseSecret(info keystore.KeyInfo, digits []byte) (*software.Key, error) {
+	digits := text[:payloadSize-1]
 	var secret [keystore.SecretSize]byte
 	defer keystore.Wipe(secret[:])
 	if _, err := hex.Decode(secret[:], digits); err != nil || bytes.ContainsAny(digits, "ABCDEF") {

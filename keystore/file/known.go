@@ -245,26 +245,20 @@ func (c *contents) setAside(file loaded) {
 	c.options.Logger.Warn("key file skipped", "file", bad.err.Path, "error", file.err)
 }
 
-func (c *contents) badFiles() []*Error {
-	files := make([]*Error, 0, len(c.bad))
+// badFiles returns the files that are not used, sorted by path. The caller holds s.mu.
+func (c *contents) badFiles() (files []*Error) {
 	for _, bad := range c.bad {
 		files = append(files, bad.err)
 	}
-	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return files
-}
-
-// badRegistered returns the files of registered wallets that are not used, sorted by path.
-func (c *contents) badRegistered() (bad []*Error) {
 	c.registry.mu.Lock()
 	defer c.registry.mu.Unlock()
 	for _, file := range c.registry.was {
 		if file.err != nil {
-			bad = append(bad, file.err)
+			files = append(files, file.err)
 		}
 	}
-	slices.SortFunc(bad, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
-	return bad
+	slices.SortFunc(files, func(a, b *Error) int { return strings.Compare(a.Path, b.Path) })
+	return files
 }
 
 // parked holds the disabled keys, without their secrets, so that they can be listed and
@@ -289,7 +283,7 @@ func (p *parked) add(organizationID string, info keystore.KeyInfo) {
 		p.keys, p.ids = map[string]parkedKey{}, map[parkedLocator]string{}
 	}
 	p.keys[info.ID] = parkedKey{organizationID, info}
-	for _, locator := range allLocators(info) {
+	for _, locator := range software.Locators(info.PublicKey, info.ID) {
 		p.ids[parkedLocator{organizationID, locator}] = info.ID
 	}
 }
@@ -301,7 +295,7 @@ func (p *parked) remove(id string) {
 		return
 	}
 	delete(p.keys, id)
-	for _, locator := range allLocators(key.KeyInfo) {
+	for _, locator := range software.Locators(key.PublicKey, key.ID) {
 		delete(p.ids, parkedLocator{key.organizationID, locator})
 	}
 }
@@ -338,16 +332,4 @@ func (p *parked) list(organizationID string) (infos []keystore.KeyInfo) {
 // locators returns the locators of a key except those of scripts, which are costly.
 func locators(info keystore.KeyInfo) []keystore.Locator {
 	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID))
-}
-
-// allLocators returns every locator of a key.
-func allLocators(info keystore.KeyInfo) []keystore.Locator {
-	all := locators(info)
-	if taproot, err := keystore.TaprootLocator(info.PublicKey); err == nil {
-		all = append(all, taproot)
-	}
-	if nested, err := keystore.NestedLocator(info.PublicKey); err == nil {
-		all = append(all, nested)
-	}
-	return all
 }

@@ -94,14 +94,13 @@ func (s *Store) change(ctx context.Context, operation, organizationID, id string
 // write is asWriter for an operation on a key or wallet with the given id, which it passes
 // on in canonical form.
 func (s *Store) write(ctx context.Context, operation, id string, write func(id string) error) error {
-	id, err := knownID(id)
-	if err == nil {
-		err = s.asWriter(ctx, func() error { return write(id) })
-	}
+	known, err := canonicalID(id)
 	if err != nil {
-		return s.errorf(operation+" key", err)
+		err = fmt.Errorf("%w: the id %q is not a UUID", keystore.ErrKeyNotFound, id)
+	} else {
+		err = s.asWriter(ctx, func() error { return write(known) })
 	}
-	return nil
+	return s.errorf(operation+" key", err)
 }
 
 // replace is change for a caller that holds the lock.

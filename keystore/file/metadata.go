@@ -48,26 +48,26 @@ func newMetadata(organizationID string, info keystore.KeyInfo) metadata {
 	}
 }
 
-func (m metadata) encode() ([]byte, error) { return strictjson.Marshal(m) }
-
-// parseMetadata accepts only what encode writes.
-func parseMetadata(encoded []byte) (m metadata, info keystore.KeyInfo, err error) {
+// parseMetadata returns the metadata and what check makes of it. It accepts only what
+// strictjson.Marshal writes.
+func parseMetadata[M, T any](encoded []byte, check func(M) (T, error)) (m M, checked T, err error) {
 	if err := json.Unmarshal(encoded, &m); err != nil {
-		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+		return m, checked, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
 	}
-	if canonical, err := m.encode(); err != nil || !bytes.Equal(canonical, encoded) {
-		return m, info, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
+	if canonical, err := strictjson.Marshal(m); err != nil || !bytes.Equal(canonical, encoded) {
+		return m, checked, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
 	}
-	if err := m.check(); err != nil {
-		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
+	if checked, err = check(m); err != nil {
+		return m, checked, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
 	}
-	if info, err = m.keyInfo(); err != nil {
-		return m, info, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
-	}
-	return m, info, nil
+	return m, checked, nil
 }
 
+// keyInfo returns the key after checking all of the metadata.
 func (m metadata) keyInfo() (info keystore.KeyInfo, err error) {
+	if err := m.check(); err != nil {
+		return info, err
+	}
 	info = keystore.KeyInfo{ID: m.PrivateKeyID, Name: m.Name, ActsFor: m.ActsFor}
 	point, err := hex.DecodeString(m.PublicKey)
 	if err != nil {
@@ -128,15 +128,6 @@ func checkText(what, text string, limit int) error {
 		return fmt.Errorf("%s has %d bytes, the limit is %d", what, len(text), limit)
 	}
 	return keystore.CheckName(what, text)
-}
-
-// knownID is canonicalID for the id of an existing key or wallet.
-func knownID(id string) (string, error) {
-	canonical, err := canonicalID(id)
-	if err != nil {
-		return "", fmt.Errorf("%w: the id %q is not a UUID", keystore.ErrKeyNotFound, id)
-	}
-	return canonical, nil
 }
 
 // canonicalID returns a UUID in lower case, the form used in file names.

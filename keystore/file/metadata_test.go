@@ -45,15 +45,15 @@ func (e edit) refused(t *testing.T, encoded []byte, parse func(encoded []byte) e
 // TestMetadata: invalid metadata is refused even if its author knows the MAC key.
 func TestMetadata(t *testing.T) {
 	info := keyInfo(t, keystore.CurveSecp256k1)
-	encoded, err := newMetadata("org", info).encode()
+	encoded, err := strictjson.Marshal(newMetadata("org", info))
 	if err != nil {
 		t.Fatal(err)
 	}
 	parse := func(encoded []byte) error {
-		_, _, err := parseMetadata(encoded)
+		_, _, err := parseMetadata(encoded, metadata.keyInfo)
 		return err
 	}
-	if _, read, err := parseMetadata(encoded); err != nil || read != info {
+	if _, read, err := parseMetadata(encoded, metadata.keyInfo); err != nil || read != info {
 		t.Fatalf("read %+v, %v, want %+v", read, err, info)
 	}
 	point := info.PublicKey.String()
@@ -91,7 +91,7 @@ func TestWalletMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	parse := func(encoded []byte) error {
-		_, _, err := parseWalletMetadata(encoded)
+		_, _, err := parseMetadata(encoded, walletMetadata.wallet)
 		return err
 	}
 	if err := parse(encoded); err != nil {

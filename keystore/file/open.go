@@ -16,14 +16,7 @@ func Open(ctx context.Context, dir string, passphrase []byte, options Options) (
 
 func openOn(ctx context.Context, on disk, dir string, passphrase []byte, options Options) (*Store, error) {
 	s := newStore(on, dir, options)
-	if err := s.options.check(); err != nil {
-		return nil, s.errorf("open", err)
-	}
-	if err := s.open(ctx, passphrase); err != nil {
-		_ = s.Close()
-		return nil, s.errorf("open", err)
-	}
-	return s, nil
+	return s.start("open", func() error { return s.open(ctx, passphrase) })
 }
 
 func (s *Store) open(ctx context.Context, passphrase []byte) error {
@@ -57,7 +50,7 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	if err != nil {
 		return err
 	}
-	if bad := append(s.badFiles(), s.badRegistered()...); len(bad) > 0 && !s.options.SkipInvalid {
+	if bad := s.badFiles(); len(bad) > 0 && !s.options.SkipInvalid {
 		return &BadFilesError{Files: bad, Total: files}
 	}
 	return nil
@@ -75,39 +68,7 @@ func (f *folder) readIdentity(passphrase []byte) (err error) {
 	if f.identity, err = decryptIdentity(content, passphrase, f.options.MaxWorkFactor); err != nil {
 		return f.fileError(err, identityName)
 	}
-	if f.sealer, err = f.identity.sealer(); err != nil {
-		return err
-	}
-	f.registry, err = newRegistry(f.identity)
-	return err
-}
-
-// openRoot opens the directory. All later operations are relative to this very
-// directory, even if it is renamed.
-func (f *folder) openRoot() (err error) {
-	if f.root, err = f.disk.OpenDirectory(f.dir); err != nil {
-		return err
-	}
-	info, err := f.root.Stat()
-	if err != nil {
-		return err
-	}
-	if err := checkDirectory(info); err != nil {
-		return f.fileError(err)
-	}
-	return nil
-}
-
-func (f *folder) openKeysRoot() error {
-	info, err := f.root.Lstat(keysName)
-	if err != nil {
-		return f.fileError(err, keysName)
-	}
-	if err := checkDirectory(info); err != nil {
-		return f.fileError(err, keysName)
-	}
-	f.keysRoot, err = f.root.OpenDirectory(keysName)
-	return err
+	return f.deriveKeys()
 }
 
 // sweep removes the temporary files of crashed writers, unless a writer is active now.

@@ -58,7 +58,7 @@ func (s *Store) RegisteredWallets(ctx context.Context, organizationID string) ([
 
 // readRegistered reads all files of registered wallets. The caller holds s.registry.mu.
 func (c *contents) readRegistered() error {
-	root, err := c.openRegistered()
+	root, err := c.openBelow(registeredName)
 	if errors.Is(err, fs.ErrNotExist) {
 		clear(c.registry.was)
 		return nil
@@ -100,9 +100,6 @@ func (c *contents) readRegistered() error {
 	return nil
 }
 
-// openRegistered opens the directory of registered wallets.
-func (f *folder) openRegistered() (directory, error) { return f.openBelow(registeredName) }
-
 // Register registers a wallet, or replaces the one of that name. At least one of its keys must
 // be derived from a wallet of the organization; ErrNotOurs otherwise. A wallet that is registered
 // under another name is refused: see walletpolicy.CheckNew.
@@ -123,10 +120,7 @@ func (s *Store) Register(ctx context.Context, add Registered) error {
 			return s.writeRegistered(add)
 		})
 	}
-	if err != nil {
-		return s.errorf("register wallet "+add.Policy.Name(), err)
-	}
-	return nil
+	return s.errorf("register wallet "+add.Policy.Name(), err)
 }
 
 func (c *contents) writeRegistered(add Registered) error {
@@ -137,7 +131,7 @@ func (c *contents) writeRegistered(add Registered) error {
 	if err := c.root.Mkdir(registeredName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return c.fileError(err, registeredName)
 	}
-	root, err := c.openRegistered()
+	root, err := c.openBelow(registeredName)
 	if err != nil {
 		return err
 	}
@@ -160,8 +154,8 @@ func (c *contents) writeRegistered(add Registered) error {
 // Unregister removes a registered wallet. Its error wraps fs.ErrNotExist if there is none of
 // that name.
 func (s *Store) Unregister(ctx context.Context, organizationID, name string) error {
-	err := s.asWriter(ctx, func() error {
-		root, err := s.openRegistered()
+	return s.errorf("remove registered wallet "+name, s.asWriter(ctx, func() error {
+		root, err := s.openBelow(registeredName)
 		if err != nil {
 			return err
 		}
@@ -170,11 +164,7 @@ func (s *Store) Unregister(ctx context.Context, organizationID, name string) err
 			return s.fileError(err, registeredName)
 		}
 		return root.Sync()
-	})
-	if err != nil {
-		return s.errorf("remove registered wallet "+name, err)
-	}
-	return nil
+	}))
 }
 
 // OwnKey is a key of a wallet policy that is derived from a wallet of the keystore.

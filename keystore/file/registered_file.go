@@ -42,16 +42,6 @@ type registration struct {
 	Policy         json.RawMessage `json:"policy"`
 }
 
-// newRegistry returns the registry of an identity.
-func newRegistry(i *identity) (*registry, error) {
-	key, err := i.derive(registeredPurpose)
-	if err != nil {
-		return nil, err
-	}
-	defer keystore.Wipe(key)
-	return &registry{key: keystore.NewSecret(key), was: map[string]readRegistration{}}, nil
-}
-
 // close overwrites the key.
 func (r *registry) close() {
 	r.mu.Lock()

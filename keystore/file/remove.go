@@ -41,7 +41,7 @@ func (f *folder) archive(name string) error {
 	if err := f.root.Mkdir(deletedName, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return f.fileError(err, deletedName)
 	}
-	deleted, err := f.openDeleted()
+	deleted, err := f.openBelow(deletedName)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,6 @@ func (f *folder) archive(name string) error {
 	}
 	return nil
 }
-
-func (f *folder) openDeleted() (directory, error) { return f.openBelow(deletedName) }
 
 // remove disables a key or wallet in all processes before it removes the file: a crash in
 // between loses nothing and leaves the key disabled, and processes have nothing left to
@@ -126,7 +124,12 @@ func (c *contents) restore(ctx context.Context, organizationID, id, from string)
 		return err
 	}
 	if archived {
-		return c.dropArchived(name)
+		deleted, err := c.openBelow(deletedName)
+		if err != nil {
+			return err
+		}
+		defer deleted.Close()
+		return errors.Join(deleted.Remove(name), deleted.Sync())
 	}
 	return nil
 }
@@ -143,7 +146,7 @@ func (c content) keys() []Account {
 // backup.
 func (f *folder) findCopy(name, from string) (content []byte, archived bool, err error) {
 	if from == "" {
-		deleted, err := f.openDeleted()
+		deleted, err := f.openBelow(deletedName)
 		if err != nil {
 			return nil, false, err
 		}
@@ -167,14 +170,4 @@ func (f *folder) findCopy(name, from string) (content []byte, archived bool, err
 		return nil, false, &Error{Path: filepath.Join(from, keysName, name), Err: err}
 	}
 	return content, false, nil
-}
-
-// dropArchived removes an archived key file after it was restored.
-func (f *folder) dropArchived(name string) error {
-	deleted, err := f.openDeleted()
-	if err != nil {
-		return err
-	}
-	defer deleted.Close()
-	return errors.Join(deleted.Remove(name), deleted.Sync())
 }

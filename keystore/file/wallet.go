@@ -30,6 +30,7 @@ type NewWallet struct {
 // keystore.ErrKeyExists, together with the existing wallet if that has the same secret.
 func (s *Store) AddWallet(ctx context.Context, organizationID string, n NewWallet) (Wallet, error) {
 	w, err := openNewWallet(n)
+	defer w.destroy()
 	if err != nil {
 		return Wallet{}, fmt.Errorf("add wallet: %w", err)
 	}
@@ -45,27 +46,21 @@ func (s *Store) AddWallet(ctx context.Context, organizationID string, n NewWalle
 		return s.writeWallet(organizationID, w)
 	})
 	if err != nil {
-		w.destroy()
 		return existing, s.errorf("add wallet", err)
 	}
 	return w.Wallet, nil
 }
 
-// openNewWallet derives the accounts of a new wallet.
-func openNewWallet(n NewWallet) (_ *openWallet, err error) {
-	w := &openWallet{Wallet: Wallet{ID: newID(), Name: n.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)}}
-	defer func() {
-		if err != nil {
-			w.destroy()
-		}
-	}()
+// openNewWallet derives the accounts of a new wallet. The caller destroys it, even after an error.
+func openNewWallet(n NewWallet) (w *openWallet, err error) {
+	w = &openWallet{Wallet: Wallet{ID: newID(), Name: n.Name, CreatedAt: time.Now().UTC().Truncate(time.Second)}}
 	if w.secret, err = n.canonicalSecret(); err != nil {
-		return nil, err
+		return w, err
 	}
 	w.passphrase = bytes.Clone(n.Passphrase)
 	root, err := w.root()
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	defer root.Wipe()
 	accounts := n.Accounts
@@ -115,16 +110,12 @@ func (s *Store) Derive(ctx context.Context, organizationID, walletID string, acc
 		if err != nil {
 			return err
 		}
+		defer w.destroy()
 		showProgress(s.root)
-		if derived, err = s.deriveInto(organizationID, w, account); err != nil {
-			w.destroy()
-		}
+		derived, err = s.deriveInto(organizationID, w, account)
 		return err
 	})
-	if err != nil {
-		return derived, s.errorf("derive", err)
-	}
-	return derived, nil
+	return derived, s.errorf("derive", err)
 }
 
 func (c *contents) deriveInto(organizationID string, w *openWallet, account wallet.Account) (Account, error) {
@@ -147,8 +138,8 @@ func (w *openWallet) errFull() error {
 	return fmt.Errorf("wallet %s is full: it has %d accounts", w.ID, MaxAccounts)
 }
 
-// writeWallet writes a wallet to disk and then inserts its new accounts. It takes
-// ownership of the wallet if it returns no error. The caller holds s.mu and the lock.
+// writeWallet writes a wallet to disk and then inserts its new accounts. The caller destroys the
+// wallet, and holds s.mu and the lock.
 func (c *contents) writeWallet(organizationID string, w *openWallet) error {
 	if err := c.judge(organizationID, w.Accounts); err != nil {
 		return err

@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,20 +65,6 @@ func newWalletMetadata(organizationID string, w Wallet) walletMetadata {
 	return m
 }
 
-// parseWalletMetadata accepts only what newWalletMetadata and encodeLine write.
-func parseWalletMetadata(encoded []byte) (m walletMetadata, w Wallet, err error) {
-	if err := json.Unmarshal(encoded, &m); err != nil {
-		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
-	}
-	if canonical, err := strictjson.Marshal(m); err != nil || !bytes.Equal(canonical, encoded) {
-		return m, w, fmt.Errorf("%w: metadata is not in canonical form", ErrMalformed)
-	}
-	if w, err = m.wallet(); err != nil {
-		return m, w, fmt.Errorf("%w: metadata: %w", ErrMalformed, err)
-	}
-	return m, w, nil
-}
-
 // wallet returns the wallet after checking all of the metadata, on reading and on writing.
 func (m walletMetadata) wallet() (w Wallet, err error) {
 	shared := metadata{OrganizationID: m.OrganizationID, PrivateKeyID: m.WalletID, Name: m.Name, CreatedAt: m.CreatedAt}
@@ -129,9 +114,6 @@ func (m walletMetadata) account(a accountMetadata) (Account, error) {
 	as := metadata{
 		OrganizationID: m.OrganizationID, PrivateKeyID: a.PrivateKeyID,
 		Curve: a.Curve, PublicKey: a.PublicKey, CreatedAt: a.CreatedAt, ActsFor: a.ActsFor,
-	}
-	if err := as.check(); err != nil {
-		return Account{}, err
 	}
 	info, err := as.keyInfo()
 	info.Name = accountName(m.Name, path)
@@ -185,16 +167,15 @@ func (s *sealer) sealWallet(organizationID string, w *openWallet) ([]byte, error
 
 // openWalletFile reads the payload of a wallet file and derives its keys.
 func openWalletFile(text, encoded []byte) (content, error) {
-	m, described, err := parseWalletMetadata(encoded)
+	m, described, err := parseMetadata(encoded, walletMetadata.wallet)
 	if err != nil {
 		return content{}, err
 	}
 	w := &openWallet{Wallet: described}
-	if err := w.readSecrets(text); err != nil {
-		w.destroy()
-		return content{}, err
+	if err = w.readSecrets(text); err == nil {
+		err = w.deriveAll()
 	}
-	if err := w.deriveAll(); err != nil {
+	if err != nil {
 		w.destroy()
 		return content{}, err
 	}

@@ -63,20 +63,19 @@ func (c *contents) findWallet(organizationID, idOrName string) (*knownWallet, er
 }
 
 // WalletOf implements keystore.WalletFinder. It considers only the files read so far.
-func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (keystore.Wallet, error) {
+func (s *Store) WalletOf(ctx context.Context, organizationID, keyID string) (view keystore.Wallet, err error) {
 	if err := s.followChanges(ctx); err != nil {
-		return keystore.Wallet{}, err
+		return view, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return keystore.Wallet{}, keystore.ErrClosed
-	}
-	wallet := s.wallets[s.accounts[keyID]]
-	if wallet == nil || wallet.organizationID != organizationID {
-		return keystore.Wallet{}, fmt.Errorf("%w: key %q belongs to no wallet", keystore.ErrKeyNotFound, keyID)
-	}
-	return wallet.enabled(), nil
+	err = s.locked(func() error {
+		wallet := s.wallets[s.accounts[keyID]]
+		if wallet == nil || wallet.organizationID != organizationID {
+			return fmt.Errorf("%w: key %q belongs to no wallet", keystore.ErrKeyNotFound, keyID)
+		}
+		view = wallet.enabled()
+		return nil
+	})
+	return view, err
 }
 
 // enabled returns the wallet without its disabled accounts.

@@ -78,3 +78,12 @@ func (c pbkdf2Cost) key(password, salt []byte, size int) ([]byte, error) {
 type stretch interface {
 	key(password, salt []byte, size int) ([]byte, error)
 }
+
+// fault keeps the first error of reading a file. What is read after it does not count.
+type fault struct{ err error }
+
+func (f *fault) fail(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}

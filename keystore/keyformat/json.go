@@ -13,11 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object is a JSON object. jsontext refuses duplicate members.
+// object is a JSON object. jsontext refuses duplicate members. Objects in it have the same fault.
 type object struct {
 	path    string // in the file, such as "crypto.kdfparams"
 	members map[string]value
 	offset  int // in the file
+	*fault
 }
 
 // value is the text of a member and its offset in the file.
@@ -26,53 +27,48 @@ type value struct {
 	offset int
 }
 
-func (o object) errorf(offset int, name, format string, args ...any) error {
+func (o object) errorf(offset int, name, format string, args ...any) {
 	switch {
 	case o.path != "":
 		name = strings.TrimSuffix(o.path+"."+name, ".")
 	case name == "":
 		name = "the file"
 	}
-	return fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, name, offset, fmt.Errorf(format, args...))
+	o.fail(fmt.Errorf("web3: %w: %s at byte %d: %w", ErrMalformed, name, offset, fmt.Errorf(format, args...)))
 }
 
 // parseObject reads a value that is one object and nothing else.
-func parseObject(path string, from value) (object, error) {
-	o := object{path: path, members: map[string]value{}, offset: from.offset}
+func parseObject(path string, from value, to *fault) object {
+	o := object{path, map[string]value{}, from.offset, to}
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(from.text))
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
-		return o, o.errorf(from.offset, "", "expected a JSON object")
+		o.errorf(from.offset, "", "expected a JSON object")
+		return o
 	}
 	for decoder.PeekKind() != '}' {
-		if err := o.member(decoder); err != nil {
-			return o, err
+		token, err := decoder.ReadToken()
+		name := ""
+		var text []byte
+		if err == nil {
+			name = token.String()
+			text, err = decoder.ReadValue()
 		}
+		if err != nil {
+			o.notJSON(decoder, err)
+			return o
+		}
+		o.members[name] = value{text: bytes.Clone(text), offset: o.offset + int(decoder.InputOffset()) - len(text)}
 	}
 	if _, err := decoder.ReadToken(); err != nil {
-		return o, o.notJSON(decoder, err)
+		o.notJSON(decoder, err)
+	} else if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		o.errorf(from.offset+int(decoder.InputOffset()), "", "unexpected text after the object")
 	}
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return o, o.errorf(from.offset+int(decoder.InputOffset()), "", "unexpected text after the object")
-	}
-	return o, nil
-}
-
-func (o object) member(decoder *jsontext.Decoder) error {
-	token, err := decoder.ReadToken()
-	if err != nil {
-		return o.notJSON(decoder, err)
-	}
-	name := token.String()
-	text, err := decoder.ReadValue()
-	if err != nil {
-		return o.notJSON(decoder, err)
-	}
-	o.members[name] = value{text: bytes.Clone(text), offset: o.offset + int(decoder.InputOffset()) - len(text)}
-	return nil
+	return o
 }
 
 // notJSON translates an error of the decoder.
-func (o object) notJSON(decoder *jsontext.Decoder, err error) error {
+func (o object) notJSON(decoder *jsontext.Decoder, err error) {
 	offset := decoder.InputOffset()
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if ok {
@@ -85,11 +81,11 @@ func (o object) notJSON(decoder *jsontext.Decoder, err error) error {
 	case ok && errors.Is(err, jsontext.ErrDuplicateName):
 		problem = fmt.Sprintf("duplicate member %.32q", syntactic.JSONPointer.LastToken())
 	}
-	return o.errorf(o.offset+int(offset), "", "%s", problem)
+	o.errorf(o.offset+int(offset), "", "%s", problem)
 }
 
 // only refuses members other than the given ones. The error names the first.
-func (o object) only(names ...string) error {
+func (o object) only(names ...string) {
 	var unknown string
 	offset := -1
 	for name, member := range o.members {
@@ -97,58 +93,48 @@ func (o object) only(names ...string) error {
 			unknown, offset = name, member.offset
 		}
 	}
-	if offset < 0 {
-		return nil
+	if offset >= 0 {
+		o.errorf(offset, "", "unknown member %.32q: the members are %s", unknown, strings.Join(names, ", "))
 	}
-	return o.errorf(offset, "", "unknown member %.32q: the members are %s", unknown, strings.Join(names, ", "))
 }
 
-func (o object) need(name string) (value, error) {
+func (o object) need(name string) value {
 	member, ok := o.members[name]
 	if !ok {
-		return member, o.errorf(o.offset, name, "missing")
+		o.errorf(o.offset, name, "missing")
 	}
-	return member, nil
+	return member
 }
 
-func (o object) object(name string) (object, error) {
-	member, err := o.need(name)
-	if err != nil {
-		return object{}, err
-	}
+func (o object) object(name string) object {
+	member := o.need(name)
 	if o.path != "" {
 		name = o.path + "." + name
 	}
-	return parseObject(name, member)
+	return parseObject(name, member, o.fault)
 }
 
 // text reads a string without escapes, which the format never needs.
-func (o object) text(name string) (string, error) {
-	member, err := o.need(name)
-	if err != nil {
-		return "", err
-	}
+func (o object) text(name string) string {
+	member := o.need(name)
 	size := len(member.text)
 	if size < 2 || member.text[0] != '"' || bytes.IndexByte(member.text, '\\') >= 0 {
-		return "", o.errorf(member.offset, name, "expected a string without escapes")
+		o.errorf(member.offset, name, "expected a string without escapes")
+		return ""
 	}
-	return string(member.text[1 : size-1]), nil
+	return string(member.text[1 : size-1])
 }
 
 // hex reads between least and most bytes in hex.
-func (o object) hex(name string, least, most int) ([]byte, error) {
-	digits, err := o.text(name)
+func (o object) hex(name string, least, most int) []byte {
+	raw, err := hex.DecodeString(o.text(name))
 	if err != nil {
-		return nil, err
-	}
-	raw, err := hex.DecodeString(digits)
-	if err != nil {
-		return nil, o.errorf(o.members[name].offset, name, "expected an even number of hex digits, without 0x")
+		o.errorf(o.members[name].offset, name, "expected an even number of hex digits, without 0x")
 	}
 	if len(raw) < least || len(raw) > most {
-		return nil, o.errorf(o.members[name].offset, name, "%d bytes, want %s", len(raw), between(least, most))
+		o.errorf(o.members[name].offset, name, "%d bytes, want %s", len(raw), between(least, most))
 	}
-	return raw, nil
+	return raw
 }
 
 func between(least, most int) string {
@@ -159,14 +145,11 @@ func between(least, most int) string {
 }
 
 // number reads a natural number.
-func (o object) number(name string) (uint64, error) {
-	member, err := o.need(name)
-	if err != nil {
-		return 0, err
-	}
+func (o object) number(name string) uint64 {
+	member := o.need(name)
 	number, err := strconv.ParseUint(string(member.text), 10, 64)
 	if err != nil {
-		return 0, o.errorf(member.offset, name, "expected a natural number")
+		o.errorf(member.offset, name, "expected a natural number")
 	}
-	return number, nil
+	return number
 }

@@ -64,26 +64,17 @@ type pbes2 struct {
 //	  OCTET STRING                      encryptedData
 func parseEncryptedPrivateKeyInfo(content, password []byte) (Key, error) {
 	outer := newDER(content)
-	info, err := outer.inside("EncryptedPrivateKeyInfo", tag.SEQUENCE)
-	if err != nil {
-		return Key{}, err
-	}
-	if err := outer.end("EncryptedPrivateKeyInfo"); err != nil {
-		return Key{}, err
-	}
-	scheme, err := readPBES2(info)
-	if err != nil {
-		return Key{}, err
-	}
-	encrypted, err := info.inside("encryptedData", tag.OCTET_STRING)
-	if err != nil {
-		return Key{}, err
-	}
-	if err := info.end("EncryptedPrivateKeyInfo"); err != nil {
-		return Key{}, err
-	}
+	info := outer.inside("EncryptedPrivateKeyInfo", tag.SEQUENCE)
+	outer.end("EncryptedPrivateKeyInfo")
+	var scheme pbes2
+	scheme.read(info)
+	encrypted := info.inside("encryptedData", tag.OCTET_STRING)
+	info.end("EncryptedPrivateKeyInfo")
 	if size := len(encrypted.String); size == 0 || size%aes.BlockSize != 0 {
-		return Key{}, encrypted.errorf("encryptedData", "%d bytes, want a multiple of %d", size, aes.BlockSize)
+		encrypted.errorf("encryptedData", "%d bytes, want a multiple of %d", size, aes.BlockSize)
+	}
+	if info.err != nil {
+		return Key{}, info.err
 	}
 	plain, err := scheme.decrypt(encrypted.String, password)
 	if err != nil {
@@ -113,150 +104,95 @@ func readDecrypted(plain []byte) (Key, error) {
 	return parsePrivateKeyInfo(content)
 }
 
-func readPBES2(info *der) (*pbes2, error) {
-	oid, outer, err := info.algorithm("encryptionAlgorithm")
-	if err != nil {
-		return nil, err
-	}
+func (s *pbes2) read(info *der) {
+	oid, outer := info.algorithm("encryptionAlgorithm")
 	if !oid.Equal(oidPBES2) {
-		return nil,
-			fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'", ErrUnsupported, oid)
+		info.fail(fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'",
+			ErrUnsupported, oid))
 	}
-	parameters, err := outer.inside("PBES2-params", tag.SEQUENCE)
-	if err != nil {
-		return nil, err
-	}
-	if err := outer.end("encryptionAlgorithm"); err != nil {
-		return nil, err
-	}
-	var scheme pbes2
-	if err := scheme.readKDF(parameters); err != nil {
-		return nil, err
-	}
-	if err := scheme.readCipher(parameters); err != nil {
-		return nil, err
-	}
-	return &scheme, parameters.end("PBES2-params")
+	parameters := outer.inside("PBES2-params", tag.SEQUENCE)
+	outer.end("encryptionAlgorithm")
+	s.readKDF(parameters)
+	s.readCipher(parameters)
+	parameters.end("PBES2-params")
 }
 
-func (s *pbes2) readKDF(parameters *der) error {
-	oid, outer, err := parameters.algorithm("keyDerivationFunc")
-	if err != nil {
-		return err
-	}
-	kdf, err := outer.inside("keyDerivationFunc.parameters", tag.SEQUENCE)
-	if err != nil {
-		return err
-	}
-	if err := outer.end("keyDerivationFunc"); err != nil {
-		return err
-	}
-	salt, err := kdf.inside("salt", tag.OCTET_STRING)
-	if err != nil {
-		return err
-	}
+func (s *pbes2) readKDF(parameters *der) {
+	oid, outer := parameters.algorithm("keyDerivationFunc")
+	kdf := outer.inside("keyDerivationFunc.parameters", tag.SEQUENCE)
+	outer.end("keyDerivationFunc")
+	salt := kdf.inside("salt", tag.OCTET_STRING)
 	if s.salt = salt.String; len(s.salt) == 0 || len(s.salt) > maxSalt {
-		return salt.errorf("salt", "%d bytes, want 1 to %d", len(s.salt), maxSalt)
+		salt.errorf("salt", "%d bytes, want 1 to %d", len(s.salt), maxSalt)
 	}
 	switch {
 	case oid.Equal(oidPBKDF2):
-		err = s.readPBKDF2(kdf)
+		s.readPBKDF2(kdf)
 	case oid.Equal(oidScrypt):
-		err = s.readScrypt(kdf)
+		s.readScrypt(kdf)
 	default:
-		err = fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are supported", ErrUnsupported, oid)
+		kdf.fail(fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are supported", ErrUnsupported, oid))
 	}
-	if err != nil {
-		return err
-	}
-	return kdf.end("keyDerivationFunc.parameters")
+	kdf.end("keyDerivationFunc.parameters")
 }
 
-func (s *pbes2) readPBKDF2(kdf *der) (err error) {
+func (s *pbes2) readPBKDF2(kdf *der) {
 	cost := pbkdf2Cost{prf: sha1.New} // the default of the standard
 	offset := kdf.at()
-	if cost.rounds, err = kdf.number("iterationCount"); err != nil {
-		return err
-	}
+	cost.rounds = kdf.number("iterationCount")
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("pkcs8: iterationCount at byte %d: %w", offset, err)
+		kdf.fail(fmt.Errorf("pkcs8: iterationCount at byte %d: %w", offset, err))
 	}
-	if err := s.readKeyLength(kdf); err != nil {
-		return err
-	}
+	s.readKeyLength(kdf)
 	if !kdf.Empty() {
-		oid, prf, err := kdf.algorithm("prf")
-		if err != nil {
-			return err
-		}
+		oid, prf := kdf.algorithm("prf")
 		if cost.prf = prfs[oid.String()]; cost.prf == nil {
-			return fmt.Errorf("pkcs8: %w: prf %v: only HMAC with SHA-1, SHA-256, SHA-384 and SHA-512 is supported", ErrUnsupported, oid)
+			kdf.fail(fmt.Errorf("pkcs8: %w: prf %v: only HMAC with SHA-1, SHA-256, SHA-384 and SHA-512 is supported",
+				ErrUnsupported, oid))
 		}
 		if !prf.Empty() && !prf.SkipASN1(tag.NULL) {
-			return prf.errorf("prf", "expected NULL")
+			prf.errorf("prf", "expected NULL")
 		}
-		if err := prf.end("prf"); err != nil {
-			return err
-		}
+		prf.end("prf")
 	}
 	s.stretch = cost
-	return nil
 }
 
-func (s *pbes2) readScrypt(kdf *der) (err error) {
-	var cost scryptCost
+func (s *pbes2) readScrypt(kdf *der) {
 	offset := kdf.at()
-	if cost.n, err = kdf.number("costParameter"); err != nil {
-		return err
-	}
-	if cost.r, err = kdf.number("blockSize"); err != nil {
-		return err
-	}
-	if cost.p, err = kdf.number("parallelizationParameter"); err != nil {
-		return err
-	}
+	cost := scryptCost{kdf.number("costParameter"), kdf.number("blockSize"), kdf.number("parallelizationParameter")}
 	if err := cost.check(); err != nil {
-		return fmt.Errorf("pkcs8: costParameter at byte %d: %w", offset, err)
+		kdf.fail(fmt.Errorf("pkcs8: costParameter at byte %d: %w", offset, err))
 	}
 	s.stretch = cost
-	return s.readKeyLength(kdf)
+	s.readKeyLength(kdf)
 }
 
-func (s *pbes2) readKeyLength(kdf *der) error {
+func (s *pbes2) readKeyLength(kdf *der) {
 	if !kdf.PeekASN1Tag(tag.INTEGER) {
-		return nil
+		return
 	}
-	size, err := kdf.number("keyLength")
-	if err != nil {
-		return err
-	}
+	size := kdf.number("keyLength")
 	if size == 0 || size > 32 {
-		return kdf.errorf("keyLength", "%d bytes, want the length of an AES key", size)
+		kdf.errorf("keyLength", "%d bytes, want the length of an AES key", size)
 	}
 	s.keySize = int(size)
-	return nil
 }
 
-func (s *pbes2) readCipher(parameters *der) error {
-	oid, scheme, err := parameters.algorithm("encryptionScheme")
-	if err != nil {
-		return err
-	}
+func (s *pbes2) readCipher(parameters *der) {
+	oid, scheme := parameters.algorithm("encryptionScheme")
 	if s.aesSize = ciphers[oid.String()]; s.aesSize == 0 {
-		return fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is supported: re-encrypt it with 'openssl pkcs8 "+
-			"-topk8 -v2 aes-256-cbc'", ErrUnsupported, oid)
+		parameters.fail(fmt.Errorf("pkcs8: %w: cipher %v: only AES-CBC is supported: re-encrypt it with 'openssl pkcs8 "+
+			"-topk8 -v2 aes-256-cbc'", ErrUnsupported, oid))
 	}
-	iv, err := scheme.inside("encryptionScheme.parameters", tag.OCTET_STRING)
-	if err != nil {
-		return err
-	}
+	iv := scheme.inside("encryptionScheme.parameters", tag.OCTET_STRING)
 	if s.iv = iv.String; len(s.iv) != aes.BlockSize {
-		return iv.errorf("encryptionScheme.parameters", "%d bytes, want %d", len(s.iv), aes.BlockSize)
+		iv.errorf("encryptionScheme.parameters", "%d bytes, want %d", len(s.iv), aes.BlockSize)
 	}
 	if s.keySize != 0 && s.keySize != s.aesSize {
-		return parameters.errorf("keyLength", "%d bytes, but the cipher takes %d", s.keySize, s.aesSize)
+		parameters.errorf("keyLength", "%d bytes, but the cipher takes %d", s.keySize, s.aesSize)
 	}
-	return scheme.end("encryptionScheme")
+	scheme.end("encryptionScheme")
 }
 
 func (s *pbes2) block(password []byte) (cipher.Block, error) {

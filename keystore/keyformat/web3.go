@@ -138,36 +138,25 @@ func readWeb3(file []byte) (w web3, err error) {
 	if len(file) > MaxSize {
 		return w, fmt.Errorf("web3: %w: %d bytes, the limit is %d", ErrMalformed, len(file), MaxSize)
 	}
-	top, err := parseObject("", value{text: file})
-	if err != nil {
-		return w, err
+	top := parseObject("", value{text: file}, &fault{})
+	written := top.members["version"]
+	if string(written.text) == `"1"` {
+		top.fail(fmt.Errorf("web3: %w: version 1, which geth wrote until 2015, at byte %d: only version 3 is supported: "+
+			"geth writes it with 'geth account update'", ErrUnsupported, written.offset))
+	} else if version := top.number("version"); version != 3 {
+		top.fail(fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version,
+			written.offset))
 	}
-	if version, err := top.number("version"); err != nil && string(top.members["version"].text) == `"1"` {
-		return w,
-			fmt.Errorf("web3: %w: version 1, which geth wrote until 2015, at byte %d: only version 3 is supported: "+
-				"geth writes it with 'geth account update'",
-				ErrUnsupported, top.members["version"].offset)
-	} else if err != nil {
-		return w, err
-	} else if version != 3 {
-		return w, fmt.Errorf("web3: %w: version %d at byte %d: only version 3 is supported", ErrUnsupported, version,
-			top.members["version"].offset)
-	}
-	if err = w.readAddress(top); err != nil {
-		return w, err
-	}
+	w.readAddress(top)
 	name := "crypto"
 	if _, capital := top.members["Crypto"]; capital {
 		name = "Crypto"
 		if second, both := top.members["crypto"]; both {
-			return w, top.errorf(second.offset, "crypto", "the file also has a member Crypto")
+			top.errorf(second.offset, "crypto", "the file also has a member Crypto")
 		}
 	}
-	section, err := top.object(name)
-	if err != nil {
-		return w, err
-	}
-	return w, w.readCrypto(section)
+	w.readCrypto(top.object(name))
+	return w, top.err
 }
 
 // maxBase58 is the length of the longest text that is decoded as base58, which takes
@@ -175,135 +164,71 @@ func readWeb3(file []byte) (w web3, err error) {
 const maxBase58 = 40
 
 // readAddress reads the address: hex digits or, of Tron, base58check.
-func (w *web3) readAddress(top object) error {
+func (w *web3) readAddress(top object) {
 	member, ok := top.members["address"]
 	if !ok || string(member.text) == `""` {
-		return nil
+		return
 	}
-	text, err := top.text("address")
-	if err != nil {
-		return err
-	}
+	text := top.text("address")
 	if len(text) <= maxBase58 {
 		if raw, version, err := base58.CheckDecode(text); err == nil && version == tronPrefix && len(raw) == 20 {
 			w.address, w.base58 = hex.EncodeToString(raw), true
-			return nil
+			return
 		}
 	}
-	digits := strings.TrimPrefix(strings.ToLower(text), "0x")
-	if len(digits) == 42 {
-		digits = strings.TrimPrefix(digits, "41") // Tron
+	w.address = strings.TrimPrefix(strings.ToLower(text), "0x")
+	if len(w.address) == 42 {
+		w.address = strings.TrimPrefix(w.address, "41") // Tron
 	}
-	if raw, err := hex.DecodeString(digits); err == nil && len(raw) == 20 {
-		w.address = digits
-		return nil
+	if raw, err := hex.DecodeString(w.address); err != nil || len(raw) != 20 {
+		top.errorf(member.offset, "address", "expected 40 hex digits, or an address of Tron")
 	}
-	return top.errorf(member.offset, "address", "expected 40 hex digits, or an address of Tron")
 }
 
-func (w *web3) readCrypto(section object) (err error) {
-	if err := section.only("cipher", "cipherparams", "ciphertext", "kdf", "kdfparams", "mac"); err != nil {
-		return err
+// is refuses another text of a member than the one that is supported.
+func (o object) is(name, supported string) {
+	if text := o.text(name); text != supported {
+		o.fail(fmt.Errorf("web3: %w: %s %.32q at byte %d: only %s is supported", ErrUnsupported, name, text,
+			o.members[name].offset, supported))
 	}
-	algorithm, err := section.text("cipher")
-	if err != nil {
-		return err
-	}
-	if algorithm != "aes-128-ctr" {
-		return fmt.Errorf("web3: %w: cipher %.32q at byte %d: only aes-128-ctr is supported", ErrUnsupported,
-			algorithm, section.members["cipher"].offset)
-	}
-	params, err := section.object("cipherparams")
-	if err != nil {
-		return err
-	}
-	if err := params.only("iv"); err != nil {
-		return err
-	}
-	if w.iv, err = params.hex("iv", aes.BlockSize, aes.BlockSize); err != nil {
-		return err
-	}
-	if w.ciphertext, err = section.hex("ciphertext", 1, keystore.SecretSize); err != nil {
-		return err
-	}
-	if w.mac, err = section.hex("mac", 32, 32); err != nil {
-		return err
-	}
-	return w.readKDF(section)
 }
 
-func (w *web3) readKDF(section object) error {
-	kdf, err := section.text("kdf")
-	if err != nil {
-		return err
-	}
-	params, err := section.object("kdfparams")
-	if err != nil {
-		return err
-	}
+func (w *web3) readCrypto(section object) {
+	section.only("cipher", "cipherparams", "ciphertext", "kdf", "kdfparams", "mac")
+	section.is("cipher", "aes-128-ctr")
+	params := section.object("cipherparams")
+	params.only("iv")
+	w.iv = params.hex("iv", aes.BlockSize, aes.BlockSize)
+	w.ciphertext = section.hex("ciphertext", 1, keystore.SecretSize)
+	w.mac = section.hex("mac", 32, 32)
+	w.readKDF(section)
+}
+
+func (w *web3) readKDF(section object) {
+	kdf, params := section.text("kdf"), section.object("kdfparams")
 	switch kdf {
 	case "scrypt":
-		err = w.readScrypt(params)
+		params.only("dklen", "n", "r", "p", "salt")
+		cost := scryptCost{params.number("n"), params.number("r"), params.number("p")}
+		if err := cost.check(); err != nil {
+			params.fail(fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.offset, err))
+		}
+		w.stretchPassword = cost
 	case "pbkdf2":
-		err = w.readPBKDF2(params)
+		params.only("dklen", "c", "prf", "salt")
+		params.is("prf", "hmac-sha256")
+		cost := pbkdf2Cost{params.number("c"), sha256.New}
+		if err := cost.check(); err != nil {
+			params.fail(fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].offset, err))
+		}
+		w.stretchPassword = cost
 	default:
-		err = fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported, kdf,
-			section.members["kdf"].offset)
+		params.fail(fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported,
+			kdf,
+			section.members["kdf"].offset))
 	}
-	if err != nil {
-		return err
+	if size := params.number("dklen"); size != web3KeySize {
+		params.errorf(params.members["dklen"].offset, "dklen", "%d bytes, want %d", size, web3KeySize)
 	}
-	size, err := params.number("dklen")
-	if err == nil && size != web3KeySize {
-		err = params.errorf(params.members["dklen"].offset, "dklen", "%d bytes, want %d", size, web3KeySize)
-	}
-	if err != nil {
-		return err
-	}
-	w.salt, err = params.hex("salt", 1, maxSalt)
-	return err
-}
-
-func (w *web3) readScrypt(params object) (err error) {
-	if err := params.only("dklen", "n", "r", "p", "salt"); err != nil {
-		return err
-	}
-	var cost scryptCost
-	if cost.n, err = params.number("n"); err != nil {
-		return err
-	}
-	if cost.r, err = params.number("r"); err != nil {
-		return err
-	}
-	if cost.p, err = params.number("p"); err != nil {
-		return err
-	}
-	w.stretchPassword = cost
-	if err := cost.check(); err != nil {
-		return fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.offset, err)
-	}
-	return nil
-}
-
-func (w *web3) readPBKDF2(params object) error {
-	if err := params.only("dklen", "c", "prf", "salt"); err != nil {
-		return err
-	}
-	prf, err := params.text("prf")
-	if err != nil {
-		return err
-	}
-	if prf != "hmac-sha256" {
-		return fmt.Errorf("web3: %w: prf %.32q at byte %d: only hmac-sha256 is supported", ErrUnsupported, prf,
-			params.members["prf"].offset)
-	}
-	cost := pbkdf2Cost{prf: sha256.New}
-	if cost.rounds, err = params.number("c"); err != nil {
-		return err
-	}
-	w.stretchPassword = cost
-	if err := cost.check(); err != nil {
-		return fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].offset, err)
-	}
-	return nil
+	w.salt = params.hex("salt", 1, maxSalt)
 }

@@ -22,10 +22,6 @@ type Cost struct {
 // DefaultLogN is geth's default: 256 MiB, about a second.
 const DefaultLogN = 18
 
-func (c Cost) scrypt() scryptCost {
-	return scryptCost{n: 1 << cmp.Or(c.LogN, DefaultLogN), r: 8, p: 1}
-}
-
 // Web3 returns the key as an encrypted file of Web3 Secret Storage version 3, with scrypt. The
 // key must be on secp256k1.
 func (k Key) Web3(password []byte, cost Cost) ([]byte, error) {
@@ -36,7 +32,7 @@ func (k Key) Web3(password []byte, cost Cost) ([]byte, error) {
 	var iv [16]byte
 	_, _ = rand.Read(salt[:]) // never fails
 	_, _ = rand.Read(iv[:])
-	parameters := cost.scrypt()
+	parameters := scryptCost{n: 1 << cmp.Or(cost.LogN, DefaultLogN), r: 8, p: 1}
 	derived, err := parameters.key(password, salt[:], web3KeySize)
 	if err != nil {
 		return nil, err

@@ -19,58 +19,43 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 	if err := s.settings.checkNew(organizationID, name); err != nil {
 		return fmt.Errorf("rename key: %w", err)
 	}
-	k, err := s.named(ctx, organizationID, id)
+	label := []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_LABEL, s.settings.label(organizationID, name))}
+	k, err := s.change(ctx, "rename", organizationID, id, func(in pkcs11.SessionHandle,
+		object pkcs11.ObjectHandle) error {
+		return s.connection.module.SetAttributeValue(in, object, label)
+	})
 	if err != nil {
-		return fmt.Errorf("rename key: %w", err)
-	}
-	if err := s.scanning.lock(ctx); err != nil {
 		return err
 	}
-	defer s.scanning.unlock()
-	label := s.settings.label(organizationID, name)
-	if err := s.relabel(ctx, k, label); err != nil {
-		return fmt.Errorf("rename key %s: %w", id, err)
-	}
-	s.forget(k)
-	return s.readID(ctx, []byte(k.ckaID))
-}
-
-func (s *Store) relabel(ctx context.Context, k *key, label string) error {
-	return s.eachObject(ctx, k, func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error {
-		return s.connection.module.SetAttributeValue(in, object, []*pkcs11.Attribute{pkcs11.NewAttribute(pkcs11.CKA_LABEL, label)})
-	})
-}
-
-// named returns the key with an id.
-func (s *Store) named(ctx context.Context, organizationID, id string) (*key, error) {
-	k, err := s.search(ctx, organizationID, keystore.ByID(id))
-	if errors.Is(err, keystore.ErrKeyNotFound) {
-		err = fmt.Errorf("%w: %q", err, id)
-	}
-	return k, err
+	return s.readOne(ctx, []byte(k.ckaID))
 }
 
 // Delete implements keystore.Deleter: it destroys the private object of a key and the public
 // ones with the same CKA_ID and CKA_LABEL. It cannot be undone.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
-	k, err := s.named(ctx, organizationID, id)
-	if err != nil {
-		return fmt.Errorf("delete key: %w", err)
-	}
-	if err := s.scanning.lock(ctx); err != nil {
-		return err
-	}
-	defer s.scanning.unlock()
-	if err := s.erase(ctx, k); err != nil {
-		return fmt.Errorf("delete key %s: %w", id, err)
-	}
-	s.forget(k)
-	return nil
+	_, err := s.change(ctx, "delete", organizationID, id, s.connection.module.DestroyObject)
+	return err
 }
 
-// erase destroys the objects of a key.
-func (s *Store) erase(ctx context.Context, k *key) error {
-	return s.eachObject(ctx, k, s.connection.module.DestroyObject)
+// change calls do for the objects of the key with an id, and forgets the key.
+func (s *Store) change(ctx context.Context, operation, organizationID, id string,
+	do func(in pkcs11.SessionHandle, object pkcs11.ObjectHandle) error) (*key, error) {
+	k, err := s.search(ctx, organizationID, keystore.ByID(id))
+	if errors.Is(err, keystore.ErrKeyNotFound) {
+		err = fmt.Errorf("%w: %q", err, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s key: %w", operation, err)
+	}
+	if err := s.scanning.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.scanning.unlock()
+	if err := s.eachObject(ctx, k, do); err != nil {
+		return nil, fmt.Errorf("%s key %s: %w", operation, id, err)
+	}
+	s.forget(k)
+	return k, nil
 }
 
 // eachObject calls do for the objects of a key. The public ones come last: without its
@@ -133,22 +118,20 @@ func (s *Store) remove(ctx context.Context, ckaID []byte, objects []pkcs11.Objec
 	}
 }
 
+// destroy destroys objects of a new key. It checks their CKA_ID first, of which the token may have
+// stored a part: after a new login, a handle may be that of another key.
 func (c *connection) destroy(in pkcs11.SessionHandle, ckaID []byte, objects []pkcs11.ObjectHandle) (err error) {
 	for _, object := range objects {
-		err = errors.Join(err, c.destroyOne(in, ckaID, object))
+		now, failed := attributes(c.module.Ctx, in, object, pkcs11.CKA_ID)
+		switch {
+		case failed != nil:
+			failed = fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", ckaID, failed)
+		case len(now[0]) == 0 || !bytes.HasPrefix(ckaID, now[0]):
+			failed = fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle now belongs to another object", ckaID)
+		default:
+			failed = c.module.DestroyObject(in, object)
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
-}
-
-// destroyOne checks the CKA_ID first, of which the token may have stored a part: after a new
-// login, the handle may be that of another key.
-func (c *connection) destroyOne(in pkcs11.SessionHandle, ckaID []byte, object pkcs11.ObjectHandle) error {
-	now, err := attributes(c.module.Ctx, in, object, pkcs11.CKA_ID)
-	if err != nil {
-		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: %w", ckaID, err)
-	}
-	if len(now[0]) == 0 || !bytes.HasPrefix(ckaID, now[0]) {
-		return fmt.Errorf("the new key, with CKA_ID %x, stays on the token: its handle now belongs to another object", ckaID)
-	}
-	return c.module.DestroyObject(in, object)
 }

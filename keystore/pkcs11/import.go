@@ -161,13 +161,13 @@ func (s *Store) readID(ctx context.Context, ckaID []byte) error {
 
 // idsOf returns the CKA_IDs of the public objects that hold a public key.
 func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte, error) {
-	result := make(chan [][]byte, 1)
+	var ids [][]byte
 	err := s.pool.do(ctx, func(lent session, _ bool) error {
 		objects, err := find(s.connection.module.Ctx, lent.handle,
 			pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY),
 			pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
 			pkcs11.NewAttribute(pkcs11.CKA_EC_POINT, encodePoint(public)))
-		var ids [][]byte
+		ids = nil
 		for _, object := range objects {
 			values, attributeErr := attributes(s.connection.module.Ctx, lent.handle, object, pkcs11.CKA_ID)
 			if attributeErr != nil && !isAttributeError(attributeErr) {
@@ -177,15 +177,12 @@ func (s *Store) idsOf(ctx context.Context, public keystore.PublicKey) ([][]byte,
 				ids = append(ids, values[0])
 			}
 		}
-		if err == nil {
-			result <- ids
-		}
 		return err
 	})
-	if err != nil {
+	if err != nil { // the operation may still go on
 		return nil, explain("reading the keys of the token", err)
 	}
-	return <-result, nil
+	return ids, nil
 }
 
 // yieldToTwin removes a key that was just imported, and returns true, if another process has
@@ -209,7 +206,7 @@ func (s *Store) yieldToTwin(ctx context.Context, ours *key) (removed bool) {
 		}
 		time.Sleep(locatePause)
 	}
-	if err := s.erase(ctx, ours); err != nil {
+	if err := s.eachObject(ctx, ours, s.connection.module.DestroyObject); err != nil {
 		return false
 	}
 	s.forget(ours)

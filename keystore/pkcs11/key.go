@@ -124,35 +124,42 @@ func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, sch
 	return c.module.Sign(in, message)
 }
 
-// handleIn returns the handle of the private object. It looks the object up again after a
-// failure, because a new login gives new handles.
+// handleIn returns the handle of the private object.
 func (k *key) handleIn(lent session, again bool) (pkcs11.ObjectHandle, error) {
-	if handle := k.handle.Load(); handle != 0 && !again {
-		return pkcs11.ObjectHandle(handle), nil
-	}
-	logins := k.store.connection.module.logins.Load()
-	objects, err := find(k.store.connection.module.Ctx, lent.handle,
+	handle, matching, err := k.store.connection.object(lent, again, &k.handle,
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY),
 		pkcs11.NewAttribute(pkcs11.CKA_KEY_TYPE, schemes[k.public.Curve()].keyType),
 		pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
 		pkcs11.NewAttribute(pkcs11.CKA_ID, []byte(k.ckaID)),
 		pkcs11.NewAttribute(pkcs11.CKA_LABEL, k.label))
-	if err != nil {
-		return 0, err
-	}
-	switch len(objects) {
-	case 1:
-	case 0: // another process destroyed or renamed it, unless the token is away, or the login has ended, which hides it
-		if err := k.store.connection.presentSince(logins, lent.handle); err != nil {
-			return 0, err
-		}
+	switch {
+	case err == nil && matching == 0: // another process destroyed or renamed it
 		k.store.forget(k)
-		return 0, fmt.Errorf("%w: no private key on the token has its CKA_ID and CKA_LABEL", keystore.ErrWithdrawn)
-	default:
-		return 0, fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", len(objects))
+		err = fmt.Errorf("%w: no private key on the token has its CKA_ID and CKA_LABEL", keystore.ErrWithdrawn)
+	case err == nil && matching > 1:
+		err = fmt.Errorf("%d private keys on the token have its CKA_ID and CKA_LABEL, want 1", matching)
 	}
-	k.handle.Store(uint64(objects[0]))
-	return objects[0], nil
+	return handle, err
+}
+
+// object returns the kept handle of a private object. After a failure, it searches the token and
+// keeps the handle, because a new login gives new ones. matching is the number of objects found: 0
+// is none, and not that the token is away or the login has ended, which hides private objects.
+func (c *connection) object(lent session, again bool, kept *atomic.Uint64,
+	template ...*pkcs11.Attribute) (handle pkcs11.ObjectHandle, matching int, err error) {
+	if handle := kept.Load(); handle != 0 && !again {
+		return pkcs11.ObjectHandle(handle), 1, nil
+	}
+	logins := c.module.logins.Load()
+	objects, err := find(c.module.Ctx, lent.handle, template...)
+	if err == nil && len(objects) == 0 {
+		err = c.presentSince(logins, lent.handle)
+	}
+	if err != nil || len(objects) != 1 {
+		return 0, len(objects), err
+	}
+	kept.Store(uint64(objects[0]))
+	return objects[0], 1, nil
 }
 
 // proofMessage is the message that a key signs to prove its public key. It is not a

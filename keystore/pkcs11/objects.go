@@ -73,8 +73,6 @@ type publicObject struct {
 	params, point []byte
 }
 
-func (o publicObject) parse() (keystore.PublicKey, error) { return parseClaim(o.params, o.point) }
-
 func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, only []*pkcs11.Attribute) (map[string][]publicObject, error) {
 	handles, err := find(module, in, append(only[:len(only):len(only)],
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY),

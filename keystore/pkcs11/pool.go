@@ -54,6 +54,19 @@ func newPool(connection *connection, size int) *pool {
 	return p
 }
 
+// openPool logs in to the token.
+func openPool(ctx context.Context, settings settings, options Options) (*pool, error) {
+	with, err := readCredentials(settings.uri, options)
+	if err != nil {
+		return nil, err
+	}
+	connection, err := connect(ctx, settings.uri, with)
+	if err != nil {
+		return nil, err
+	}
+	return newPool(connection, settings.sessions), nil
+}
+
 // operation is run in a session. again is true if it failed in another session, and means
 // that object handles have to be looked up again.
 type operation func(lent session, again bool) error

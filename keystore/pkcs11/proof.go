@@ -63,15 +63,11 @@ func openProof(ctx context.Context, text string, options Options, open func(*Pro
 	if settings.uri.Object == "" && settings.uri.ID == nil {
 		return nil, errors.New("pkcs11 uri: no key is named: write object=LABEL or id=%01 for the P-256 key of app proofs")
 	}
-	with, err := readCredentials(settings.uri, options)
+	pool, err := openPool(ctx, settings, options)
 	if err != nil {
 		return nil, err
 	}
-	connection, err := connect(ctx, settings.uri, with)
-	if err != nil {
-		return nil, err
-	}
-	p := &ProofSigner{uri: settings.uri, pool: newPool(connection, settings.sessions), closeTimeout: settings.closeTimeout}
+	p := &ProofSigner{uri: settings.uri, pool: pool, closeTimeout: settings.closeTimeout}
 	if err := open(p, ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -123,28 +119,18 @@ func (p *ProofSigner) template() []*pkcs11.Attribute {
 	return named
 }
 
-// lookUp returns the handle of the private object. It searches the token after a failure,
-// because a new login gives new handles.
+// lookUp returns the handle of the private object.
 func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, error) {
-	if handle := p.handle.Load(); handle != 0 && !again {
-		return pkcs11.ObjectHandle(handle), nil
-	}
-	connection := p.pool.connection
-	logins := connection.module.logins.Load()
-	objects, err := find(connection.module.Ctx, lent.handle, p.template()...)
+	handle, matching, err := p.pool.connection.object(lent, again, &p.handle, p.template()...)
 	switch {
-	case err != nil:
-		return 0, err
-	case len(objects) == 1:
-		p.handle.Store(uint64(objects[0]))
-		return objects[0], nil
-	case len(objects) > 1:
-		return 0, fmt.Errorf("the token has %d key pairs with object=%q, id=%x: name one by both", len(objects), p.uri.Object, p.uri.ID)
+	case err == nil && matching == 0:
+		err = fmt.Errorf("the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object,
+			p.uri.ID)
+	case err == nil && matching > 1:
+		err = fmt.Errorf("the token has %d key pairs with object=%q, id=%x: name one by both", matching, p.uri.Object,
+			p.uri.ID)
 	}
-	if err := connection.presentSince(logins, lent.handle); err != nil {
-		return 0, err // which hides private objects
-	}
-	return 0, fmt.Errorf("the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object, p.uri.ID)
+	return handle, err
 }
 
 // claims returns the public keys on P-256 of the public objects with the CKA_ID of the

@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 // inventory is the result of a scan of the token.
@@ -21,18 +22,15 @@ type inventory struct {
 
 // read scans the token in a session of the pool.
 func (s *Store) read(ctx context.Context, only ...*pkcs11.Attribute) (inventory, error) {
-	result := make(chan inventory, 1)
-	err := s.pool.do(ctx, func(lent session, _ bool) error {
-		objects, err := s.scan(lent.handle, only...)
-		if err == nil {
-			result <- objects
-		}
+	var objects inventory
+	err := s.pool.do(ctx, func(lent session, _ bool) (err error) {
+		objects, err = s.scan(lent.handle, only...)
 		return err
 	})
-	if err != nil {
+	if err != nil { // the operation may still go on
 		return inventory{}, explain("reading the keys of the token", err)
 	}
-	return <-result, nil
+	return objects, nil
 }
 
 // scan reads the keys of both types, or only those with the given attributes.
@@ -43,7 +41,8 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 	}
 	scan := scanner{Store: s, in: in, private: map[identity]int{}}
 	for _, keyType := range []uint{pkcs11.CKK_EC, ckkECEdwards} {
-		if err := scan.collect(keyType, only); err != nil && !isUnknownType(err) {
+		err := scan.collect(keyType, only)
+		if err != nil && !isOneOf(err, typeUnknown) {
 			return inventory{}, err
 		}
 	}
@@ -53,10 +52,8 @@ func (s *Store) scan(in pkcs11.SessionHandle, only ...*pkcs11.Attribute) (invent
 	return scan.found, s.connection.presentSince(logins, in) // a token that is away has no objects either
 }
 
-// isUnknownType reports whether the module does not know the key type searched for.
-func isUnknownType(err error) bool {
-	return isOneOf(err, []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID})
-}
+// typeUnknown: the module does not know the key type searched for.
+var typeUnknown = []pkcs11.Error{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID}
 
 // scanner is one scan.
 type scanner struct {
@@ -118,7 +115,8 @@ func (s *scanner) pair() error {
 		case retryable(err):
 			return err
 		case err != nil:
-			s.found.skipped = append(s.found.skipped, skipped(object.label, object.id, err))
+			s.found.skipped = append(s.found.skipped, fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w",
+				object.label, object.id, err))
 		case k != nil:
 			s.found.keys = append(s.found.keys, k)
 			if object.extractable {
@@ -129,10 +127,6 @@ func (s *scanner) pair() error {
 		}
 	}
 	return nil
-}
-
-func skipped(label, ckaID string, why error) error {
-	return fmt.Errorf("pkcs11: key %q with CKA_ID %x is skipped: %w", label, ckaID, why)
 }
 
 // newKey returns the key of an object, reusing the key of an earlier scan if nothing has
@@ -164,7 +158,7 @@ func (s *scanner) newKey(object candidate) (*key, error) {
 	}
 	k.handle.Store(uint64(object.handle))
 	k.proved.Store(proved)
-	k.locators = locators(public, k.id)
+	k.locators = software.Locators(public, k.id)
 	return k, nil
 }
 
@@ -209,7 +203,7 @@ func (s *scanner) publicKey(object candidate) (public keystore.PublicKey, proved
 func claims(objects []publicObject) (claimed []keystore.PublicKey, err error) {
 	seen := map[keystore.PublicKey]bool{}
 	for _, object := range objects {
-		public, parseErr := object.parse()
+		public, parseErr := parseClaim(object.params, object.point)
 		switch {
 		case parseErr != nil:
 			err = parseErr

@@ -58,18 +58,12 @@ func Open(ctx context.Context, uri string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	with, err := readCredentials(settings.uri, options)
+	pool, err := openPool(ctx, settings, options)
 	if err != nil {
 		return nil, err
 	}
-	connection, err := connect(ctx, settings.uri, with)
-	if err != nil {
-		return nil, err
-	}
-	store := &Store{
-		settings: settings, connection: connection, pool: newPool(connection, settings.sessions),
-		scanning: newContextMutex(), now: time.Now,
-	}
+	store := &Store{settings: settings, connection: pool.connection, pool: pool, scanning: newContextMutex(),
+		now: time.Now}
 	if settings.onDemand {
 		err = store.Ready(ctx)
 	} else {
@@ -181,17 +175,6 @@ func (s *Store) takeIn(objects inventory) {
 	}
 	s.skipped = append(s.skipped, objects.skipped...)
 	s.extractable = append(s.extractable, objects.extractable...)
-}
-
-func locators(public keystore.PublicKey, id string) []keystore.Locator {
-	all := append(keystore.Locators(public), keystore.ByID(id))
-	if locator, err := keystore.TaprootLocator(public); err == nil {
-		all = append(all, locator)
-	}
-	if locator, err := keystore.NestedLocator(public); err == nil {
-		all = append(all, locator)
-	}
-	return all
 }
 
 // Find implements keystore.Keystore. It searches the token for an unknown key at most once

@@ -111,10 +111,10 @@ func decodeValue(encoded, reserved string, offset int) (string, error) {
 		c := encoded[i]
 		switch {
 		case c == '%':
-			if i+2 >= len(encoded) || !isHex(encoded[i+1]) || !isHex(encoded[i+2]) {
+			b, err := strconv.ParseUint(encoded[i+1:min(i+3, len(encoded))], 16, 8)
+			if err != nil || i+2 >= len(encoded) {
 				return "", fmt.Errorf("byte %d: %% is not followed by two hex digits", offset+i)
 			}
-			b, _ := strconv.ParseUint(encoded[i+1:i+3], 16, 8)
 			decoded = append(decoded, byte(b))
 			i += 2
 		case isUnreserved(c) || strings.IndexByte(reserved, c) >= 0:
@@ -126,10 +126,6 @@ func decodeValue(encoded, reserved string, offset int) (string, error) {
 	return string(decoded), nil
 }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
 func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
@@ -137,7 +133,10 @@ func isUnreserved(c byte) bool {
 func (u *URI) setPath(name, value string) (err error) {
 	if name == "id" { // the only attribute that is bytes, not text
 		u.ID = []byte(value)
-		return notEmpty(value)
+		if value == "" {
+			return errors.New("empty")
+		}
+		return nil
 	}
 	if err := checkText(value); err != nil {
 		return err
@@ -196,13 +195,6 @@ func (u *URI) setQuery(name, value string) (err error) {
 		err = errors.New("unknown attribute")
 	}
 	return err
-}
-
-func notEmpty(value string) error {
-	if value == "" {
-		return errors.New("empty")
-	}
-	return nil
 }
 
 func checkText(value string) error {

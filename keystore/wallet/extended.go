@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -52,27 +53,20 @@ const (
 	versionTPrv = 0x04358394
 )
 
-var (
-	privateVersions = []extendedVersion{
-		{versionXPrv, "xprv", false, 0},
-		{versionTPrv, "tprv", true, 0},
-		{0x049d7878, "yprv", false, 49},
-		{0x044a4e28, "uprv", true, 49},
-		{0x04b2430c, "zprv", false, 84},
-		{0x045f18bc, "vprv", true, 84},
-	}
-	multisigVersions = []extendedVersion{
-		{bytes: 0x0295b005, prefix: "Yprv"}, {bytes: 0x024285b5, prefix: "Uprv"},
-		{bytes: 0x02aa7a99, prefix: "Zprv"}, {bytes: 0x02575048, prefix: "Vprv"},
-	}
-	publicVersions = []extendedVersion{
-		{bytes: 0x0488b21e, prefix: "xpub"}, {bytes: 0x043587cf, prefix: "tpub"},
-		{bytes: 0x049d7cb2, prefix: "ypub"}, {bytes: 0x044a5262, prefix: "upub"},
-		{bytes: 0x04b24746, prefix: "zpub"}, {bytes: 0x045f1cf6, prefix: "vpub"},
-		{bytes: 0x0295b43f, prefix: "Ypub"}, {bytes: 0x024289ef, prefix: "Upub"},
-		{bytes: 0x02aa7ed3, prefix: "Zpub"}, {bytes: 0x02575483, prefix: "Vpub"},
-	}
-)
+// extendedVersions has the private keys first, then those of multisig wallets and the public ones,
+// which are refused.
+var extendedVersions = []extendedVersion{
+	{versionXPrv, "xprv", false, 0}, {versionTPrv, "tprv", true, 0},
+	{0x049d7878, "yprv", false, 49}, {0x044a4e28, "uprv", true, 49},
+	{0x04b2430c, "zprv", false, 84}, {0x045f18bc, "vprv", true, 84},
+	{bytes: 0x0295b005, prefix: "Yprv"}, {bytes: 0x024285b5, prefix: "Uprv"},
+	{bytes: 0x02aa7a99, prefix: "Zprv"}, {bytes: 0x02575048, prefix: "Vprv"},
+	{bytes: 0x0488b21e, prefix: "xpub"}, {bytes: 0x043587cf, prefix: "tpub"},
+	{bytes: 0x049d7cb2, prefix: "ypub"}, {bytes: 0x044a5262, prefix: "upub"},
+	{bytes: 0x04b24746, prefix: "zpub"}, {bytes: 0x045f1cf6, prefix: "vpub"},
+	{bytes: 0x0295b43f, prefix: "Ypub"}, {bytes: 0x024289ef, prefix: "Upub"},
+	{bytes: 0x02aa7ed3, prefix: "Zpub"}, {bytes: 0x02575483, prefix: "Vpub"},
+}
 
 // ParseExtendedKey reads an extended private key (BIP-32): xprv… or tprv…, or one of the
 // SLIP-132 forms for single-signature wallets, yprv…, zprv…, uprv… or vprv….
@@ -143,7 +137,8 @@ func cutOrigin(text string) (from *origin, key string, err error) {
 		if !closed {
 			return nil, "", errors.New("origin: ] is missing")
 		}
-		if from, err = parseOrigin(inside); err != nil {
+		from = &origin{}
+		if from.fingerprint, from.path, err = ParseOrigin(inside); err != nil {
 			return nil, "", fmt.Errorf("origin: %w", err)
 		}
 		key = after
@@ -157,25 +152,15 @@ func cutOrigin(text string) (from *origin, key string, err error) {
 // ParseOrigin reads the origin of a key as output descriptors have it in brackets (BIP-380),
 // such as 73c5da0a/84h/0h/0h: the fingerprint of the master key and the path from it.
 func ParseOrigin(text string) (fingerprint [4]byte, path Path, err error) {
-	from, err := parseOrigin(text)
-	if err != nil {
-		return fingerprint, nil, err
-	}
-	return from.fingerprint, from.path, nil
-}
-
-// parseOrigin reads the text in brackets: 73c5da0a/84h/0h/0h.
-func parseOrigin(text string) (*origin, error) {
-	digits, steps, _ := strings.Cut(text, "/")
+	digits, steps, hasPath := strings.Cut(text, "/")
 	four, err := hex.DecodeString(digits)
 	if err != nil || len(four) != 4 || strings.ToLower(digits) != digits {
-		return nil, errors.New("it must begin with the fingerprint of the master key, 8 lower-case hex digits")
+		return fingerprint, nil, errors.New("it must begin with the fingerprint of the master key, 8 lower-case hex digits")
 	}
-	from := &origin{fingerprint: [4]byte(four)}
-	if len(text) > len(digits) {
-		from.path, err = ParsePath("m/" + steps)
+	if hasPath {
+		path, err = ParsePath("m/" + steps)
 	}
-	return from, err
+	return [4]byte(four), path, err
 }
 
 // decodeExtendedKey returns the bytes of a key. The caller wipes them even if there is an
@@ -197,26 +182,22 @@ func decodeExtendedKey(text string) (raw []byte, version extendedVersion, err er
 }
 
 func versionOf(number uint32) (extendedVersion, error) {
-	for _, version := range privateVersions {
-		if version.bytes == number {
-			return version, nil
-		}
+	at := slices.IndexFunc(extendedVersions, func(v extendedVersion) bool { return v.bytes == number })
+	if at < 0 {
+		return extendedVersion{},
+			fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… "+
+				"and vprv… are supported", number)
 	}
-	for _, version := range multisigVersions {
-		if version.bytes == number {
-			return version,
-				fmt.Errorf("%s… is a key of a multisig wallet (SLIP-132), whose addresses cannot be found by one "+
-					"key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
-		}
+	version := extendedVersions[at]
+	switch {
+	case strings.HasSuffix(version.prefix, "pub"):
+		return version, fmt.Errorf("%s… is an extended public key: it cannot sign", version.prefix)
+	case version.prefix[0] < 'a':
+		return version,
+			fmt.Errorf("%s… is a key of a multisig wallet (SLIP-132), whose addresses cannot be found by one "+
+				"key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
 	}
-	for _, version := range publicVersions {
-		if version.bytes == number {
-			return version, fmt.Errorf("%s… is an extended public key: it cannot sign", version.prefix)
-		}
-	}
-	return extendedVersion{},
-		fmt.Errorf("unknown version bytes %08x: xprv…, tprv…, and SLIP-132's yprv…, zprv…, uprv… "+
-			"and vprv… are supported", number)
+	return version, nil
 }
 
 // check compares the purpose required by SLIP-132 with that of the path, if it has one.

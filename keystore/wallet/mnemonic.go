@@ -44,17 +44,15 @@ var english string
 
 var (
 	words       = sync.OnceValue(func() []string { return strings.Fields(english) })
-	wordNumbers = sync.OnceValue(indexWords)
-	lengths     = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // bytes of entropy by number of words
+	wordNumbers = sync.OnceValue(func() map[string]int {
+		index := make(map[string]int, len(words()))
+		for i, word := range words() {
+			index[word] = i
+		}
+		return index
+	})
+	lengths = map[int]int{12: 16, 15: 20, 18: 24, 21: 28, 24: 32} // bytes of entropy by number of words
 )
-
-func indexWords() map[string]int {
-	index := make(map[string]int, len(words()))
-	for i, word := range words() {
-		index[word] = i
-	}
-	return index
-}
 
 // Entropy returns the entropy of an English mnemonic: 16, 20, 24, 28 or 32 bytes from 12, 15,
 // 18, 21 or 24 words. Words are whole, in lower case, and separated by any white space. The

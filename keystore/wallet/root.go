@@ -87,7 +87,7 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 	}
 	switch curve {
 	case keystore.CurveSecp256k1:
-		if !r.covers(path) {
+		if len(path) < len(r.path) || !slices.Equal(path[:len(r.path)], r.path) {
 			return fmt.Errorf("%w %v: it is not below %v, where the extended private key of this wallet is", ErrPath, path, r.path)
 		}
 		return nil
@@ -99,11 +99,6 @@ func (r *Root) Check(curve keystore.Curve, path Path) error {
 		return nil
 	}
 	return fmt.Errorf("unknown curve %v: use CURVE_SECP256K1 or CURVE_ED25519", curve)
-}
-
-// covers reports whether a path leads through the root.
-func (r *Root) covers(path Path) bool {
-	return len(path) >= len(r.path) && slices.Equal(path[:len(r.path)], r.path)
 }
 
 // Derive returns the secret at a path, which always begins at the master key: a secp256k1
@@ -137,16 +132,25 @@ func (r *Root) PublicKey(path Path) (pub keystore.PublicKey, err error) {
 	if err := r.Check(keystore.CurveSecp256k1, path); err != nil {
 		return pub, err
 	}
-	node, err := r.nodeAt(path)
+	compressed, _, err := r.publicAt(path)
 	if err != nil {
 		return pub, err
+	}
+	return keystore.ParsePublicKey(keystore.CurveSecp256k1, compressed[:])
+}
+
+// publicAt returns the compressed public key and the chain code at a path that Check accepts.
+func (r *Root) publicAt(path Path) (public [33]byte, chain [32]byte, err error) {
+	node, err := r.nodeAt(path)
+	if err != nil {
+		return public, chain, err
 	}
 	defer node.Zero()
 	key, err := node.ECPubKey()
 	if err != nil {
-		return pub, fmt.Errorf("%w %v: %w", ErrPath, path, err)
+		return public, chain, fmt.Errorf("%w %v: %w", ErrPath, path, err)
 	}
-	return keystore.ParsePublicKey(keystore.CurveSecp256k1, key.SerializeCompressed())
+	return [33]byte(key.SerializeCompressed()), [32]byte(node.ChainCode()), nil
 }
 
 // Has reports whether the wallet has an extended public key at a path: the compressed public
@@ -155,16 +159,8 @@ func (r *Root) Has(path Path, public [33]byte, chain [32]byte) (bool, error) {
 	if r.Check(keystore.CurveSecp256k1, path) != nil {
 		return false, nil //nolint:nilerr // the wallet has no key at this path
 	}
-	node, err := r.nodeAt(path)
-	if err != nil {
-		return false, err
-	}
-	defer node.Zero()
-	key, err := node.ECPubKey()
-	if err != nil {
-		return false, fmt.Errorf("%w %v: %w", ErrPath, path, err)
-	}
-	return [33]byte(key.SerializeCompressed()) == public && [32]byte(node.ChainCode()) == chain, nil
+	own, code, err := r.publicAt(path)
+	return err == nil && own == public && code == chain, err
 }
 
 // nodeAt returns the extended private key at a path that Check accepts. The caller zeroes it.

@@ -30,10 +30,7 @@ type Leaf struct{ Script, Control []byte }
 // Script implements keystore.RegisteredWallet.
 func (p *Policy) Script(change bool, index uint32) ([]byte, error) {
 	scripts, err := p.Scripts(change, index)
-	if err != nil {
-		return nil, err
-	}
-	return scripts.Output, nil
+	return scripts.Output, err
 }
 
 // Scripts derives the scripts of a receiving or a change address.
@@ -41,11 +38,7 @@ func (p *Policy) Scripts(change bool, index uint32) (*Scripts, error) {
 	if index > MaxIndex {
 		return nil, fmt.Errorf("%w: index %d, at most %d", ErrPolicy, index, MaxIndex)
 	}
-	branch := 0
-	if change {
-		branch = 1
-	}
-	d := deriver{p, branch, index}
+	d := deriver{p, branchOf(change), index}
 	if p.template.form == formTR {
 		return d.taproot()
 	}
@@ -68,6 +61,13 @@ func wrap(form form, code []byte) *Scripts {
 	}
 	s.Output = append(append([]byte{txscript.OP_HASH160, 20}, address.Hash160(s.Redeem)...), txscript.OP_EQUAL)
 	return s
+}
+
+func branchOf(change bool) int {
+	if change {
+		return 1
+	}
+	return 0
 }
 
 // deriver derives the scripts of one address.
@@ -137,19 +137,19 @@ func (d deriver) leaf(m *multi) ([]byte, error) {
 	return script.AddInt64(int64(m.k)).AddOp(txscript.OP_NUMEQUAL).Script()
 }
 
-// branchOf is a part of a tree with its hash, and the leaves below it with their paths.
-type branchOf struct {
+// subtree is a part of a tree with its hash, and the leaves below it with their paths.
+type subtree struct {
 	hash   [32]byte
 	leaves []Leaf // Control has the path alone, from the leaf upwards
 }
 
-func (d deriver) hash(t *tree) (*branchOf, error) {
+func (d deriver) hash(t *tree) (*subtree, error) {
 	if t.leaf != nil {
 		script, err := d.leaf(t.leaf)
 		if err != nil {
 			return nil, err
 		}
-		return &branchOf{[32]byte(txscript.NewBaseTapLeaf(script).TapHash()), []Leaf{{Script: script}}}, nil
+		return &subtree{[32]byte(txscript.NewBaseTapLeaf(script).TapHash()), []Leaf{{Script: script}}}, nil
 	}
 	left, err := d.hash(t.left)
 	if err != nil {
@@ -169,7 +169,7 @@ func (d deriver) hash(t *tree) (*branchOf, error) {
 	if bytes.Compare(a, b) > 0 {
 		a, b = b, a
 	}
-	return &branchOf{[32]byte(chainhash.TaggedHash(chainhash.TagTapBranch, a, b)[:]),
+	return &subtree{[32]byte(chainhash.TaggedHash(chainhash.TagTapBranch, a, b)[:]),
 		append(left.leaves, right.leaves...)}, nil
 }
 

@@ -143,11 +143,7 @@ func readDescriptors(text []byte, name string) (*Policy, error) {
 	case 1:
 		return fromDescriptor(lines[0], name)
 	case 2:
-		joined, err := join(lines[0], lines[1])
-		if err != nil {
-			return nil, err
-		}
-		return fromDescriptor(joined, name)
+		return fromBranches(lines[0], lines[1], name)
 	case 3:
 		return readThree(lines, name)
 	}
@@ -161,11 +157,7 @@ func readThree(lines []string, name string) (*Policy, error) {
 		return nil, fmt.Errorf("three descriptors, of which the first must have both branches, as Sparrow writes "+
 			"them: %w", err)
 	}
-	joined, err := join(lines[1], lines[2])
-	if err != nil {
-		return nil, err
-	}
-	each, err := fromDescriptor(joined, name)
+	each, err := fromBranches(lines[1], lines[2], name)
 	if err != nil {
 		return nil, err
 	}
@@ -208,22 +200,22 @@ func fromDescriptor(descriptor, name string) (*Policy, error) {
 	return p, err
 }
 
-// join makes one descriptor of two that differ in the branches alone.
-func join(receive, change string) (string, error) {
+// fromBranches reads two descriptors that differ in the branches alone.
+func fromBranches(receive, change, name string) (*Policy, error) {
 	a, b := strings.Split(receive, "/"), strings.Split(change, "/")
 	if len(a) != len(b) {
-		return "", errors.New("the two descriptors are not of one wallet")
+		return nil, errors.New("the two descriptors are not of one wallet")
 	}
 	for i := range a {
 		if a[i] == b[i] {
 			continue
 		}
 		if i+1 == len(a) || !strings.HasPrefix(a[i+1], "*") || strings.Trim(a[i]+b[i], "0123456789") != "" {
-			return "", errors.New("the two descriptors differ in more than the branches of receiving and change")
+			return nil, errors.New("the two descriptors differ in more than the branches of receiving and change")
 		}
 		a[i] = "<" + a[i] + ";" + b[i] + ">"
 	}
-	return strings.Join(a, "/"), nil
+	return fromDescriptor(strings.Join(a, "/"), name)
 }
 
 // Descriptor returns the output descriptor of both branches (BIP-389), with its checksum.
@@ -232,11 +224,7 @@ func (p *Policy) Descriptor() string { return p.descriptor(func(k key) string { 
 // BranchDescriptor returns the output descriptor of the receiving or the change addresses,
 // with its checksum.
 func (p *Policy) BranchDescriptor(change bool) string {
-	branch := 0
-	if change {
-		branch = 1
-	}
-	return p.descriptor(func(k key) string { return fmt.Sprintf("/%d/*", k.branch[branch]) })
+	return p.descriptor(func(k key) string { return fmt.Sprintf("/%d/*", k.branch[branchOf(change)]) })
 }
 
 func (k key) steps() string { return fmt.Sprintf("/<%d;%d>/*", k.branch[0], k.branch[1]) }

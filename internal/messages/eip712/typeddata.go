@@ -50,7 +50,10 @@ func Parse(text []byte) (*TypedData, error) {
 	if data.Message, err = readStruct(parts.message, primary); err != nil {
 		return nil, within(err, "message")
 	}
-	data.markUsed(primary)
+	primary.used = true
+	for _, name := range primary.dependencies() {
+		data.types[name].used = true
+	}
 	return data, nil
 }
 
@@ -61,41 +64,20 @@ func splitDocument(root *node) (p parts, err error) {
 	if root.kind != '{' {
 		return p, malformed("", root.offset, "expected an object {types, primaryType, domain, message}")
 	}
+	names := [...]string{"types", "primaryType", "domain", "message"}
 	for child := root.first; child != nil; child = child.next {
-		switch child.name {
-		case "types":
-			p.types = child
-		case "primaryType":
-			p.primaryType = child
-		case "domain":
-			p.domain = child
-		case "message":
-			p.message = child
-		default:
+		if !slices.Contains(names[:], child.name) {
 			return p, malformed(shortName(child.name), child.nameOffset,
 				"unknown member: expected only types, primaryType, domain and message")
 		}
 	}
-	switch {
-	case p.types == nil:
-		return p, malformed("types", root.offset, "missing")
-	case p.primaryType == nil:
-		return p, malformed("primaryType", root.offset, "missing")
-	case p.domain == nil:
-		return p, malformed("domain", root.offset, "missing")
-	case p.message == nil:
-		return p, malformed("message", root.offset, "missing")
+	for i, into := range [...]**node{&p.types, &p.primaryType, &p.domain, &p.message} {
+		var ok bool
+		if *into, ok = root.find(names[i]); !ok {
+			return p, malformed(names[i], root.offset, "missing")
+		}
 	}
 	return p, nil
-}
-
-// markUsed marks the types that the hash of a struct depends on, including those of
-// empty arrays.
-func (d *TypedData) markUsed(s *structType) {
-	s.used = true
-	for _, name := range s.dependencies() {
-		d.types[name].used = true
-	}
 }
 
 // dependencies returns the names of the structs that a struct refers to, including

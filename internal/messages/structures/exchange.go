@@ -58,7 +58,10 @@ var exchanges = []structure{
 		"uint256 takingAmount," +
 		"uint256 makerTraits)", onOneInch, oneInchOrder},
 	{"OrderCancellations(bytes[] orderUids)", onCow, cowCancel},
-	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", named("ClobAuthDomain"), clobAuth},
+	// A sign-in to an order book gets an API key that can list and cancel orders; each new order
+	// still needs a signature.
+	{"ClobAuth(address address,string timestamp,uint256 nonce,string message)", named("ClobAuthDomain"),
+		saidBy("address")},
 }
 
 // The sides of an order for conditional tokens.
@@ -77,7 +80,7 @@ func ctfOrder(r *reading) {
 	least := r.field("takerAmount").Int
 	fee := new(big.Int).Mul(least, r.field("feeRateBps").Int)
 	fee.Add(fee, big.NewInt(basisPoints-1)).Quo(fee, big.NewInt(basisPoints))
-	index := r.trades(ctfV1, to, r.field("makerAmount").Int, less(least, fee))
+	index := r.trades(ctfV1, to, r.field("makerAmount").Int, evm.Less(least, fee))
 	if expiration := r.field("expiration"); expiration.Int.Sign() != 0 {
 		r.effects[index].Until = r.deadline(expiration, index)
 	}
@@ -95,7 +98,7 @@ func ctfOrderV2(r *reading) {
 	if r.field("side").Int.Uint64() == sideBuy {
 		most = new(big.Int).Add(most, share(most, ctfV2Fee))
 	} else {
-		least = less(least, share(least, ctfV2Fee))
+		least = evm.Less(least, share(least, ctfV2Fee))
 	}
 	r.trades(ctfV2, chains.UnknownParty(), most, least)
 }
@@ -120,14 +123,6 @@ func (r *reading) trades(version ctfVersion, to chains.Party, most, least *big.I
 func share(amount *big.Int, points int64) *big.Int {
 	product := new(big.Int).Mul(amount, big.NewInt(points))
 	return product.Quo(product, big.NewInt(basisPoints))
-}
-
-// less returns the difference of two amounts, at least zero.
-func less(a, b *big.Int) *big.Int {
-	if a.Cmp(b) <= 0 {
-		return new(big.Int)
-	}
-	return new(big.Int).Sub(a, b)
 }
 
 const basisPoints = 10_000
@@ -218,10 +213,4 @@ func oneInchOrder(r *reading) {
 		to = r.party(receiver)
 	}
 	r.gets(maker, to, bought, r.field("takingAmount").Int, true, "message/takingAmount")
-}
-
-// clobAuth signs in to an order book. It gets an API key that can list and cancel
-// orders; each new order still needs a signature.
-func clobAuth(r *reading) {
-	r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("address"))})
 }

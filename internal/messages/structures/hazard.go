@@ -158,13 +158,10 @@ func (r *reading) ends(until chains.Until, effect int) {
 		far = farOrder
 	}
 	if until.Time.IsZero() || until.Time.After(r.now.Add(far)) {
-		r.danger(HazardFarDeadline, effect, "it ends %s: more than %d days ahead", endText(until), far/(24*time.Hour))
+		end := "never"
+		if !until.Time.IsZero() {
+			end = until.String()
+		}
+		r.danger(HazardFarDeadline, effect, "it ends %s: more than %d days ahead", end, far/(24*time.Hour))
 	}
-}
-
-func endText(until chains.Until) string {
-	if until.Time.IsZero() {
-		return "never"
-	}
-	return until.String()
 }

@@ -24,15 +24,19 @@ var hyperliquid = []structure{
 		"string amount,string fromSubAccount,uint64 nonce", hyperliquidAsset),
 	onLedger("SendToEvmWithData", "string token,string amount,string sourceDex,string destinationRecipient,"+
 		"string addressEncoding,uint32 destinationChainId,uint64 gasLimit,bytes data,uint64 nonce", hyperliquidToEVM),
-	onLedger("CDeposit", "uint64 wei,uint64 nonce", hyperliquidStake),
-	onLedger("CWithdraw", "uint64 wei,uint64 nonce", hyperliquidUnstake),
+	// HYPE goes to the balance that can be delegated, and comes back from it.
+	onLedger("CDeposit", "uint64 wei,uint64 nonce",
+		func(r *reading) { r.stakeOnLedger(chains.KindStake, chains.Party{}) }),
+	onLedger("CWithdraw", "uint64 wei,uint64 nonce",
+		func(r *reading) { r.stakeOnLedger(chains.KindUnstake, chains.Party{}) }),
 	onLedger("TokenDelegate", "address validator,uint64 wei,bool isUndelegate,uint64 nonce", hyperliquidDelegate),
 	onLedger("ConvertToMultiSigUser", "string signers,uint64 nonce", hyperliquidMultiSig),
 	{"HyperliquidTransaction:SendMultiSig(string hyperliquidChain,bytes32 multiSigActionHash,uint64 nonce)", nil,
 		hyperliquidAction},
 	onLedger("UserDexAbstraction", "address user,bool enabled,uint64 nonce", hyperliquidUser),
 	onLedger("UserSetAbstraction", "address user,string abstraction,uint64 nonce", hyperliquidUser),
-	onLedger("UsdClassTransfer", "string amount,bool toPerp,uint64 nonce", hyperliquidSettings),
+	onLedger("UsdClassTransfer", "string amount,bool toPerp,uint64 nonce", // within one account
+		func(r *reading) { r.add(chains.Effect{Kind: chains.KindSettings}) }),
 	onLedger("ApproveAgent", "address agentAddress,string agentName,uint64 nonce", hyperliquidAgent),
 	onLedger("ApproveBuilderFee", "string maxFeeRate,address builder,uint64 nonce", hyperliquidBuilder),
 	{"Agent(string source,bytes32 connectionId)", nil, hyperliquidAction},
@@ -60,11 +64,6 @@ func hyperliquidSend(r *reading) {
 func hyperliquidSpot(r *reading) {
 	r.add(chains.Effect{Kind: chains.KindTransfer, To: r.textAddress("destination"),
 		Asset: chains.Asset{Chain: r.ledger(), TokenID: r.field("token").Text}, Amount: chains.UnknownQuantity()})
-}
-
-// hyperliquidSettings moves USDC within one account.
-func hyperliquidSettings(r *reading) {
-	r.add(chains.Effect{Kind: chains.KindSettings})
 }
 
 // hyperliquidAgent lets another key trade for the account.
@@ -151,12 +150,6 @@ func (r *reading) ledgerAmount(token, amount string) (chains.Asset, chains.Quant
 	}
 	return chains.Asset{Chain: r.ledger(), TokenID: token}, chains.UnknownQuantity()
 }
-
-// hyperliquidStake moves HYPE to the balance that can be delegated.
-func hyperliquidStake(r *reading) { r.stakeOnLedger(chains.KindStake, chains.Party{}) }
-
-// hyperliquidUnstake moves HYPE back from it.
-func hyperliquidUnstake(r *reading) { r.stakeOnLedger(chains.KindUnstake, chains.Party{}) }
 
 // hyperliquidDelegate delegates HYPE to a validator, or ends that.
 func hyperliquidDelegate(r *reading) {

@@ -2,11 +2,9 @@ package structures
 
 import (
 	"math/big"
-	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // gives adds what an order lets others take from its owner, and returns the index of the effect.
@@ -102,10 +100,4 @@ func isCoin(asset chains.Asset) bool { return asset.IsNative() || evm.Wraps(asse
 // or what conditional tokens are paid in. One token of a collection is not.
 func listed(asset chains.Asset) bool {
 	return asset.NFT == nil && (evm.Listed(asset) || isCoin(asset) || isCollateral(asset))
-}
-
-// smaller returns the smaller of an item's amounts, between which it changes over time.
-func smaller(item *eip712.Value) *big.Int {
-	start, end := at(item, "startAmount").Int, at(item, "endAmount").Int
-	return slices.MinFunc([]*big.Int{start, end}, (*big.Int).Cmp)
 }

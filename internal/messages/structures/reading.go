@@ -3,6 +3,7 @@ package structures
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -14,6 +15,15 @@ type structure struct {
 	at      func(*document) bool // where it has this meaning; nil: everywhere
 	read    func(*reading)
 }
+
+// byType has the known structures by encoded type.
+var byType = func() map[string]structure {
+	known := map[string]structure{}
+	for _, s := range slices.Concat(seaport, messagesOfSafes, hyperliquid, exchanges, votes, reactorOrders) {
+		known[s.encoded] = s
+	}
+	return known
+}()
 
 // reading is a message whose effects are being derived.
 type reading struct {

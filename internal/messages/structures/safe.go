@@ -14,16 +14,13 @@ var messagesOfSafes = []structure{{"SafeMessage(bytes message)", nil, safeMessag
 func safeMessage(r *reading) {
 	message := r.field("message").Bytes
 	if len(message) == 0 || r.domain.contract == nil || plaintext.Problem(message) != "" {
-		r.undecodedSafe(message)
+		if index := r.undecoded(); len(message) == 32 {
+			r.danger(HazardHiddenContents, index,
+				"the Safe's message is 32 bytes, like a hash whose preimage is unknown")
+		}
 		return
 	}
 	safe, text := r.network.Party(*r.domain.contract), texts.Read(message, texts.EIP4361)
 	index := r.add(chains.Effect{Kind: chains.KindMessage, From: safe, Domain: text.Domain()})
 	r.hazards = append(r.hazards, text.Hazards(safe, index)...)
-}
-
-func (r *reading) undecodedSafe(message []byte) {
-	if index := r.undecoded(); len(message) == 32 {
-		r.danger(HazardHiddenContents, index, "the Safe's message is 32 bytes, like a hash whose preimage is unknown")
-	}
 }

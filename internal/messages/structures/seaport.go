@@ -2,6 +2,7 @@ package structures
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,9 +131,10 @@ func (r *reading) refuse() {
 // contract the item names (seaport-core, TokenTransferrer.sol), with the amount or the number. An
 // ERC-20 takes the number for its amount.
 func (r *reading) item(v *eip712.Value, offered bool) (asset chains.Asset, amount *big.Int, ok bool) {
-	amount = smaller(v)
+	amounts := []*big.Int{at(v, "startAmount").Int, at(v, "endAmount").Int} // between which it changes over time
+	amount = slices.MinFunc(amounts, (*big.Int).Cmp)
 	if offered {
-		amount = larger(v)
+		amount = slices.MaxFunc(amounts, (*big.Int).Cmp)
 	}
 	number := at(v, "identifierOrCriteria").Int
 	switch kind := at(v, "itemType").Int.Uint64(); kind {
@@ -167,12 +169,3 @@ func (r *reading) item(v *eip712.Value, offered bool) (asset chains.Asset, amoun
 // anyNumber is the largest number that the taker of an order may choose for an item with
 // criteria.
 var anyNumber = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
-
-// larger returns the larger of an item's amounts, between which it changes over time.
-func larger(item *eip712.Value) *big.Int {
-	start, end := at(item, "startAmount").Int, at(item, "endAmount").Int
-	if start.Cmp(end) > 0 {
-		return start
-	}
-	return end
-}

@@ -9,7 +9,7 @@ var votes = func() []structure {
 	for _, proposal := range []string{"bytes32", "string"} {
 		for _, choice := range []string{"uint32", "uint32[]", "string"} {
 			votes = append(votes, structure{"Vote(address from,string space,uint64 timestamp," +
-				proposal + " proposal," + choice + " choice,string reason,string app,string metadata)", named("snapshot"), vote})
+				proposal + " proposal," + choice + " choice,string reason,string app,string metadata)", named("snapshot"), saidBy("from")})
 		}
 	}
 	return append(votes, ballots...)
@@ -37,6 +37,7 @@ func ballot(r *reading) {
 	r.addFrom(effect)
 }
 
-func vote(r *reading) {
-	r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field("from"))})
+// saidBy is for statements of the account in a member.
+func saidBy(member string) func(*reading) {
+	return func(r *reading) { r.addFrom(chains.Effect{Kind: chains.KindMessage, From: r.party(r.field(member))}) }
 }

@@ -117,6 +117,18 @@ func (k *Key) locators() []keystore.Locator {
 	return append(keystore.Locators(k.public), keystore.ByID(k.id))
 }
 
+// Locators returns every locator of a key, also those of its scripts, which are costly.
+func Locators(public keystore.PublicKey, id string) []keystore.Locator {
+	all := append(keystore.Locators(public), keystore.ByID(id))
+	for _, locate := range []func(keystore.PublicKey) (keystore.Locator, error){keystore.TaprootLocator,
+		keystore.NestedLocator} {
+		if locator, err := locate(public); err == nil {
+			all = append(all, locator)
+		}
+	}
+	return all
+}
+
 // RevealSecret calls use with the keystore.SecretSize bytes that were passed to New. The rules of
 // keystore.Secret.Reveal apply.
 func (k *Key) RevealSecret(use func(secret []byte) error) error {
