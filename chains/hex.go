@@ -40,7 +40,8 @@ func explainHex(text, digits string) error {
 	}
 	bad, _ := utf8.DecodeRuneInString(digits[offset:])
 	if bad == '\n' {
-		return fmt.Errorf("a second line begins at position %d: one transaction or message is expected", len(text)-len(digits)+offset+1)
+		return fmt.Errorf("a second line begins at position %d: one transaction or message is expected",
+			len(text)-len(digits)+offset+1)
 	}
 	return fmt.Errorf("character %q at position %d is not a hex digit", bad, len(text)-len(digits)+offset)
 }

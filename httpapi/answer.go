@@ -33,7 +33,8 @@ func (h *handler) refuse(w http.ResponseWriter, id string, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	status, ok := statuses[refused.Code]
-	if refused.Code == activity.CodeUnauthenticated || refused == errNoPath || refused == errNoConsole || refused == errMethod {
+	if refused.Code == activity.CodeUnauthenticated || refused == errNoPath || refused == errNoConsole ||
+		refused == errMethod {
 		w.Header().Set("Connection", "close") // do not keep connections of strangers
 	}
 	switch {

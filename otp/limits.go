@@ -173,7 +173,8 @@ type tally struct {
 }
 
 // shared are the tallies of a user and of a contact under one rate. events selects a list of a meter.
-func (m *meters) shared(limit LimitName, rate Rate, user int, events func(*otpledger.Meter) *[]otpledger.Event) []tally {
+func (m *meters) shared(limit LimitName, rate Rate, user int,
+	events func(*otpledger.Meter) *[]otpledger.Event) []tally {
 	by, of, to := m.keys[ofUser].Tag(), &m.list[user], &m.list[ofContact]
 	return []tally{
 		{limit, rate, unlimitedShare, of, events(of), by}, {limit, rate, rate.share(), to, events(to), by},
@@ -187,7 +188,8 @@ func (m *meters) sends(limits *SendLimits) []tally {
 		tally{LimitOrganizationSends, limits.Organization, unlimitedShare, organization, &organization.Sent, 0})
 	if len(m.list) > ofCredential {
 		credential := &m.list[ofCredential]
-		all = append(all, tally{LimitCredentialSends, limits.Credential, unlimitedShare, credential, &credential.Sent, 0})
+		all = append(all,
+			tally{LimitCredentialSends, limits.Credential, unlimitedShare, credential, &credential.Sent, 0})
 	}
 	return all
 }

@@ -124,7 +124,8 @@ func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chai
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its "+
 			"keys has on this chain, or the id of a key or wallet%s",
-		refuse.Shorten(organizationID), refuse.Shorten(signWith), cmp.Or(r.named(ctx, organizationID, signWith), looksLike(signWith, tx.Chain())))
+		refuse.Shorten(organizationID), refuse.Shorten(signWith),
+		cmp.Or(r.named(ctx, organizationID, signWith), looksLike(signWith, tx.Chain())))
 }
 
 // named says that a key has a name, with a semicolon in front, or "".

@@ -87,7 +87,8 @@ func DecodeHex(text []byte) ([]byte, error) {
 			return nil, errors.New("this is a key in Bitcoin's wallet import format, not in hex: its format is wif")
 		}
 		if words := len(bytes.Fields(text)); words >= 12 {
-			return nil, fmt.Errorf("these are %d words, not hex: if they are those of a wallet, their format is mnemonic", words)
+			return nil, fmt.Errorf("these are %d words, not hex: if they are those of a wallet, their format is mnemonic",
+				words)
 		}
 		return nil, fmt.Errorf("the secret has %d characters, want %d hex digits", len(digits), hex.EncodedLen(keystore.SecretSize))
 	}

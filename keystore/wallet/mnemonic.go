@@ -65,7 +65,8 @@ func Entropy(mnemonic []byte) ([]byte, error) {
 	fields := bytes.Fields(mnemonic)
 	size, ok := lengths[len(fields)]
 	if !ok {
-		return nil, fmt.Errorf("%w: %d words, want 12, 15, 18, 21 or 24 in lower case, without numbers or other text", ErrMnemonic, len(fields))
+		return nil, fmt.Errorf("%w: %d words, want 12, 15, 18, 21 or 24 in lower case, without numbers or other text",
+			ErrMnemonic, len(fields))
 	}
 	packed, err := pack(fields)
 	if err != nil {
@@ -87,7 +88,8 @@ func pack(fields [][]byte) ([]byte, error) {
 		number, known := wordNumbers()[string(word)] // does not copy the word
 		if !known {
 			keystore.Wipe(packed)
-			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case, without numbers)", ErrMnemonic, i+1)
+			return nil, fmt.Errorf("%w: word %d is not in the English list of BIP-39 (whole words in lower case, without numbers)",
+				ErrMnemonic, i+1)
 		}
 		for bit := range bitsPerWord {
 			position := i*bitsPerWord + bit

@@ -77,7 +77,8 @@ func Rephrased(cmd *cobra.Command, err error) error {
 		return Usagef("%s", strings.Replace(plaintext.Meant(err.Error(), name, names, ""), "mean ", "mean --", 1))
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok && invalid.GetFlag().Value.Type() == "duration" {
-		return Usagef("--%s %s: expected a duration with its unit, such as 5s, 10m or 24h", invalid.GetFlag().Name, invalid.GetValue())
+		return Usagef("--%s %s: expected a duration with its unit, such as 5s, 10m or 24h",
+			invalid.GetFlag().Name, invalid.GetValue())
 	}
 	parts := groupError.FindStringSubmatch(err.Error())
 	if parts == nil {

@@ -101,7 +101,8 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 	home, homeErr := filepath.Abs(filepath.Dir(path))
 	at, err := filepath.Abs(dir)
 	if below, relErr := filepath.Rel(home, at); errors.Join(homeErr, err, relErr) == nil && filepath.IsLocal(below) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning: the backup is inside the deployment that it is of: what destroys one destroys both")
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"warning: the backup is inside the deployment that it is of: what destroys one destroys both")
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), struct {
 		Backup  string   `json:"backup"`

@@ -46,5 +46,6 @@ func IsBitcoin(name string) bool {
 
 // TypeNames returns the names that --type takes.
 func TypeNames() string {
-	return strings.Join(ShortTypes(), ", ") + ", or the names of the API, such as " + string(activity.TransactionTypeEthereum)
+	return strings.Join(ShortTypes(), ", ") + ", or the names of the API, such as " +
+		string(activity.TransactionTypeEthereum)
 }
