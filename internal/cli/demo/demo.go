@@ -123,7 +123,7 @@ func (d *demo) showSigned(ctx context.Context) error {
 	if err := d.show(shown.Render); err != nil {
 		return err
 	}
-	signed, err := deployment.SignedTransaction(ctx, prepared)
+	signed, err := deployment.Signed(ctx, prepared)
 	if err != nil {
 		return err
 	}

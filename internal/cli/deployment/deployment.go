@@ -183,11 +183,14 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// SignedTransaction signs a transaction and returns it in hex.
-func SignedTransaction(ctx context.Context, prepared *countersign.Prepared) (string, error) {
+// Signed signs a transaction or a message, and returns the signed transaction, or r ‖ s ‖ v, in hex.
+func Signed(ctx context.Context, prepared *countersign.Prepared) (string, error) {
 	result, err := prepared.Sign(ctx)
-	if err != nil {
-		return "", err
+	switch result := result.(type) {
+	case activity.SignTransactionResult:
+		return result.SignedTransaction, err
+	case activity.SignRawPayloadResult:
+		return result.R + result.S + result.V, err
 	}
-	return result.(activity.SignTransactionResult).SignedTransaction, nil
+	return "", err
 }
