@@ -37,9 +37,9 @@ type User struct {
 // Certificate recognizes a client's certificate. Exactly one member is set. The common name
 // of a certificate is never looked at.
 type Certificate struct {
-	DNSName string // a SAN, in lower case, equal: there are no wildcards
-	URI     string // a SAN, equal byte for byte
-	SHA256  string // of the certificate in DER, hex
+	DNSName string `yaml:"dnsName"` // a SAN, in lower case, equal: there are no wildcards
+	URI     string `yaml:"uri"`     // a SAN, equal byte for byte
+	SHA256  string `yaml:"sha256"`  // of the certificate in DER, hex
 }
 
 // identity is a user, and how it was recognized.

@@ -81,7 +81,7 @@ func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFi
 	}
 	line := append(bytes.Clone(passphrase), '\n')
 	defer keystore.Wipe(line)
-	if err := trust.ReplaceKept(flags.Configured.PassphraseFile, line); err != nil {
+	if err := trust.ReplaceKept(flags.Configured.PassphraseFile, line, nil); err != nil {
 		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put "+
 			"it there: %w", flags.Configured.PassphraseFile, err)
 	}
