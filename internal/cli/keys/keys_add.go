@@ -125,12 +125,8 @@ func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.Pu
 	}
 	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
 		func(tty *terminal.Terminal) error {
-			agreed, err := tty.Confirm(ctx,
-				fmt.Sprintf("The public key at %s is %s. Does the service's console or its owner show the same?", uri, public))
-			if err == nil && !agreed {
-				err = errors.New("not added: the answer was not yes")
-			}
-			return err
+			return console.Ask(ctx, tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
+				"owner show the same?", uri, public), "not added")
 		})
 }
 

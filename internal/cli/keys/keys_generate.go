@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -57,10 +58,7 @@ type generator interface {
 }
 
 func (c *generateCommand) run(cmd *cobra.Command) (err error) {
-	if err := c.network.Check(); err != nil {
-		return err
-	}
-	if err := c.field.check(); err != nil {
+	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
 	}
 	curve, err := parseCurve(c.curve)

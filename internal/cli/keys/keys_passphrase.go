@@ -13,11 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-func newPassphraseCommand() *cobra.Command {
-	return console.Group("passphrase", "Change the passphrase of a keystore", "Change the passphrase of a keystore in a directory.\n",
-		newPassphraseChangeCommand())
-}
-
 // passphraseKeeper is a keystore that a passphrase opens.
 type passphraseKeeper interface {
 	keystore.Keystore

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -77,17 +78,11 @@ accounts (BCR-2023-019).`),
 }
 
 func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
-	if err := c.network.Check(); err != nil {
-		return err
-	}
-	if err := c.field.check(); err != nil {
+	if err := cmp.Or(c.network.Check(), c.field.check(), c.qr.Check()); err != nil {
 		return err
 	}
 	if !slices.Contains(qrTypes, c.qrType) {
 		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
-	}
-	if err := c.qr.Check(); err != nil {
-		return err
 	}
 	asText, err := c.output.IsText(cmd)
 	if err != nil {

@@ -60,10 +60,8 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 		if once {
 			return nil
 		}
-		select {
-		case <-cmd.Context().Done():
+		if sleep(cmd.Context(), eventsInterval); cmd.Context().Err() != nil {
 			return nil
-		case <-time.After(eventsInterval):
 		}
 	}
 }

@@ -47,10 +47,8 @@ func healthWithin(ctx context.Context, base string, wait time.Duration) error {
 		if err == nil || errors.As(err, new(*console.UsageError)) || !time.Now().Before(end) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if sleep(ctx, healthInterval); ctx.Err() != nil {
 			return ctx.Err()
-		case <-time.After(healthInterval):
 		}
 	}
 }

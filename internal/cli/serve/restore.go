@@ -47,7 +47,8 @@ more than the backup, serve refuses requests until 'countersign log accept'.`),
 }
 
 func restore(cmd *cobra.Command, from, into string) error {
-	existed := exists(into)
+	_, missing := os.Lstat(into)
+	existed := !errors.Is(missing, fs.ErrNotExist)
 	manifest, path, err := backup.Restore(from, into)
 	if err != nil {
 		return err
@@ -76,12 +77,6 @@ func restore(cmd *cobra.Command, from, into string) error {
 		Missing   []string  `json:"missing"`
 		ServeFrom time.Time `json:"serveFrom"`
 	}{path, manifest.Created, manifest.Missing, serveFrom.UTC().Truncate(time.Second)})
-}
-
-// exists reports whether there is something at a path.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // takeBack removes what was restored into a directory, which was empty or did not exist.

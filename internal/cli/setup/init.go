@@ -6,7 +6,9 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // NewInitCommand returns the command init.
@@ -150,8 +153,8 @@ func initialize(dir string) (answer initialized, err error) {
 			func() error { return initStore(staged(StoreName)) },
 			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
 			func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) },
-			func() error { return initProofKey(staged(proofName)) },
-			func() error { return initLogKey(staged(logName)) },
+			func() error { return initProofKey(staged(proofName), "") },
+			func() error { return initLogKey(staged(logName), "", "") },
 			func() error { return console.WriteNew(staged(otpSecretName), randomLine(otp.MinSecretSize)) },
 			func() error { return os.Mkdir(staged(OutboxName), 0o700) },
 			func() error { return console.WriteNew(staged(ConfigName), initialConfig(key)) },
@@ -200,20 +203,32 @@ func initKeystore(dir, passphraseFile string) error {
 	return keys.Close()
 }
 
-func initProofKey(path string) error {
+// initProofKey creates the proof key, and the file of its public half if that has a name.
+func initProofKey(path, public string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err == nil {
+		err = console.WriteKey(path, key)
+	}
+	if err != nil || public == "" {
+		return err
+	}
+	encoded, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		return err
 	}
-	return console.WriteKey(path, key)
+	return console.WriteNew(public, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
 }
 
-func initLogKey(path string) error {
+// initLogKey creates the key of the log of an organization, and the file of its verifier key if that has a name.
+func initLogKey(path, public, organizationID string) error {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
+	if err == nil {
+		err = console.WriteKey(path, key)
+	}
+	if err != nil || public == "" {
 		return err
 	}
-	return console.WriteKey(path, key)
+	return console.WriteNew(public, []byte(translog.NewSigner(key).VerifierKey(organizationID)+"\n"))
 }
 
 // initialConfig returns the configuration that init writes. Names need no quotes in YAML.

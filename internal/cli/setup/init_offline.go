@@ -1,11 +1,7 @@
 package setup
 
 import (
-	"context"
-	"crypto/ecdsa"
-	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -75,10 +71,8 @@ func initializeOffline(dir, clientFile string) (answer initializedOffline, err e
 		return []func() error{
 			func() error { return initStore(staged(StoreName)) },
 			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
-			func() error { return initProofKey(staged(proofName)) },
-			func() error { return writeProofPublic(staged(proofName), staged(proofPublicName)) },
-			func() error { return initLogKey(staged(logName)) },
-			func() error { return writeLogKey(staged(logName), staged(logKeyName), client.OrganizationID) },
+			func() error { return initProofKey(staged(proofName), staged(proofPublicName)) },
+			func() error { return initLogKey(staged(logName), staged(logKeyName), client.OrganizationID) },
 			func() error { return console.WriteNew(staged(ConfigName), offlineConfig(client)) },
 		}
 	})
@@ -122,39 +116,6 @@ func readClient(path string) (client initializedClient, err error) {
 		return client, errors.New("apiPublicKey: expected 66 lower-case hex digits, a compressed key on P-256")
 	}
 	return client, nil
-}
-
-// writeProofPublic writes the public half of the proof key in a file to another file.
-func writeProofPublic(from, to string) error {
-	content, err := os.ReadFile(from) //nolint:gosec // created a moment ago
-	if err != nil {
-		return err
-	}
-	defer clear(content)
-	block, _ := pem.Decode(content)
-	defer clear(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return err
-	}
-	key, ok := parsed.(*ecdsa.PrivateKey)
-	if !ok {
-		return errors.New("the proof key is not on P-256")
-	}
-	encoded, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		return err
-	}
-	return console.WriteNew(to, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
-}
-
-// writeLogKey writes the verifier key for the log that the key in a file signs.
-func writeLogKey(from, to, organizationID string) error {
-	signer, err := deployment.OpenLogKey(context.Background(), from)
-	if err != nil {
-		return err
-	}
-	return console.WriteNew(to, []byte(signer.VerifierKey(organizationID)+"\n"))
 }
 
 // offlineConfig returns the configuration that init --offline writes.

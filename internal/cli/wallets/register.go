@@ -186,11 +186,8 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 				return err
 			}
 		}
-		agreed, err := tty.Confirm(cmd.Context(), "Have you compared the others' keys and the addresses with another signer?")
-		if err == nil && !agreed {
-			err = errors.New("not registered: the answer was not yes")
-		}
-		return err
+		return console.Ask(cmd.Context(), tty,
+			"Have you compared the others' keys and the addresses with another signer?", "not registered")
 	})
 }
 
@@ -260,11 +257,7 @@ its inputs and outputs are those of unknown scripts: what goes to them is a paym
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
-					agreed, err := tty.Confirm(cmd.Context(), fmt.Sprintf("Remove the wallet %q?", args[0]))
-					if err == nil && !agreed {
-						err = errors.New("not removed: the answer was not yes")
-					}
-					return err
+					return console.Ask(cmd.Context(), tty, fmt.Sprintf("Remove the wallet %q?", args[0]), "not removed")
 				}); err != nil {
 					return err
 				}
