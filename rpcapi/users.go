@@ -198,12 +198,8 @@ func (c callers) Granted(_ context.Context, organizationID, userID, authenticati
 	return c.users().Granted(organizationID, userID, authentication)
 }
 
-// Token reports whether a user is recognized by a token, and Certificate whether one is by a
-// certificate.
+// Token reports whether a user is recognized by a token.
 func (u *Users) Token() bool { return len(u.tokens) > 0 }
-
-// Certificate is explained at Token.
-func (u *Users) Certificate() bool { return len(u.certificates) > 0 }
 
 // The schemes of certificates.
 const (

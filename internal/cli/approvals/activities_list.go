@@ -158,13 +158,11 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 
 // matches reports whether the flags select an activity.
 func (c *activitiesList) matches(listed *api.Activity) bool {
-	return c.by(listed) && (!c.signedOnly || listed.Status != activity.StatusCompleted || listed.Type.Signs())
-}
-
-// by reports whether the user of --user submitted an activity.
-func (c *activitiesList) by(activity *api.Activity) bool {
-	return c.user == "" || len(activity.Votes) > 0 && slices.Contains([]string{activity.Votes[0].UserID,
-		activity.Votes[0].UserName}, c.user)
+	votes := listed.Votes
+	if c.user != "" && (len(votes) == 0 || c.user != votes[0].UserID && c.user != votes[0].UserName) {
+		return false
+	}
+	return !c.signedOnly || listed.Status != activity.StatusCompleted || listed.Type.Signs()
 }
 
 // ActivityLine is an activity as activities list prints it.

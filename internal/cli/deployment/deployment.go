@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -10,8 +9,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,8 +92,7 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*counter
 // overStore opens the store, and the engine over it.
 func (l *Loaded) overStore(ctx context.Context, newStore bool,
 	settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
-	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
+	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger); err != nil {
 		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
 	defer func() {

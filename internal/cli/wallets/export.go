@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool
 	if text, ok := bitcoin.AddressOf(script, network); ok {
 		return text, nil
 	}
-	return scriptHex(script), nil
+	return "script " + hex.EncodeToString(script), nil
 }
 
 // exportFormats are the values of --format, the default first.
