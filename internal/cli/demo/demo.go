@@ -135,14 +135,9 @@ func (d *demo) showSigned(ctx context.Context) error {
 	d.printf("   The same, but calling function 0xdeadbeef, which nothing here can read:\n")
 	d.excerpt("unsigned", unread)
 	_, err = d.engine.SignTransaction(ctx, organization, intent(d.key, unread))
-	return d.refused(err, activity.ReasonHazardNotAllowed)
-}
-
-// refused prints a refusal, which has to be for a reason.
-func (d *demo) refused(err error, reason activity.Reason) error {
 	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok || refusal.Reason != reason {
-		return errors.Join(fmt.Errorf("it should have been refused with %s", reason), err)
+	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed {
+		return errors.Join(fmt.Errorf("it should have been refused with %s", activity.ReasonHazardNotAllowed), err)
 	}
 	d.line(Red, "refused", refusal.Message)
 	return nil
