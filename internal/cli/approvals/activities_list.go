@@ -58,7 +58,6 @@ is in the log of serve.`),
 		Example: console.Paragraphs(`
   countersign activities list --url http://127.0.0.1:8080 --api-key ann.json --status waiting
   countersign activities list --config countersign.yaml --since 7d --status signed --output csv`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.from.register(command)

@@ -51,7 +51,6 @@ seconds, needs no network, and leaves nothing behind.
 
 Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			return Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})

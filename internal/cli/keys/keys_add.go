@@ -51,7 +51,6 @@ that was compared. Servers that use the configuration find the key at once.
 The released countersign has no key services. countersign-kms has awskms:,
 vaulttransit:, gcpkms: and azurekms:.`),
 		Example: "  countersign keys add --config countersign.yaml --uri 'awskms:alias/hot?region=eu-central-1' --name hot",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if add.uri == "" {
 				return console.Usagef("--uri is missing: name a key in a key service, such as awskms:alias/hot?region=eu-central-1")

@@ -38,7 +38,6 @@ inside and never leaves it. With --uri and --config, a key service such as AWS K
 the key, non-exportable and in its HSM if it has one, and the key is added to the
 configuration, see 'countersign keys add'.`),
 		Example: "  countersign keys generate --keystore file:keys --curve secp256k1 --name 'hot wallet'",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.Register(command)

@@ -38,7 +38,6 @@ identity.age, such as one in a backup.
 
 With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
 	}
 	flags.Register(command)

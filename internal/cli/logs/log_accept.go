@@ -50,7 +50,6 @@ end as failed.`),
 		Example: console.Paragraphs(`
   countersign log accept --config countersign.yaml
   countersign log accept --config countersign.yaml --confirm 52fdfc072182654f`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	command.Flags().StringVar(&c.configFile, "config", "", "configuration `FILE` of the server: countersign.yaml")

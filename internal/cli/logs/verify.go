@@ -82,7 +82,6 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 		Example: console.Paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
-		Args: console.NamedArgs,
 		RunE: c.run,
 	}
 	c.register(command)

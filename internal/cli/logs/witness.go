@@ -41,7 +41,6 @@ size of the log it has seen, for --old.`),
 		Example: console.Paragraphs(`
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… --url http://signer:8081
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance`),
-		Args: console.NamedArgs,
 		RunE: c.run,
 	}
 	flags := command.Flags()

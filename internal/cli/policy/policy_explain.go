@@ -71,7 +71,6 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
       --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
   countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
       --message eip712 < permit.json`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.register(command)

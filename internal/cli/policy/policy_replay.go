@@ -57,7 +57,6 @@ The totals go to standard error. The exit status is 0, or with --strict 1 if any
 would be decided differently.`),
 		Example: console.Paragraphs(`
   countersign policy replay new-policy.yaml --config countersign.yaml --since 30d`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.at.Register(command)

@@ -27,7 +27,6 @@ or its disk is full, and while it drains before it stops. Standard error has the
 		Example: console.Paragraphs(`
   countersign health --url http://127.0.0.1:8081
   countersign health --wait 1m`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return healthWithin(cmd.Context(), base, wait) },
 	}
 	command.Flags().DurationVar(&wait, "wait", 0, "keep probing for up to this `TIME` until the server is ready")

@@ -39,7 +39,6 @@ stopped before the backup, do not serve from it before "serveFrom". What a machi
 remembers of its logs (log.memory) is neither restored nor overwritten: where it knows
 more than the backup, serve refuses requests until 'countersign log accept'.`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restore(cmd, args[0], args[1])
 		},

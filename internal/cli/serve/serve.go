@@ -71,7 +71,6 @@ Without TLS the server listens on loopback addresses only, unless you pass
 --plaintext-beyond-loopback: a stamp protects a request from being altered, but not
 from being read, and neither is the answer protected.`),
 		Example: "  countersign serve --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := command.Flags()

@@ -56,7 +56,6 @@ registered without a list of activities may not vote.`),
 		Example: console.Paragraphs(`
   countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
   countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

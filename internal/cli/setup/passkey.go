@@ -45,7 +45,6 @@ or base64: the credential's rawId, and either the COSE key in the attestation ob
 the result of response.getPublicKey() (SPKI).`),
 		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n   " +
 			"   --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()

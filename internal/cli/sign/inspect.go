@@ -55,7 +55,6 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 		Example: console.Paragraphs(`
   countersign inspect --type ethereum < unsigned.hex
   countersign inspect signed.hex`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	flags := command.Flags()

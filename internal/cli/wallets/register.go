@@ -247,7 +247,6 @@ func newRemoveCommand() *cobra.Command {
 Remove a registered wallet. Its keys stay, and it can be registered again. From then on
 its inputs and outputs are those of unknown scripts: what goes to them is a payment.`),
 		Example: "  countersign wallets remove --keystore file:keys treasury",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
