@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -156,27 +157,35 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	if !ok || path == "" {
 		return nil, fmt.Errorf("%q: expected file:PATH, pkcs11:…;object=LABEL, or a key in a key service that this program has", uri)
 	}
-	content, err := console.ReadSecretFile(ctx, path)
+	parsed, err := readPrivateKey(ctx, path, "EC -pkeyopt ec_paramgen_curve:P-256")
 	if err != nil {
 		return nil, err
-	}
-	defer keystore.Wipe(content)
-	block, rest := pem.Decode(content)
-	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
-		return nil,
-			fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm "+
-				"EC -pkeyopt ec_paramgen_curve:P-256'", path)
-	}
-	defer keystore.Wipe(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
 		return nil, fmt.Errorf("%s: expected an ECDSA key on P-256", path)
 	}
 	return key, nil
+}
+
+// readPrivateKey reads a private key, PKCS #8 in PEM, as 'openssl genpkey -algorithm' makes one.
+func readPrivateKey(ctx context.Context, path, algorithm string) (any, error) {
+	content, err := console.ReadSecretFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	block, rest := pem.Decode(content)
+	if block == nil || block.Type != "PRIVATE KEY" || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of "+
+			"'openssl genpkey -algorithm %s'", path, algorithm)
+	}
+	defer keystore.Wipe(block.Bytes)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return parsed, nil
 }
 
 // Signed signs a transaction or a message, and returns the signed transaction, or r ‖ s ‖ v, in hex.
