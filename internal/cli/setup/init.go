@@ -97,9 +97,11 @@ type initCommand struct {
 	client          string
 }
 
-func (c *initCommand) run(cmd *cobra.Command, dir string) error {
-	var answer any
-	var err error
+func (c *initCommand) run(cmd *cobra.Command, dir string) (err error) {
+	if err := harden.NoCoreDumps(); err != nil {
+		return err
+	}
+	var answer initialized
 	switch {
 	case c.online:
 		answer, err = initializeOnline(dir)
@@ -117,12 +119,24 @@ func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 	return console.PrintJSON(cmd.OutOrStdout(), answer)
 }
 
-// initialized is the output of init.
+// initialized is the output of init. That of init --online is client.json.
 type initialized struct {
-	Config            string `json:"config"`
+	Config            string `json:"config,omitempty"` // not with --online
 	OrganizationID    string `json:"organizationId"`
 	APIPublicKey      string `json:"apiPublicKey"`
-	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
+	APIPrivateKeyFile string `json:"apiPrivateKeyFile,omitempty"`  // not with --offline
+	ProofPublicKey    string `json:"proofPublicKeyFile,omitempty"` // with --offline, as the next
+	LogKey            string `json:"logKeyFile,omitempty"`
+}
+
+// in returns the answer with the paths of the files in a directory.
+func (i initialized) in(dir string) initialized {
+	for _, name := range []*string{&i.Config, &i.APIPrivateKeyFile, &i.ProofPublicKey, &i.LogKey} {
+		if *name != "" {
+			*name = filepath.Join(dir, *name)
+		}
+	}
+	return i
 }
 
 // Names in the directory that init fills.
@@ -140,14 +154,14 @@ const (
 
 // initialize fills the directory of a server.
 func initialize(dir string) (answer initialized, err error) {
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
-	}
 	key, err := deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return answer, err
 	}
-	answer = initialized{ConfigName, key.OrganizationID, key.PublicKey, APIKeyName}
+	answer = initialized{
+		Config: ConfigName, OrganizationID: key.OrganizationID,
+		APIPublicKey: key.PublicKey, APIPrivateKeyFile: APIKeyName,
+	}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
 			func() error { return initStore(staged(StoreName)) },
@@ -160,8 +174,7 @@ func initialize(dir string) (answer initialized, err error) {
 			func() error { return console.WriteNew(staged(ConfigName), initialConfig(key)) },
 		}
 	})
-	answer.Config, answer.APIPrivateKeyFile = filepath.Join(dir, answer.Config), filepath.Join(dir, answer.APIPrivateKeyFile)
-	return answer, err
+	return answer.in(dir), err
 }
 
 // readBack reads what init wrote, or an interrupted init did, as serve will.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -22,51 +20,31 @@ const (
 	logKeyName      = "log-key.txt"      // verifies the log
 )
 
-// initializedClient is the output of init --online: client.json.
-type initializedClient struct {
-	OrganizationID    string `json:"organizationId"`
-	APIPublicKey      string `json:"apiPublicKey"`
-	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
-}
-
 // initializeOnline fills the directory of the machine that sends requests: an API key,
 // and nothing to sign transactions with.
-func initializeOnline(dir string) (answer initializedClient, err error) {
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
-	}
+func initializeOnline(dir string) (answer initialized, err error) {
 	key, err := deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return answer, err
 	}
-	answer = initializedClient{key.OrganizationID, key.PublicKey, APIKeyName}
+	answer = initialized{OrganizationID: key.OrganizationID, APIPublicKey: key.PublicKey, APIPrivateKeyFile: APIKeyName}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) }}
 	})
-	answer.APIPrivateKeyFile = filepath.Join(dir, answer.APIPrivateKeyFile)
-	return answer, err
-}
-
-// initializedOffline is the output of init --offline.
-type initializedOffline struct {
-	Config         string `json:"config"`
-	OrganizationID string `json:"organizationId"`
-	APIPublicKey   string `json:"apiPublicKey"` // of the online machine, for comparison there
-	ProofPublicKey string `json:"proofPublicKeyFile"`
-	LogKey         string `json:"logKeyFile"`
+	return answer.in(dir), err
 }
 
 // initializeOffline fills the directory of the machine that signs, for the requests of the
 // client in clientFile.
-func initializeOffline(dir, clientFile string) (answer initializedOffline, err error) {
+func initializeOffline(dir, clientFile string) (answer initialized, err error) {
 	client, err := readClient(clientFile)
 	if err != nil {
 		return answer, fmt.Errorf("--client %s: %w", clientFile, err)
 	}
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
+	answer = initialized{
+		Config: ConfigName, OrganizationID: client.OrganizationID, ProofPublicKey: proofPublicName, LogKey: logKeyName,
+		APIPublicKey: client.APIPublicKey, // of the online machine, for comparison there
 	}
-	answer = initializedOffline{ConfigName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
 			func() error { return initStore(staged(StoreName)) },
@@ -76,17 +54,14 @@ func initializeOffline(dir, clientFile string) (answer initializedOffline, err e
 			func() error { return console.WriteNew(staged(ConfigName), offlineConfig(client)) },
 		}
 	})
-	for _, name := range []*string{&answer.Config, &answer.ProofPublicKey, &answer.LogKey} {
-		*name = filepath.Join(dir, *name)
-	}
-	return answer, err
+	return answer.in(dir), err
 }
 
 // maxClient bounds client.json, in bytes.
 const maxClient = 4096
 
 // readClient reads client.json strictly: its values are written into a configuration.
-func readClient(path string) (client initializedClient, err error) {
+func readClient(path string) (client initialized, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return client, err
@@ -98,12 +73,11 @@ func readClient(path string) (client initializedClient, err error) {
 	if err != nil {
 		return client, err
 	}
-	var config string // the path of the other machine's configuration, if init ran without --online
 	if err := strictjson.Read(content, "client",
 		strictjson.Required("organizationId", &client.OrganizationID),
 		strictjson.Required("apiPublicKey", &client.APIPublicKey),
 		strictjson.Optional("apiPrivateKeyFile", &client.APIPrivateKeyFile),
-		strictjson.Optional("config", &config),
+		strictjson.Optional("config", &client.Config), // if init ran without --online
 	); err != nil {
 		return client, err
 	}
@@ -119,7 +93,7 @@ func readClient(path string) (client initializedClient, err error) {
 }
 
 // offlineConfig returns the configuration that init --offline writes.
-func offlineConfig(client initializedClient) []byte {
+func offlineConfig(client initialized) []byte {
 	return fmt.Appendf(nil, `# A machine without a network. Relative paths are relative to this file.
 store: bolt:%s            # records what was signed: no request is signed twice
 keystore: file:%s
