@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
-	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/keystore"
 )
 

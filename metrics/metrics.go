@@ -62,13 +62,14 @@ func New() *Metrics {
 			Name: "countersign_perform_duration_seconds",
 			Help: "Duration of signing, or of delivering a one-time password.", Buckets: buckets,
 		}, []string{"operation"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "countersign_service_calls_total", Help: "Calls to key services by service, operation and outcome.",
+		}, []string{"service", "operation", "outcome"}),
+		latencies: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "countersign_service_call_duration_seconds",
+			Help: "Duration of calls to key services.", Buckets: buckets,
+		}, []string{"service", "operation"}),
 	}
-	m.calls = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "countersign_service_calls_total", Help: "Calls to key services by service, operation and outcome.",
-	}, []string{"service", "operation", "outcome"})
-	m.latencies = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "countersign_service_call_duration_seconds", Help: "Duration of calls to key services.", Buckets: buckets,
-	}, []string{"service", "operation"})
 	m.begin()
 	m.registry.MustRegister(m.requests, m.durations, m.performed, m.calls, m.latencies,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -151,12 +152,8 @@ func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time
 	})
 	build.Set(1)
 	m.registry.MustRegister(build)
-	m.gauge("countersign_tls_certificate_expiry_seconds", "When the TLS certificate expires, as Unix time; 0 without TLS.", func() float64 {
-		if at := expiry(); !at.IsZero() {
-			return float64(at.Unix())
-		}
-		return 0
-	})
+	m.gauge("countersign_tls_certificate_expiry_seconds",
+		"When the TLS certificate expires, as Unix time; 0 without TLS.", func() float64 { return unix(expiry()) })
 }
 
 // WatchKeys adds the numbers of keys that need attention:
@@ -175,6 +172,20 @@ func (m *Metrics) WatchKeys(skipped, extractable func() int) {
 // gauge adds a gauge whose value is read at each scrape.
 func (m *Metrics) gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// counter is gauge for a number that only grows.
+func (m *Metrics) counter(name, help string, value func() uint64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+		func() float64 { return float64(value()) }))
+}
+
+// unix returns a time in seconds; 0 for none.
+func unix(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return float64(at.Unix())
 }
 
 // WatchReady adds
@@ -199,15 +210,10 @@ func (m *Metrics) WatchReady(ready func() bool) {
 // Both functions are called at each scrape. WatchConfiguration may be called only once.
 func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func() uint64) {
 	m.gauge("countersign_configuration_older_since_seconds",
-		"Since when what is in force is older than its file, as Unix time; 0 if it is not.", func() float64 {
-			if since := olderSince(); !since.IsZero() {
-				return float64(since.Unix())
-			}
-			return 0
-		})
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "countersign_reload_failures_total", Help: "How often a reload failed, or was given up; the log has the cause.",
-	}, func() float64 { return float64(failures()) }))
+		"Since when what is in force is older than its file, as Unix time; 0 if it is not.",
+		func() float64 { return unix(olderSince()) })
+	m.counter("countersign_reload_failures_total",
+		"How often a reload failed, or was given up; the log has the cause.", failures)
 }
 
 // WatchLogs adds
@@ -219,10 +225,8 @@ func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func(
 func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
 	m.gauge("countersign_log_conflicts",
 		"Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "countersign_log_memory_write_failures_total",
-		Help: "How often the memory of the logs could not be written; the log has the cause.",
-	}, func() float64 { return float64(failures()) }))
+	m.counter("countersign_log_memory_write_failures_total",
+		"How often the memory of the logs could not be written; the log has the cause.", failures)
 }
 
 // Events says what became of events, and what waits.
@@ -243,16 +247,14 @@ type Events struct {
 //
 // The function is called at each scrape. WatchEvents may be called only once.
 func (m *Metrics) WatchEvents(events func() Events) {
-	counter := func(name, help string, value func(Events) uint64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-			func() float64 { return float64(value(events())) }))
-	}
-	counter("countersign_events_delivered_total", "Events that the endpoint took.", func(e Events) uint64 { return e.Delivered })
-	counter("countersign_events_failed_attempts_total",
-		"Attempts to deliver an event that failed; the log has the cause.", func(e Events) uint64 { return e.Failed })
-	counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.",
-		func(e Events) uint64 { return e.Dropped })
-	counter("countersign_events_others_dropped_total", "Other events that were dropped.", func(e Events) uint64 { return e.DroppedOthers })
+	m.counter("countersign_events_delivered_total", "Events that the endpoint took.",
+		func() uint64 { return events().Delivered })
+	m.counter("countersign_events_failed_attempts_total",
+		"Attempts to deliver an event that failed; the log has the cause.", func() uint64 { return events().Failed })
+	m.counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.",
+		func() uint64 { return events().Dropped })
+	m.counter("countersign_events_others_dropped_total", "Other events that were dropped.",
+		func() uint64 { return events().DroppedOthers })
 	m.gauge("countersign_events_waiting", "Events in the outbox, on the node that delivers.",
 		func() float64 { return float64(events().Waiting) })
 	m.gauge("countersign_events_oldest_seconds", "Age of the oldest event in the outbox; 0 if none waits.", func() float64 {

@@ -37,7 +37,8 @@ const (
 func keyed(secret Secret, parts ...string) (sum [sha256.Size]byte, err error) {
 	err = secret.Reveal(func(key []byte) error {
 		if len(key) < MinSecretSize {
-			return errTooShort(len(key))
+			return fmt.Errorf("otp: the secret has %d bytes: it must be at least %d random bytes",
+				len(key), MinSecretSize)
 		}
 		mac := hmac.New(sha256.New, key)
 		var length [8]byte
@@ -50,10 +51,6 @@ func keyed(secret Secret, parts ...string) (sum [sha256.Size]byte, err error) {
 		return nil
 	})
 	return sum, err
-}
-
-func errTooShort(n int) error {
-	return fmt.Errorf("otp: the secret has %d bytes: it must be at least %d random bytes", n, MinSecretSize)
 }
 
 // checkSecret returns the error that keyed would return for the secret.

@@ -2,10 +2,11 @@ package otp
 
 import (
 	"fmt"
-	"github.com/countersign-dev/countersign/internal/plaintext"
 	htmltemplate "html/template"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // The built-in variables.
@@ -34,9 +35,9 @@ var builtIn = []string{variableCode, variableApp, variableMinutes, variableMagic
 // and those of the request's templateVariables. Any other variable is empty. In HTML
 // every variable is escaped for its context.
 type Template struct {
-	Subject string // of an e-mail
-	Text    string // of an e-mail or a text message; must contain {{.OtpCode}}
-	HTML    string // of an e-mail; may be empty
+	Subject string `yaml:"subject"` // of an e-mail
+	Text    string `yaml:"text"`    // of an e-mail or a text message; must contain {{.OtpCode}}
+	HTML    string `yaml:"html"`    // of an e-mail; may be empty
 }
 
 // The templates of requests that name none.

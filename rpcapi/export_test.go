@@ -6,8 +6,8 @@ func Encode(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx, err := object.transaction()
-	return tx.unsigned, err
+	_, unsigned, err := object.transaction()
+	return unsigned, err
 }
 
 // Buffered returns how many bytes of bodies are held.

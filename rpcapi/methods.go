@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/inbound"
+	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -221,12 +222,12 @@ func (c *call) signed() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx, err := object.transaction()
+	from, unsigned, err := object.transaction()
 	if err != nil {
 		return nil, err
 	}
 	result, err := c.caller.SignTransaction(c.ctx, c.organizationID, activity.SignTransactionIntent{
-		SignWith: tx.from.Hex(), Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(tx.unsigned),
+		SignWith: from.Hex(), Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(unsigned),
 	})
 	if err != nil {
 		return nil, err
@@ -294,7 +295,7 @@ func (c *call) signPersonal(address, message int) (any, error) {
 	if err != nil {
 		return nil, invalid("data", "expected the bytes of the text, in hex with 0x")
 	}
-	preimage := append([]byte("\x19Ethereum Signed Message:\n"+strconv.Itoa(len(raw))), raw...)
+	preimage := personal.Preimage(personal.EthereumPrefix, raw)
 	return c.sign(from, hex.EncodeToString(preimage), activity.EncodingHex, activity.HashKeccak256)
 }
 

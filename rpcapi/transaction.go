@@ -8,36 +8,19 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// The types of transactions.
-const (
-	typeLegacy byte = iota
-	typeAccessList
-	typeDynamicFee
-	typeBlob
-	typeSetCode
-)
-
 // Sizes, in bytes.
 const (
-	addressSize    = common.AddressLength
-	hashSize       = common.HashLength
 	blobSize       = 131072
 	commitmentSize = 48
 	cellsOfBlob    = 128     // proofs of a blob in a sidecar of version 1
 	maxBlobs       = 64      // above what any fork allows; the chain's reader refuses more than that
 	maxListed      = 1 << 14 // addresses, storage keys in all, or authorizations: more gas than a block has
-)
-
-// Bits of integers.
-const (
-	bits8   = 8
-	bits64  = 64
-	bits256 = 256
 )
 
 // absent is the text of a member that the object does not have, or that is null.
@@ -62,13 +45,6 @@ type accessEntry struct {
 
 type authorization struct {
 	chainID, address, nonce, yParity, r, s string
-}
-
-// transaction is what a transaction object asks to be signed.
-type transaction struct {
-	from     common.Address
-	unsigned []byte // the one canonical encoding, see chains/ethereum
-	sidecar  bool   // the signed transaction carries its blobs
 }
 
 // readObject reads a transaction object.
@@ -139,41 +115,37 @@ func (o *object) readAuthorizations(r *strictjson.Reader) error {
 }
 
 // transaction checks that the object says everything that decides, without contradiction,
-// and encodes it. Its error is a *fault.
-func (o *object) transaction() (transaction, error) {
+// and returns the sender and the one canonical encoding, see chains/ethereum. Its error is a *fault.
+func (o *object) transaction() (from common.Address, unsigned []byte, err error) {
 	var c checker
-	tx := transaction{from: c.address("from", o.from)}
+	from = c.address("from", o.from)
 	kind := o.typeOf(&c)
 	fields := o.fields(&c, kind)
 	if c.err != nil {
-		return transaction{}, c.err
+		return from, nil, c.err
 	}
-	encoded, err := rlp.EncodeToBytes(fields)
-	if err != nil {
-		return transaction{}, err
+	unsigned, err = rlp.EncodeToBytes(fields)
+	if err == nil && kind != types.LegacyTxType {
+		unsigned = append([]byte{kind}, unsigned...)
 	}
-	if kind != typeLegacy {
-		encoded = append([]byte{kind}, encoded...)
-	}
-	tx.unsigned, tx.sidecar = encoded, o.hasBlobs
-	return tx, nil
+	return from, unsigned, err
 }
 
 // typeOf returns the type that the members ask for. A member type must agree.
 func (o *object) typeOf(c *checker) byte {
-	kind := typeLegacy
+	kind := byte(types.LegacyTxType)
 	switch {
 	case o.hasAuthorizations:
-		kind = typeSetCode
+		kind = types.SetCodeTxType
 	case o.hasHashes || o.hasBlobs || o.maxBlobFee != absent:
-		kind = typeBlob
+		kind = types.BlobTxType
 	case o.maxFee != absent || o.maxTip != absent:
-		kind = typeDynamicFee
+		kind = types.DynamicFeeTxType
 	case o.hasAccess:
-		kind = typeAccessList
+		kind = types.AccessListTxType
 	}
 	if o.kind != absent {
-		if stated := c.quantity("type", o.kind, bits64); stated.Cmp(big.NewInt(int64(kind))) != 0 {
+		if stated := c.quantity("type", o.kind, 64); stated.Cmp(big.NewInt(int64(kind))) != 0 {
 			c.fail("type", "the members are those of type %d: remove type, or set the members of type %s", kind, stated)
 		}
 	}
@@ -182,31 +154,31 @@ func (o *object) typeOf(c *checker) byte {
 
 // fields returns the items of the unsigned transaction, for RLP.
 func (o *object) fields(c *checker, kind byte) []any {
-	chainID := c.quantity("chainId", o.chainID, bits64)
+	chainID := c.quantity("chainId", o.chainID, 64)
 	if c.err == nil && chainID.Sign() == 0 {
 		c.fail("chainId", "0 is no chain: a signature without a chain is valid on all")
 	}
-	nonce, gas := c.quantity("nonce", o.nonce, bits64), c.quantity("gas", o.gas, bits64)
-	to, value, input := o.recipient(c, kind), c.optional("value", o.value, bits256), o.calldata(c)
+	nonce, gas := c.quantity("nonce", o.nonce, 64), c.quantity("gas", o.gas, 64)
+	to, value, input := o.recipient(c, kind), c.optional("value", o.value, 256), o.calldata(c)
 	if len(to) == 0 && len(input) == 0 {
 		c.fail("to", "missing, and so is input: a transaction that creates a contract has its code in input")
 	}
-	if kind != typeBlob {
+	if kind != types.BlobTxType {
 		o.refuseBlobs(c, kind)
 	}
 	fees := o.fees(c, kind)
 	switch kind {
-	case typeLegacy:
+	case types.LegacyTxType:
 		return []any{nonce, fees[0], gas, to, value, input, chainID, uint(0), uint(0)}
-	case typeAccessList:
+	case types.AccessListTxType:
 		return []any{chainID, nonce, fees[0], gas, to, value, input, o.accessList(c)}
 	}
 	items := []any{chainID, nonce, fees[0], fees[1], gas, to, value, input, o.accessList(c)}
 	switch kind {
-	case typeBlob:
-		items = append(items, c.quantity("maxFeePerBlobGas", o.maxBlobFee, bits256), o.blobHashes(c))
+	case types.BlobTxType:
+		items = append(items, c.quantity("maxFeePerBlobGas", o.maxBlobFee, 256), o.blobHashes(c))
 		return o.withSidecar(c, items)
-	case typeSetCode:
+	case types.SetCodeTxType:
 		items = append(items, o.authorizationList(c))
 	}
 	return items
@@ -214,12 +186,12 @@ func (o *object) fields(c *checker, kind byte) []any {
 
 // fees returns gasPrice, or maxPriorityFeePerGas and maxFeePerGas.
 func (o *object) fees(c *checker, kind byte) []*big.Int {
-	if kind == typeLegacy || kind == typeAccessList {
-		return []*big.Int{c.quantity("gasPrice", o.gasPrice, bits256)}
+	if kind == types.LegacyTxType || kind == types.AccessListTxType {
+		return []*big.Int{c.quantity("gasPrice", o.gasPrice, 256)}
 	}
-	most, tip := c.quantity("maxFeePerGas", o.maxFee, bits256), c.quantity("maxPriorityFeePerGas", o.maxTip, bits256)
+	most, tip := c.quantity("maxFeePerGas", o.maxFee, 256), c.quantity("maxPriorityFeePerGas", o.maxTip, 256)
 	if o.gasPrice != absent {
-		if price := c.quantity("gasPrice", o.gasPrice, bits256); c.err == nil && price.Cmp(most) != 0 {
+		if price := c.quantity("gasPrice", o.gasPrice, 256); c.err == nil && price.Cmp(most) != 0 {
 			c.fail("gasPrice", "%s beside a maxFeePerGas of %s: leave gasPrice out", price, most)
 		}
 	}
@@ -234,7 +206,7 @@ func (o *object) recipient(c *checker, kind byte) []byte {
 	if o.to != absent {
 		return c.address("to", o.to).Bytes()
 	}
-	if kind == typeBlob || kind == typeSetCode {
+	if kind == types.BlobTxType || kind == types.SetCodeTxType {
 		c.fail("to", "missing: a transaction of type %d cannot create a contract", kind)
 	}
 	return nil
@@ -257,7 +229,7 @@ func (o *object) accessList(c *checker) []any {
 	for i, entry := range o.access {
 		keys := [][]byte{}
 		for j, key := range entry.keys {
-			keys = append(keys, c.sized(within("accessList", i, within("storageKeys", j)), key, hashSize))
+			keys = append(keys, c.sized(within("accessList", i, within("storageKeys", j)), key, common.HashLength))
 		}
 		list = append(list, []any{c.address(within("accessList", i, "address"), entry.address).Bytes(), keys})
 	}
@@ -277,9 +249,10 @@ func (o *object) authorizationList(c *checker) []any {
 	}
 	for i, a := range o.authorizations {
 		list = append(list, []any{
-			c.quantity(within(name, i, "chainId"), a.chainID, bits256), c.address(within(name, i, "address"), a.address).Bytes(),
-			c.quantity(within(name, i, "nonce"), a.nonce, bits64), c.quantity(within(name, i, "yParity"), a.yParity, bits8),
-			c.quantity(within(name, i, "r"), a.r, bits256), c.quantity(within(name, i, "s"), a.s, bits256),
+			c.quantity(within(name, i, "chainId"), a.chainID, 256),
+			c.address(within(name, i, "address"), a.address).Bytes(),
+			c.quantity(within(name, i, "nonce"), a.nonce, 64), c.quantity(within(name, i, "yParity"), a.yParity, 8),
+			c.quantity(within(name, i, "r"), a.r, 256), c.quantity(within(name, i, "s"), a.s, 256),
 		})
 	}
 	return list
@@ -307,7 +280,7 @@ const versionKZG = 1
 func (o *object) blobHashes(c *checker) [][]byte {
 	stated := [][]byte{}
 	for i, hash := range o.hashes {
-		stated = append(stated, c.sized(within("blobVersionedHashes", i), hash, hashSize))
+		stated = append(stated, c.sized(within("blobVersionedHashes", i), hash, common.HashLength))
 	}
 	if !o.hasBlobs {
 		if len(o.commitments)+len(o.proofs) > 0 || o.blobVersion.Kind != 0 {

@@ -37,9 +37,9 @@ type User struct {
 // Certificate recognizes a client's certificate. Exactly one member is set. The common name
 // of a certificate is never looked at.
 type Certificate struct {
-	DNSName string // a SAN, in lower case, equal: there are no wildcards
-	URI     string // a SAN, equal byte for byte
-	SHA256  string // of the certificate in DER, hex
+	DNSName string `yaml:"dnsName"` // a SAN, in lower case, equal: there are no wildcards
+	URI     string `yaml:"uri"`     // a SAN, equal byte for byte
+	SHA256  string `yaml:"sha256"`  // of the certificate in DER, hex
 }
 
 // identity is a user, and how it was recognized.
@@ -198,12 +198,8 @@ func (c callers) Granted(_ context.Context, organizationID, userID, authenticati
 	return c.users().Granted(organizationID, userID, authentication)
 }
 
-// Token reports whether a user is recognized by a token, and Certificate whether one is by a
-// certificate.
+// Token reports whether a user is recognized by a token.
 func (u *Users) Token() bool { return len(u.tokens) > 0 }
-
-// Certificate is explained at Token.
-func (u *Users) Certificate() bool { return len(u.certificates) > 0 }
 
 // The schemes of certificates.
 const (

@@ -95,7 +95,7 @@ func (c *checker) address(name, text string) common.Address {
 		c.fail(name, "missing")
 		return common.Address{}
 	}
-	address := common.BytesToAddress(c.sized(name, text, addressSize))
+	address := common.BytesToAddress(c.sized(name, text, common.AddressLength))
 	digits := strings.TrimPrefix(text, "0x")
 	if c.err == nil && digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && text != address.Hex() {
 		c.fail(name, "%s: the checksum is wrong: it has a typing error", text)

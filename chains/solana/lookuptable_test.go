@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 )
 
 // TestTwoApprovals checks that the second vote signs, and that all later answers are the

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
 )

@@ -129,7 +129,18 @@ argument or the environment.`),
 	addGroup(root, "Verify answers and the log:", logs.NewVerifyCommand(), logs.NewCommand(), logs.NewWitnessCommand())
 	root.AddCommand(console.NewVersionCommand(slices.Sorted(maps.Keys(backends))))
 	addCompletions(root, completions(backends))
+	takeNamed(root)
 	return root
+}
+
+// takeNamed has commands take the arguments that their Use names, unless they say otherwise.
+func takeNamed(command *cobra.Command) {
+	if command.Args == nil {
+		command.Args = console.NamedArgs
+	}
+	for _, child := range command.Commands() {
+		takeNamed(child)
+	}
 }
 
 // addGroup adds commands under a title of the help.

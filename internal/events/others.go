@@ -65,7 +65,13 @@ func (o *Others) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			o.tellRefused(ctx)
-			o.tellReloads(ctx)
+			o.mu.Lock()
+			more := o.reloads - 1
+			o.reloads = 0
+			o.mu.Unlock()
+			if more > 0 {
+				o.Tell(ctx, activity.EventReloaded, activity.EventData{Count: more})
+			}
 			o.tellConflicts(ctx)
 		}
 	}
@@ -97,16 +103,6 @@ func (o *Others) Reloaded(ctx context.Context) {
 	o.mu.Unlock()
 	if first {
 		o.Tell(ctx, activity.EventReloaded, activity.EventData{})
-	}
-}
-
-func (o *Others) tellReloads(ctx context.Context) {
-	o.mu.Lock()
-	more := o.reloads - 1
-	o.reloads = 0
-	o.mu.Unlock()
-	if more > 0 {
-		o.Tell(ctx, activity.EventReloaded, activity.EventData{Count: more})
 	}
 }
 

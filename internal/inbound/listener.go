@@ -181,27 +181,11 @@ func (c *connection) leave() {
 	c.becomeIdle()
 }
 
-// begin counts one more request in flight: the connection is no longer idle.
-func (c *connection) begin() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.requests++
-	c.unlist()
-}
-
 // end counts one request less.
 func (c *connection) end() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	c.requests--
-}
-
-// setQuiet says whether the server waits for the next request of the connection.
-func (c *connection) setQuiet(quiet bool) {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.quiet = quiet
-	c.becomeIdle()
 }
 
 // becomeIdle marks the connection as idle if nothing of it is in flight. The caller holds of.mu.
@@ -253,7 +237,10 @@ func Serve(server *http.Server) {
 	}
 	server.ConnState = func(c net.Conn, state http.ConnState) { // idle once its answers have been written
 		if counted := connectionOf(c); counted != nil && (state == http.StateIdle || state == http.StateActive) {
-			counted.setQuiet(state == http.StateIdle)
+			counted.of.mu.Lock()
+			counted.quiet = state == http.StateIdle
+			counted.becomeIdle()
+			counted.of.mu.Unlock()
 		}
 	}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -285,7 +272,10 @@ func Begin(r *http.Request) (done func()) {
 	if !ok {
 		return func() {}
 	}
-	c.begin()
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.requests++
+	c.unlist()
 	return c.end
 }
 

@@ -73,7 +73,7 @@ func (d decoder) structure(n Node, what, path string, into reflect.Value) {
 			readers[name] = func(member Node) { d.value(member, name, join(path, name), into.Field(i)) }
 		}
 	}
-	for _, member := range n.members() {
+	for _, member := range n.Quiet().Pairs("") {
 		d.places[join(path, member.Name)] = member.NameAt
 	}
 	n.Fields(what, readers)
@@ -107,9 +107,11 @@ func (d decoder) value(n Node, what, path string, into reflect.Value) {
 	case reflect.Bool:
 		into.SetBool(n.Boolean(what))
 	case reflect.Int:
-		into.SetInt(n.number(what))
+		into.SetInt(whole(n, what, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 32) }))
 	case reflect.Uint32, reflect.Uint64:
-		into.SetUint(n.natural(what, into.Type().Bits()))
+		into.SetUint(whole(n, what, func(text string) (uint64, error) {
+			return strconv.ParseUint(text, 10, into.Type().Bits())
+		}))
 	default:
 		panic(fmt.Sprintf("source: no reader of %s", into.Type()))
 	}
@@ -142,26 +144,10 @@ func (d decoder) mapping(n Node, what, path string, into reflect.Value) {
 	}
 }
 
-// members returns the members of a mapping without reporting problems.
-func (n Node) members() []Entry { return n.Quiet().Pairs("") }
-
-// number reads a whole number of at most 31 bits and a sign.
-func (n Node) number(what string) int64 {
+// whole reads a whole number.
+func whole[T any](n Node, what string, parse func(text string) (T, error)) T {
 	reported := len(n.report.List)
-	value, err := strconv.ParseInt(n.Text(what), 10, 32)
-	if n.form != nil {
-		n.form.integer()
-	}
-	if err != nil && len(n.report.List) == reported {
-		n.Fail("%s: expected a whole number", what)
-	}
-	return value
-}
-
-// natural reads a whole number that is not negative, of at most so many bits.
-func (n Node) natural(what string, bits int) uint64 {
-	reported := len(n.report.List)
-	value, err := strconv.ParseUint(n.Text(what), 10, bits)
+	value, err := parse(n.Text(what))
 	if n.form != nil {
 		n.form.integer()
 	}

@@ -68,9 +68,6 @@ func (r *Reader) Array(each func(*Reader) error) error {
 	return r.token()
 }
 
-// Into reads the next value into one of the types that [Optional] lists.
-func (r *Reader) Into(into any) error { return r.value(into) }
-
 // Object reads an object that has only the given members, of which there are at most
 // 64.
 func (r *Reader) Object(fields ...Field) error {
@@ -157,7 +154,7 @@ func (r *Reader) member(field *Field) error {
 		if field.required {
 			return r.fail(start, "null: a value is required")
 		}
-	} else if err := r.value(field.into); err != nil {
+	} else if err := r.Into(field.into); err != nil {
 		return err
 	} else if err := field.check(r, start); err != nil {
 		return err

@@ -64,23 +64,18 @@ type Reader struct {
 // Read reads a text that is exactly one object with only the given members. what names
 // the text in errors, which are of type *Error.
 func Read(text []byte, what string, fields ...Field) error {
-	return read(text, what, func(r *Reader) error { return r.Object(fields...) })
+	return ReadValue(text, what, func(r *Reader) error { return r.Object(fields...) })
 }
 
 // Check checks as strictly as Read that a text is exactly one object, with any members.
 // Its errors are of type *Error.
 func Check(text []byte, what string) error {
-	return read(text, what, func(r *Reader) error { return r.keep() })
+	return ReadValue(text, what, (*Reader).keep)
 }
 
 // ReadValue reads a text that is exactly one value, which value reads. Otherwise it is as
 // strict as Read.
 func ReadValue(text []byte, what string, value func(*Reader) error) error {
-	return read(text, what, value)
-}
-
-// read reads the whole text.
-func read(text []byte, what string, object func(*Reader) error) error {
 	r := readers.Get().(*Reader)
 	*r = Reader{what: what, text: text, decoder: NewDecoder(text)}
 	r.path = r.room[:0]
@@ -88,7 +83,7 @@ func read(text []byte, what string, object func(*Reader) error) error {
 	if err := r.checkText(); err != nil {
 		return err
 	}
-	if err := object(r); err != nil {
+	if err := value(r); err != nil {
 		return err
 	}
 	if rest := bytes.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n"); len(rest) > 0 {

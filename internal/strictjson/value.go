@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value reads the next value into one of the types that a Field allows.
-func (r *Reader) value(into any) (err error) {
+// Into reads the next value into one of the types that [Optional] lists.
+func (r *Reader) Into(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
 		*into, err = r.str()

@@ -50,7 +50,7 @@ func TestReplace(t *testing.T) {
 func TestReplaceKept(t *testing.T) {
 	const service = 65534
 	path := filepath.Join(t.TempDir(), "passphrase")
-	if err := trust.ReplaceKept(path, []byte("new")); err == nil {
+	if err := trust.ReplaceKept(path, []byte("new"), nil); err == nil {
 		t.Error("a file that was not there was made")
 	}
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
@@ -63,7 +63,7 @@ func TestReplaceKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := trust.ReplaceKept(path, []byte("new")); err != nil {
+	if err := trust.ReplaceKept(path, []byte("new"), nil); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

@@ -140,39 +140,38 @@ func checkOwner(info fs.FileInfo, path string) error {
 	return nil
 }
 
-// KeepOwner gives a file that replaces another one its owner and group, which differ when root
-// changes the file of a service. Where there are none, it does nothing.
-func KeepOwner(file *os.File, replaced fs.FileInfo) error { return keepOwner(file, replaced) }
-
 // Replace writes a file for its owner alone. It replaces an existing file, or a link, atomically and
 // durably: after a crash there is the old or the new content.
-func Replace(path string, content []byte) error { return replace(path, content, nil) }
+func Replace(path string, content []byte) error { return replace(path, content, nil, nil) }
 
-// ReplaceKept is Replace for an existing file, which keeps its owner and group: root may change
-// the file of a service.
-func ReplaceKept(path string, content []byte) error {
+// ReplaceKept is Replace for an existing file, which keeps its owner, its group and its mode: root may
+// change the file of a service. check, which may be nil, can refuse the new file before it is in place.
+func ReplaceKept(path string, content []byte, check func(path string) error) error {
 	replaced, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	return replace(path, content, replaced)
+	return replace(path, content, replaced, check)
 }
 
 // replace sets the owner before the file has its name: a service that owns the folder cannot have
 // root give it another file.
-func replace(path string, content []byte, replaced fs.FileInfo) error {
+func replace(path string, content []byte, replaced fs.FileInfo, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".countersign-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // gone after the rename
 	if replaced != nil {
-		err = KeepOwner(file, replaced)
+		err = errors.Join(keepOwner(file, replaced), file.Chmod(replaced.Mode().Perm()))
 	}
 	if err == nil {
 		_, err = file.Write(content)
 	}
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil && check != nil {
+		err = check(file.Name())
+	}
+	if err != nil {
 		return err
 	}
 	if err := os.Rename(file.Name(), path); err != nil {

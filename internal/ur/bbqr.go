@@ -34,8 +34,6 @@ type bbqrPart struct {
 	data     string
 }
 
-func isBBQr(code string) bool { return strings.HasPrefix(code, bbqrMagic) }
-
 func readBBQr(code string) (*bbqrPart, error) {
 	if len(code) <= bbqrHeader || len(code) > MaxText {
 		return nil, fmt.Errorf("a BBQr code of %d characters: expected %d to %d", len(code), bbqrHeader+1, MaxText)

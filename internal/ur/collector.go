@@ -39,7 +39,7 @@ func (c *Collector) Add(code string) error {
 		return nil
 	}
 	c.frames++
-	if isBBQr(code) {
+	if strings.HasPrefix(code, bbqrMagic) {
 		return c.addBBQr(code)
 	}
 	if err := otherForm(code); err != nil {

@@ -55,9 +55,6 @@ func ceil(a, b int) int { return (a + b - 1) / b }
 // none is missed.
 func (e *Encoder) Parts() int { return len(e.fragments) }
 
-// Fragment returns the length of a fragment in bytes.
-func (e *Encoder) Fragment() int { return e.fragment }
-
 // Number returns the number of the last code, from 1; 0 before the first.
 func (e *Encoder) Number() uint32 { return e.number }
 

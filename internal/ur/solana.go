@@ -19,10 +19,8 @@ type SolSignature struct {
 
 // DecodeSolSignRequest reads a sol-sign-request.
 func DecodeSolSignRequest(m Message) (r SolSignRequest, err error) {
-	if err := decodeForeign(m, &r, TypeSolSignRequest); err != nil {
-		return r, err
-	}
-	return r, nil
+	err = decodeForeign(m, &r, TypeSolSignRequest)
+	return r, err
 }
 
 // Message encodes the request.

@@ -51,23 +51,6 @@ type Options struct {
 	Now     func() time.Time  // time.Now if nil
 }
 
-func (o *Options) setDefaults() {
-	o.Concurrency = cmp.Or(o.Concurrency, DefaultConcurrency)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Observe == nil {
-		o.Observe = func(Observation) {}
-	}
-	if o.OnDisabled == nil {
-		o.OnDisabled = func(keystore.KeyInfo) {}
-	}
-}
-
 // Store is a keystore.Keystore of pinned keys. Open returns one.
 type Store struct {
 	services Services
@@ -95,7 +78,20 @@ var (
 // that fails the check does not make Open fail: Skipped has those whose service has another
 // key, and those of a service that is away are checked again when they are used.
 func Open(ctx context.Context, services Services, pins []Pin, options Options) (*Store, error) {
-	options.setDefaults()
+	options.Concurrency = cmp.Or(options.Concurrency, DefaultConcurrency)
+	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Observe == nil {
+		options.Observe = func(Observation) {}
+	}
+	if options.OnDisabled == nil {
+		options.OnDisabled = func(keystore.KeyInfo) {}
+	}
 	store := &Store{services: services, options: options, tended: map[string]bool{}, slots: map[site]chan struct{}{}}
 	store.base, store.cancel = context.WithCancel(context.Background())
 	if err := store.replace(pins); err != nil {

@@ -27,7 +27,13 @@ func refusal(err error) error {
 	case errors.As(err, &parameter):
 		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
 	case errors.As(err, &limit):
-		return refuseLimit(limit)
+		reason := activity.ReasonRateLimitExceeded
+		if limit.Limit == otp.LimitSends {
+			reason = activity.ReasonMaxOTPInitiated
+		}
+		refused := activity.NewError(reason, "", limit, "%v", limit)
+		refused.RetryAfter = limit.RetryAfter
+		return refused
 	case errors.As(err, &code):
 		return activity.NewError(activity.ReasonOTPInvalid, "", withheld{code}, "%v", otp.ErrInvalidCode)
 	case errors.Is(err, otp.ErrDelivery):
@@ -66,14 +72,4 @@ func parameterReason(err *otp.ParameterError) activity.Reason {
 		return activity.ReasonInvalidPhone
 	}
 	return activity.ReasonRequestInvalid
-}
-
-func refuseLimit(limit *otp.LimitError) error {
-	reason := activity.ReasonRateLimitExceeded
-	if limit.Limit == otp.LimitSends {
-		reason = activity.ReasonMaxOTPInitiated
-	}
-	refused := activity.NewError(reason, "", limit, "%v", limit)
-	refused.RetryAfter = limit.RetryAfter
-	return refused
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -57,28 +58,8 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 		Text:    message.Text,
 		HTML:    message.HTML,
 	}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return s.write(message.OTPID+".json", append(content, '\n'))
-}
-
-func (s *Sender) write(name string, content []byte) (err error) {
-	file, err := os.CreateTemp(s.folder, ".unfinished-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(file.Name())
-		}
-	}()
-	_, err = file.Write(content)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
 	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(s.folder, name))
+		err = trust.Replace(filepath.Join(s.folder, message.OTPID+".json"), append(content, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)

@@ -148,7 +148,13 @@ func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	err = client.SendWithSMTPClient(connection, msg)
 	_ = client.CloseWithSMTPClient(connection)
 	if err != nil && !msg.IsDelivered() {
-		return s.refused(err)
+		var refused *mail.SendError
+		if !errors.As(err, &refused) {
+			return fmt.Errorf("smtp: %s: the message could not be sent", s.server)
+		}
+		// The codes of the server's answer, but not its text, which may repeat the message.
+		codes := strings.TrimSpace(fmt.Sprint(refused.ErrorCode(), " ", refused.EnhancedStatusCode()))
+		return fmt.Errorf("smtp: %s: %s (answer %s)", s.server, refused.Reason, codes)
 	}
 	return nil
 }
@@ -184,15 +190,4 @@ func (s *Sender) tls() *tls.Config {
 		config.ServerName = s.config.Host
 	}
 	return config
-}
-
-// refused returns an error with the codes of the server's answer, but not its text,
-// which may repeat the message.
-func (s *Sender) refused(err error) error {
-	var refused *mail.SendError
-	if !errors.As(err, &refused) {
-		return fmt.Errorf("smtp: %s: the message could not be sent", s.server)
-	}
-	codes := strings.TrimSpace(fmt.Sprint(refused.ErrorCode(), " ", refused.EnhancedStatusCode()))
-	return fmt.Errorf("smtp: %s: %s (answer %s)", s.server, refused.Reason, codes)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
-	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/store"
 )
 

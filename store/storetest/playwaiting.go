@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/store"
 )
 

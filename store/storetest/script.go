@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
-	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )

@@ -92,7 +92,6 @@ have waited too long are rejected. serve does the same whenever it receives requ
 use this command while it is stopped, or with several servers on one database. Standard
 error receives a log line for each activity that it carries out or ends.`),
 		Example: "  countersign activities resume --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &flags) },
 	}
 	flags.Register(command)

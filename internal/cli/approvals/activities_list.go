@@ -58,7 +58,6 @@ is in the log of serve.`),
 		Example: console.Paragraphs(`
   countersign activities list --url http://127.0.0.1:8080 --api-key ann.json --status waiting
   countersign activities list --config countersign.yaml --since 7d --status signed --output csv`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.from.register(command)
@@ -158,13 +157,11 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 
 // matches reports whether the flags select an activity.
 func (c *activitiesList) matches(listed *api.Activity) bool {
-	return c.by(listed) && (!c.signedOnly || listed.Status != activity.StatusCompleted || listed.Type.Signs())
-}
-
-// by reports whether the user of --user submitted an activity.
-func (c *activitiesList) by(activity *api.Activity) bool {
-	return c.user == "" || len(activity.Votes) > 0 && slices.Contains([]string{activity.Votes[0].UserID,
-		activity.Votes[0].UserName}, c.user)
+	votes := listed.Votes
+	if c.user != "" && (len(votes) == 0 || c.user != votes[0].UserID && c.user != votes[0].UserName) {
+		return false
+	}
+	return !c.signedOnly || listed.Status != activity.StatusCompleted || listed.Type.Signs()
 }
 
 // ActivityLine is an activity as activities list prints it.

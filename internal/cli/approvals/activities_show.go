@@ -40,7 +40,6 @@ a waiting activity, standard error shows what it does and which votes are missin
 that the transaction used, and what the policy decided: the rules, what each limit counted
 for the activity, and what is left of that limit now, in the smallest unit.`),
 		Example: "  countersign activities show --url http://127.0.0.1:8080 --api-key ann.json 0199…",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.from.register(command)

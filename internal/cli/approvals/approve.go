@@ -66,7 +66,6 @@ commits to every byte of the request; only the other machine knows which keys si
   countersign ` + name + ` --url http://127.0.0.1:8080 --api-key ann.json sha256:5d41…
   countersign ` + name + ` --request request.json --api-key ann.json --out ann-vote.json
   zbarcam --raw --nodisplay | countersign ` + name + ` --scan --api-key ann.json --qr`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.to.Register(command)

@@ -137,7 +137,7 @@ func (w *Writer) addFile(name, path string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return w.add(name, reader{file})
+	return w.add(name, file)
 }
 
 // AddTree adds the regular files in a directory. It skips names that begin with a dot,
@@ -171,7 +171,7 @@ func (w *Writer) Close() error {
 	if err != nil {
 		return err
 	}
-	_, _, err = writeFile(filepath.Join(w.into, manifestName), reader{strings.NewReader(string(content) + "\n")})
+	_, _, err = writeFile(filepath.Join(w.into, manifestName), strings.NewReader(string(content)+"\n"))
 	return err
 }
 
@@ -195,12 +195,6 @@ func (w *Writer) addSpellings() error {
 	w.Manifest.Moved = append(w.Manifest.Moved, spellings...)
 	return nil
 }
-
-// reader makes an io.WriterTo of an io.Reader.
-type reader struct{ io.Reader }
-
-// WriteTo implements io.WriterTo.
-func (r reader) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, r.Reader) }
 
 // writeFile creates a file for its owner alone, syncs it to disk, and returns its size and
 // hash.

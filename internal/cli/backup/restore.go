@@ -65,7 +65,7 @@ func (f *File) restore(from, into string) error {
 		return err
 	}
 	defer func() { _ = source.Close() }()
-	size, sum, err := writeFile(filepath.Join(into, filepath.FromSlash(f.Name)), reader{source})
+	size, sum, err := writeFile(filepath.Join(into, filepath.FromSlash(f.Name)), source)
 	if err != nil {
 		return err
 	}

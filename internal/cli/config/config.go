@@ -34,6 +34,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -54,11 +55,11 @@ type Config struct {
 	Store           string                      `yaml:"store"`
 	Keystore        string                      `yaml:"keystore"`
 	KMS             []KMSKey                    `yaml:"kms"`
-	PassphraseFile  string                      `yaml:"passphraseFile"`
+	PassphraseFile  string                      `yaml:"passphraseFile" path:"apart"`
 	ProofKey        string                      `yaml:"proofKey"`
 	Organizations   []access.OrganizationConfig `yaml:"organizations"`
 	Descriptors     *Descriptors                `yaml:"descriptors"`
-	Tokens          []string                    `yaml:"tokens"` // files
+	Tokens          []string                    `yaml:"tokens" path:"file"` // files
 	Labels          []Label                     `yaml:"labels"`
 	OTP             *OTP                        `yaml:"otp"`
 	Log             Log                         `yaml:"log"`
@@ -108,12 +109,12 @@ func (l Limits) check(c *checker) {
 
 // Log configures the log of completed activities.
 type Log struct {
-	KeyFile string `yaml:"keyFile"` // key that signs checkpoints; without it none can be signed
-	Off     bool   `yaml:"off"`     // keep no log
+	KeyFile string `yaml:"keyFile" path:"file"` // key that signs checkpoints; without it none can be signed
+	Off     bool   `yaml:"off"`                 // keep no log
 
 	// Memory names the file in which a node keeps how far its logs had come. Default:
 	// MemoryName beside KeyFile, or beside the configuration without one.
-	Memory string `yaml:"memory"`
+	Memory string `yaml:"memory" path:"apart"`
 }
 
 // MemoryName is the name of the default log.memory.
@@ -133,8 +134,8 @@ func (c *Config) LogMemory() string {
 
 // Descriptors names a folder of files that explain calls, and whom to trust about them.
 type Descriptors struct {
-	Folder string `yaml:"folder"`
-	Pins   string `yaml:"pins"` // manifest, as written by 'countersign descriptors pin'
+	Folder string `yaml:"folder" path:"file"`
+	Pins   string `yaml:"pins" path:"file"` // manifest, as written by 'countersign descriptors pin'
 }
 
 // Label is the name of an address.
@@ -155,18 +156,18 @@ const MemoryStore = "memory:"
 
 // TLS names the files with the certificate chain and the private key, in PEM.
 type TLS struct {
-	CertFile string `yaml:"certFile"`
-	KeyFile  string `yaml:"keyFile"`
+	CertFile string `yaml:"certFile" path:"file"`
+	KeyFile  string `yaml:"keyFile" path:"file"`
 }
 
 // OTP configures how one-time passwords are stored and sent.
 type OTP struct {
-	SecretFile string              `yaml:"secretFile"`
-	Email      *Email              `yaml:"email"`
-	SMS        *SMS                `yaml:"sms"`
-	Outbox     string              `yaml:"outbox"` // a folder for messages, instead of Email and SMS
-	Templates  map[string]Template `yaml:"templates"`
-	Limits     *OTPLimits          `yaml:"limits"`
+	SecretFile string                  `yaml:"secretFile" path:"file"`
+	Email      *Email                  `yaml:"email"`
+	SMS        *SMS                    `yaml:"sms"`
+	Outbox     string                  `yaml:"outbox" path:"apart"` // a folder for messages, instead of Email and SMS
+	Templates  map[string]otp.Template `yaml:"templates"`
+	Limits     *OTPLimits              `yaml:"limits"`
 }
 
 // Email configures how e-mail is sent: exactly one member is set.
@@ -186,7 +187,7 @@ type SMTP struct {
 	Host           string   `yaml:"host"`
 	Port           int      `yaml:"port"`
 	Username       string   `yaml:"username"`
-	PasswordFile   string   `yaml:"passwordFile"`
+	PasswordFile   string   `yaml:"passwordFile" path:"file"`
 	Auth           string   `yaml:"auth"` // mechanism, see smtp.Config; default: the best that the server offers
 	TLS            string   `yaml:"tls"`  // starttls (default), implicit, insecure-plaintext
 	From           string   `yaml:"from"`
@@ -199,19 +200,12 @@ type Webhook struct {
 
 	// HeadersFile names a file with additional headers, one "Name: value" per line, such
 	// as the endpoint's authorization.
-	HeadersFile string `yaml:"headersFile"`
+	HeadersFile string `yaml:"headersFile" path:"file"`
 
 	// SecretFile names a file with the secret that signs requests: whsec_…, on two lines while
 	// it is being replaced. Without it, the key is derived from the secret of the one-time
 	// passwords: this suits endpoints that check only the headers.
-	SecretFile string `yaml:"secretFile"`
-}
-
-// Template is an e-mail template that requests refer to by name.
-type Template struct {
-	Subject string `yaml:"subject"`
-	Text    string `yaml:"text"`
-	HTML    string `yaml:"html"`
+	SecretFile string `yaml:"secretFile" path:"file"`
 }
 
 // Files returns the configuration file itself, and the files and directories that it names
@@ -219,12 +213,11 @@ type Template struct {
 // logs, which is of the node and not of the deployment.
 func (c *Config) Files() []string {
 	files := []string{c.Path}
-	for _, path := range c.paths() {
-		if *path != "" && path != &c.PassphraseFile && path != &c.Log.Memory &&
-			(c.OTP == nil || path != &c.OTP.Outbox) && (c.RPC == nil || path != &c.RPC.Socket) {
+	c.eachPath(func(path *string, tag string) {
+		if *path != "" && tag == "file" {
 			files = append(files, *path)
 		}
-	}
+	})
 	if path, ok := strings.CutPrefix(c.ProofKey, "file:"); ok {
 		files = append(files, path)
 	}
@@ -234,9 +227,7 @@ func (c *Config) Files() []string {
 // resolve resolves relative paths against the directory of the file.
 func (c *Config) resolve() {
 	dir := filepath.Dir(c.Path)
-	for _, path := range c.paths() {
-		*path = within(dir, *path)
-	}
+	c.eachPath(func(path *string, _ string) { *path = within(dir, *path) })
 	if c.Store == "memory" { // "memory:" would need quotes in YAML
 		c.Store = MemoryStore
 	}
@@ -245,51 +236,38 @@ func (c *Config) resolve() {
 	c.ProofKey = withinURI(dir, "file", c.ProofKey)
 }
 
-// paths returns all members that are paths.
-func (c *Config) paths() []*string {
-	paths := []*string{&c.PassphraseFile, &c.Log.KeyFile, &c.Log.Memory}
-	if c.TLS != nil {
-		paths = append(paths, &c.TLS.CertFile, &c.TLS.KeyFile)
-	}
-	if o := c.OTP; o != nil {
-		paths = append(paths, &o.SecretFile, &o.Outbox)
-		if o.Email != nil {
-			paths = append(paths, o.Email.SMTP.paths()...)
-			paths = append(paths, o.Email.Webhook.paths()...)
-		}
-		if o.SMS != nil {
-			paths = append(paths, o.SMS.Webhook.paths()...)
-		}
-	}
-	paths = append(paths, c.Events.paths()...)
-	paths = append(paths, c.RPC.paths()...)
-	if d := c.Descriptors; d != nil {
-		paths = append(paths, &d.Folder, &d.Pins)
-	}
-	for i := range c.Tokens {
-		paths = append(paths, &c.Tokens[i])
-	}
+// eachPath calls use with each member that is a path, and with its tag path: "file" if it is a file or a
+// folder of the deployment, "apart" if it is none of what Files returns.
+func (c *Config) eachPath(use func(path *string, tag string)) {
+	eachPathIn(reflect.ValueOf(c), use)
 	for i := range c.Organizations {
-		paths = append(paths, &c.Organizations[i].Policy)
+		use(&c.Organizations[i].Policy, "file")
 	}
-	for i := range c.Wallets {
-		paths = append(paths, &c.Wallets[i].File)
-	}
-	return paths
 }
 
-func (s *SMTP) paths() []*string {
-	if s == nil {
-		return nil
+func eachPathIn(section reflect.Value, use func(path *string, tag string)) {
+	switch section.Kind() {
+	case reflect.Pointer: // Elem of nil is of no kind
+		eachPathIn(section.Elem(), use)
+	case reflect.Slice:
+		for i := range section.Len() {
+			eachPathIn(section.Index(i), use)
+		}
+	case reflect.Struct:
+		for field, value := range section.Fields() {
+			switch tag := field.Tag.Get("path"); {
+			case !field.IsExported():
+			case tag == "":
+				eachPathIn(value, use)
+			case value.Kind() == reflect.Slice:
+				for i := range value.Len() {
+					use(value.Index(i).Addr().Interface().(*string), tag)
+				}
+			default:
+				use(value.Addr().Interface().(*string), tag)
+			}
+		}
 	}
-	return []*string{&s.PasswordFile}
-}
-
-func (w *Webhook) paths() []*string {
-	if w == nil {
-		return nil
-	}
-	return []*string{&w.HeadersFile, &w.SecretFile}
 }
 
 func within(dir, path string) string {
@@ -332,13 +310,4 @@ func (c *Config) Organization(id string) (*access.OrganizationConfig, error) {
 		return &c.Organizations[0], nil
 	}
 	return nil, fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
-}
-
-// OTPTemplates returns the templates for the OTP service.
-func (o *OTP) OTPTemplates() map[string]otp.Template {
-	templates := map[string]otp.Template{}
-	for id, template := range o.Templates {
-		templates[id] = otp.Template(template)
-	}
-	return templates
 }

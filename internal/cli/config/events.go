@@ -19,7 +19,7 @@ type Events struct {
 // eventsWebhook is an endpoint that takes events, signed as Standard Webhooks says.
 type eventsWebhook struct {
 	URL        string `yaml:"url"`
-	SecretFile string `yaml:"secretFile"` // whsec_…, on two lines while it is being replaced
+	SecretFile string `yaml:"secretFile" path:"file"` // whsec_…, on two lines while it is being replaced
 }
 
 func (e *Events) check() error {
@@ -59,10 +59,3 @@ func (e *Events) Wanted() []activity.EventType {
 
 // Delivered reports whether events go to an endpoint.
 func (e *Events) Delivered() bool { return e != nil && e.Webhook != nil }
-
-func (e *Events) paths() []*string {
-	if !e.Delivered() {
-		return nil
-	}
-	return []*string{&e.Webhook.SecretFile}
-}

@@ -147,44 +147,28 @@ func kmsSection(text []byte) (*ast.SequenceNode, error) {
 	return nil, nil
 }
 
-// replaceWith writes the text to a new file beside the configuration, checks that it reads as
-// wanted, and renames it, unless the configuration is not the one from before any more.
+// replaceWith replaces the configuration, if the new text reads as wanted and the configuration is still
+// the one from before.
 func replaceWith(path string, before, text []byte, want *Config) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(target)
-	if err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(target), ".countersign-*.yaml")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // gone after the rename
-	defer func() { _ = file.Close() }()
-	if _, err := file.Write(text); err != nil {
-		return err
-	}
-	if err := errors.Join(trust.KeepOwner(file, info), file.Chmod(info.Mode().Perm())); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	got, err := Read(file.Name())
-	if err != nil {
-		return fmt.Errorf("%s: the changed file cannot be read, and was not put in place: %w", path, err)
-	}
-	got.Path = want.Path
-	got.source, want.source, got.modified = written{}, written{}, want.modified // whose lines are what changes
-	if !reflect.DeepEqual(got, want) {
-		return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms yourself", path)
-	}
-	if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
-		return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: run "+
-			"the command again", path), err)
-	}
-	return os.Rename(file.Name(), target)
+	return trust.ReplaceKept(target, text, func(changed string) error {
+		got, err := Read(changed)
+		if err != nil {
+			return fmt.Errorf("%s: the changed file cannot be read, and was not put in place: %w", path, err)
+		}
+		got.Path = want.Path
+		got.source, want.source, got.modified = written{}, written{}, want.modified // whose lines are what changes
+		if !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms "+
+				"yourself", path)
+		}
+		if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
+			return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: "+
+				"run the command again", path), err)
+		}
+		return nil
+	})
 }

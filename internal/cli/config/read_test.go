@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 		{"countries", strings.Join(got.OTP.Countries(), " "), "+49 +1684"},
 		{"limits", fmt.Sprint(got.OTP.OTPLimits().SMS), "{{0 0s} {0 0s} {5 1h30m0s}}"},
 		{"webhook.secretFile", got.OTP.SMS.Webhook.SecretFile, ""},
-		{"template", got.OTP.OTPTemplates()["login"].Text, "{{.OtpCode}}"},
+		{"template", got.OTP.Templates["login"].Text, "{{.OtpCode}}"},
 		{"hazard", got.Organizations[0].AllowHazards[0], "ethereum/no-chain-id"},
 		{"publicKey", got.Organizations[0].Users[0].APIKeys[0].PublicKey, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"},
 		{"rpId", got.Organizations[0].Users[0].Passkeys[0].RPID, "example.com"},

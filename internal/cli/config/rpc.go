@@ -8,42 +8,36 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/rpcapi"
 )
 
 // RPC configures the Ethereum JSON-RPC signer: see package rpcapi.
 type RPC struct {
-	Listen  string    `yaml:"listen"`  // HOST:PORT; its callers have certificates or tokens
-	Socket  string    `yaml:"socket"`  // path of a unix socket; its callers have a uid
-	TLS     *RPCTLS   `yaml:"tls"`     // of listen
-	Hosts   []string  `yaml:"hosts"`   // names that clients call it by, besides those of the certificate and of loopback
-	ChainID uint64    `yaml:"chainId"` // that eth_chainId answers; 0: refused
+	Listen  string    `yaml:"listen"`              // HOST:PORT; its callers have certificates or tokens
+	Socket  string    `yaml:"socket" path:"apart"` // path of a unix socket; its callers have a uid
+	TLS     *RPCTLS   `yaml:"tls"`                 // of listen
+	Hosts   []string  `yaml:"hosts"`               // it is called by, besides its certificate's and loopback's
+	ChainID uint64    `yaml:"chainId"`             // that eth_chainId answers; 0: refused
 	Users   []RPCUser `yaml:"users"`
 }
 
 // RPCTLS names the files of the server's certificate, and of the authorities that issue those
 // of its clients.
 type RPCTLS struct {
-	CertFile     string `yaml:"certFile"`
-	KeyFile      string `yaml:"keyFile"`
-	ClientCAFile string `yaml:"clientCAFile"`
+	CertFile     string `yaml:"certFile" path:"file"`
+	KeyFile      string `yaml:"keyFile" path:"file"`
+	ClientCAFile string `yaml:"clientCAFile" path:"file"`
 	MinVersion   string `yaml:"minVersion"` // "1.3", the default, or "1.2" for old clients
 }
 
 // RPCUser says how callers are recognized as a user of an organization.
 type RPCUser struct {
-	User         string           `yaml:"user"`         // name or id
-	Organization string           `yaml:"organization"` // its id; may be left out if there is only one
-	Certificates []rpcCertificate `yaml:"certificates"`
-	TokenFile    string           `yaml:"tokenFile"` // mode 0600
-	UID          *uint32          `yaml:"uid"`
-	Activities   []activity.Type  `yaml:"activities"` // nil: transactions and messages
-}
-
-// rpcCertificate is an rpcapi.Certificate.
-type rpcCertificate struct {
-	DNSName string `yaml:"dnsName"`
-	URI     string `yaml:"uri"`
-	SHA256  string `yaml:"sha256"`
+	User         string               `yaml:"user"`         // name or id
+	Organization string               `yaml:"organization"` // its id; may be left out if there is only one
+	Certificates []rpcapi.Certificate `yaml:"certificates"`
+	TokenFile    string               `yaml:"tokenFile" path:"file"` // mode 0600
+	UID          *uint32              `yaml:"uid"`
+	Activities   []activity.Type      `yaml:"activities"` // nil: transactions and messages
 }
 
 // check refuses what is wrong whatever the files contain.
@@ -80,19 +74,4 @@ func (r *RPC) check() error {
 		return fmt.Errorf("rpc.tls.minVersion: expected \"1.2\" or \"1.3\", not %q", t.MinVersion)
 	}
 	return nil
-}
-
-// paths returns the members that are paths.
-func (r *RPC) paths() []*string {
-	if r == nil {
-		return nil
-	}
-	paths := []*string{&r.Socket}
-	if r.TLS != nil {
-		paths = append(paths, &r.TLS.CertFile, &r.TLS.KeyFile, &r.TLS.ClientCAFile)
-	}
-	for i := range r.Users {
-		paths = append(paths, &r.Users[i].TokenFile)
-	}
-	return paths
 }

@@ -10,8 +10,8 @@ import (
 // pins the file: a changed one is refused.
 type Wallet struct {
 	Organization string `yaml:"organization"`
-	File         string `yaml:"file"`   // the wallet policy, in JSON
-	Digest       string `yaml:"digest"` // as 'countersign wallets register' prints it
+	File         string `yaml:"file" path:"file"` // the wallet policy, in JSON
+	Digest       string `yaml:"digest"`           // as 'countersign wallets register' prints it
 }
 
 // checkWallets refuses pins that are incomplete.

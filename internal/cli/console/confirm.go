@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
@@ -27,4 +28,13 @@ func ConfirmedWith(answered bool, instead string, ask func(tty *terminal.Termina
 	}
 	defer func() { _ = tty.Close() }()
 	return ask(tty)
+}
+
+// Ask asks a question. If the answer is no, the error says what was not done, such as "not signed".
+func Ask(ctx context.Context, tty *terminal.Terminal, question, notDone string) error {
+	agreed, err := tty.Confirm(ctx, question)
+	if err == nil && !agreed {
+		err = errors.New(notDone + ": the answer was not yes")
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,7 @@ func (f *QRFlags) Show(cmd *cobra.Command, message ur.Message) error {
 
 // write writes the codes of a message as pictures. All of them are needed to read it.
 func (f *QRFlags) write(cmd *cobra.Command, message ur.Message) error {
-	fragment := pngFragment
-	if f.fragment > 0 {
-		fragment = f.fragment
-	}
-	encoder, err := newEncoder(message, fragment)
+	encoder, err := newEncoder(message, cmp.Or(f.fragment, pngFragment))
 	if err != nil {
 		return err
 	}
@@ -126,18 +123,14 @@ func (f *QRFlags) drawOn(cmd *cobra.Command, message ur.Message) (err error) {
 		return err
 	}
 	if encoder.Parts() == 1 {
-		return drawOnce(tty, encoder)
-	}
-	return f.animate(cmd.Context(), tty, encoder, columns)
-}
-
-func drawOnce(tty *terminal.Terminal, encoder *ur.Encoder) error {
-	code, err := nextCode(encoder)
-	if err != nil {
+		code, err := nextCode(encoder)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(tty, "%s\n", strings.Join(code.Lines(), "\n"))
 		return err
 	}
-	_, err = fmt.Fprintf(tty, "%s\n", strings.Join(code.Lines(), "\n"))
-	return err
+	return f.animate(cmd.Context(), tty, encoder, columns)
 }
 
 // Control sequences of terminals (ECMA-48).

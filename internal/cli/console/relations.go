@@ -30,7 +30,7 @@ func Needs(cmd *cobra.Command, flags, others []string) {
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		for _, name := range flags {
-			if cmd.Flags().Changed(name) && !anyChanged(cmd.Flags(), others) {
+			if cmd.Flags().Changed(name) && !slices.ContainsFunc(others, cmd.Flags().Changed) {
 				return Usagef("--%s goes with --%s", name, strings.Join(others, " or --"))
 			}
 		}
@@ -39,10 +39,6 @@ func Needs(cmd *cobra.Command, flags, others []string) {
 		}
 		return before(cmd, args)
 	}
-}
-
-func anyChanged(set *pflag.FlagSet, flags []string) bool {
-	return slices.ContainsFunc(flags, set.Changed)
 }
 
 const reasons = "reason of --"

@@ -28,7 +28,6 @@ These libraries are written to run in constant time.
 The Go tools put this information into the binary. 'go version -m' shows it without
 running the binary, and lists the modules too.`),
 		Example: "  countersign version",
-		Args:    NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asText, err := output.IsText(cmd)
 			if err != nil {

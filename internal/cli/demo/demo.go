@@ -52,7 +52,6 @@ seconds, needs no network, and leaves nothing behind.
 
 Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			err := Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})
@@ -128,7 +127,7 @@ func (d *demo) showSigned(ctx context.Context) error {
 	if err := d.show(shown.Render); err != nil {
 		return err
 	}
-	signed, err := deployment.SignedTransaction(ctx, prepared)
+	signed, err := deployment.Signed(ctx, prepared)
 	if err != nil {
 		return err
 	}
@@ -140,14 +139,9 @@ func (d *demo) showSigned(ctx context.Context) error {
 	d.printf("   The same, but calling function 0xdeadbeef, which nothing here can read:\n")
 	d.excerpt("unsigned", unread)
 	_, err = d.engine.SignTransaction(ctx, organization, intent(d.key, unread))
-	return d.refused(err, activity.ReasonHazardNotAllowed)
-}
-
-// refused prints a refusal, which has to be for a reason.
-func (d *demo) refused(err error, reason activity.Reason) error {
 	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok || refusal.Reason != reason {
-		return errors.Join(fmt.Errorf("it should have been refused with %s", reason), err)
+	if !ok || refusal.Reason != activity.ReasonHazardNotAllowed {
+		return errors.Join(fmt.Errorf("it should have been refused with %s", activity.ReasonHazardNotAllowed), err)
 	}
 	d.line(Red, "refused", refusal.Message)
 	return nil

@@ -52,7 +52,7 @@ func (c *Client) Open(ctx context.Context) (err error) {
 	return err
 }
 
-// OpenWithoutKey checks the URL, for requests that are stamped already.
+// OpenWithoutKey checks the URL and reads the authorities of --ca-file, for requests that are stamped already.
 func (c *Client) OpenWithoutKey() error {
 	if c.Base == "" {
 		return console.Usagef("--url is missing: the base URL of the server, such as http://127.0.0.1:8080")
@@ -60,11 +60,6 @@ func (c *Client) OpenWithoutKey() error {
 	if err := checkURL(c.Base); err != nil {
 		return err
 	}
-	return c.trust()
-}
-
-// trust reads the authorities of --ca-file.
-func (c *Client) trust() error {
 	if c.CAFile == "" {
 		return nil
 	}

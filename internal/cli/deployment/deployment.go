@@ -1,7 +1,7 @@
 package deployment
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -10,8 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,8 +93,7 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*counter
 // overStore opens the store, and the engine over it.
 func (l *Loaded) overStore(ctx context.Context, newStore bool,
 	settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
-	logger := cmp.Or(settings.Logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, logger); err != nil {
+	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger); err != nil {
 		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
 	defer func() {
@@ -160,21 +157,9 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	if !ok || path == "" {
 		return nil, fmt.Errorf("%q: expected file:PATH, pkcs11:…;object=LABEL, or a key in a key service that this program has", uri)
 	}
-	content, err := console.ReadSecretFile(ctx, path)
+	parsed, err := readPrivateKey(ctx, path, "EC -pkeyopt ec_paramgen_curve:P-256")
 	if err != nil {
 		return nil, err
-	}
-	defer keystore.Wipe(content)
-	block, rest := pem.Decode(content)
-	if block == nil || block.Type != "PRIVATE KEY" || len(strings.TrimSpace(string(rest))) > 0 {
-		return nil,
-			fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm "+
-				"EC -pkeyopt ec_paramgen_curve:P-256'", path)
-	}
-	defer keystore.Wipe(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
@@ -183,11 +168,34 @@ func openProofKey(ctx context.Context, uri string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// SignedTransaction signs a transaction and returns it in hex.
-func SignedTransaction(ctx context.Context, prepared *countersign.Prepared) (string, error) {
-	result, err := prepared.Sign(ctx)
+// readPrivateKey reads a private key, PKCS #8 in PEM, as 'openssl genpkey -algorithm' makes one.
+func readPrivateKey(ctx context.Context, path, algorithm string) (any, error) {
+	content, err := console.ReadSecretFile(ctx, path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return result.(activity.SignTransactionResult).SignedTransaction, nil
+	defer keystore.Wipe(content)
+	block, rest := pem.Decode(content)
+	if block == nil || block.Type != "PRIVATE KEY" || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of "+
+			"'openssl genpkey -algorithm %s'", path, algorithm)
+	}
+	defer keystore.Wipe(block.Bytes)
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return parsed, nil
+}
+
+// Signed signs a transaction or a message, and returns the signed transaction, or r ‖ s ‖ v, in hex.
+func Signed(ctx context.Context, prepared *countersign.Prepared) (string, error) {
+	result, err := prepared.Sign(ctx)
+	switch result := result.(type) {
+	case activity.SignTransactionResult:
+		return result.SignedTransaction, err
+	case activity.SignRawPayloadResult:
+		return result.R + result.S + result.V, err
+	}
+	return "", err
 }

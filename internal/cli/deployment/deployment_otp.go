@@ -40,7 +40,7 @@ func PrepareOTP(ctx context.Context, configured *config.OTP) (*otp.Config, error
 				"-hex 32'", configured.SecretFile, len(content), otp.MinSecretSize)
 	}
 	service := otp.Config{
-		Store: memory.New(0), Secret: keystore.NewSecret(content), Templates: configured.OTPTemplates(),
+		Store: memory.New(0), Secret: keystore.NewSecret(content), Templates: configured.Templates,
 		Limits: configured.OTPLimits(), Countries: configured.Countries(),
 	}
 	err = senders{ctx, content}.open(configured, &service)

@@ -54,7 +54,8 @@ func TestSenders(t *testing.T) {
 		{"no headers", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("none")}), "webhook: headersFile: "},
 		{"short secret", &config.OTP{SecretFile: at("short"), Outbox: at("outbox")}, "32"},
 		{"no secret", &config.OTP{SecretFile: at("none"), Outbox: at("outbox")}, "secretFile: "},
-		{"template without a code", &config.OTP{SecretFile: at("secret"), Outbox: at("outbox"), Templates: map[string]config.Template{"x": {Text: "hi"}}}, `template "x"`},
+		{"template without a code", &config.OTP{SecretFile: at("secret"), Outbox: at("outbox"),
+			Templates: map[string]otp.Template{"x": {Text: "hi"}}}, `template "x"`},
 	} {
 		service, err := deployment.PrepareOTP(t.Context(), test.otp)
 		switch {

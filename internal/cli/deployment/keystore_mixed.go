@@ -91,6 +91,28 @@ func (b both) Skipped() []error {
 	return why
 }
 
+// Rename implements keystore.Renamer, if the own keystore does.
+func (b both) Rename(ctx context.Context, organizationID, id, name string) error {
+	if err := b.services.refuse(ctx, organizationID, id, noRename); err != nil {
+		return err
+	}
+	if own, ok := b.own.(keystore.Renamer); ok {
+		return own.Rename(ctx, organizationID, id, name)
+	}
+	return errors.ErrUnsupported
+}
+
+// Delete implements keystore.Deleter, if the own keystore does.
+func (b both) Delete(ctx context.Context, organizationID, id string) error {
+	if err := b.services.refuse(ctx, organizationID, id, noDelete); err != nil {
+		return err
+	}
+	if own, ok := b.own.(keystore.Deleter); ok {
+		return own.Delete(ctx, organizationID, id)
+	}
+	return errors.ErrUnsupported
+}
+
 // Pins returns the pinned keys.
 func (b both) Pins(ctx context.Context) ([]remote.Pin, error) { return b.services.Pins(ctx) }
 
@@ -143,22 +165,6 @@ func (m *mixedFile) Disabled(ctx context.Context, organizationID string) ([]keys
 	return append(own, infos...), err
 }
 
-// Rename implements keystore.Renamer.
-func (m *mixedFile) Rename(ctx context.Context, organizationID, id, name string) error {
-	if err := m.services.refuse(ctx, organizationID, id, noRename); err != nil {
-		return err
-	}
-	return m.Store.Rename(ctx, organizationID, id, name)
-}
-
-// Delete implements keystore.Deleter.
-func (m *mixedFile) Delete(ctx context.Context, organizationID, id string) error {
-	if err := m.services.refuse(ctx, organizationID, id, noDelete); err != nil {
-		return err
-	}
-	return m.Store.Delete(ctx, organizationID, id)
-}
-
 // Archive implements keystore.Archiver.
 func (m *mixedFile) Archive(ctx context.Context, organizationID, id string) (string, error) {
 	if err := m.services.refuse(ctx, organizationID, id, noDelete); err != nil {
@@ -181,31 +187,10 @@ func (m *mixedToken) Ready(ctx context.Context) error {
 	return m.services.Ready(ctx)
 }
 
-// Rename implements keystore.Renamer.
-func (m *mixedToken) Rename(ctx context.Context, organizationID, id, name string) error {
-	if err := m.services.refuse(ctx, organizationID, id, noRename); err != nil {
-		return err
-	}
-	return m.Store.Rename(ctx, organizationID, id, name)
-}
-
-// Delete implements keystore.Deleter.
-func (m *mixedToken) Delete(ctx context.Context, organizationID, id string) error {
-	if err := m.services.refuse(ctx, organizationID, id, noDelete); err != nil {
-		return err
-	}
-	return m.Store.Delete(ctx, organizationID, id)
-}
-
-// errElsewhere refuses a change of a key that is not here.
-func errElsewhere(what string) error {
-	return console.Usagef("the key is in a key service: %s", what)
-}
-
 // refuse returns an error if the key is in a service.
 func (s *atServices) refuse(ctx context.Context, organizationID, id, what string) error {
 	if _, _, ok := s.has(ctx, organizationID, id); ok {
-		return errElsewhere(what)
+		return console.Usagef("the key is in a key service: %s", what)
 	}
 	return nil
 }

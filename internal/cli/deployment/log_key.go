@@ -3,9 +3,7 @@ package deployment
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"strings"
 
@@ -13,7 +11,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -31,19 +28,9 @@ func OpenLogKey(ctx context.Context, path string) (*translog.Signer, error) {
 
 // ReadEd25519 reads a private key, PKCS #8 in PEM.
 func ReadEd25519(ctx context.Context, path string) (ed25519.PrivateKey, error) {
-	content, err := console.ReadSecretFile(ctx, path)
+	parsed, err := readPrivateKey(ctx, path, "ED25519")
 	if err != nil {
 		return nil, err
-	}
-	defer keystore.Wipe(content)
-	block, _ := pem.Decode(content)
-	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, fmt.Errorf("%s: expected one PEM block PRIVATE KEY, such as the output of 'openssl genpkey -algorithm ED25519'", path)
-	}
-	defer keystore.Wipe(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	key, ok := parsed.(ed25519.PrivateKey)
 	if !ok {

@@ -51,7 +51,7 @@ func readPolicies(ctx context.Context, configured *config.Config, keys keystore.
 		if ctx.Err() != nil {
 			return nil, terminal.ErrInterrupted
 		}
-		file, err := loadPolicy(ctx, organization, keys, running.policyOf(organization.ID))
+		file, err := LoadPolicy(ctx, organization, keys, running.policyOf(organization.ID))
 		if err != nil {
 			err = fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 			if !errors.As(err, new(*policy.Error)) {
@@ -88,14 +88,9 @@ func doubles(ctx context.Context, configured *config.Config, keys keystore.Keyst
 	return warnings, nil
 }
 
-// LoadPolicy reads the policy of one organization, and checks the names of users and
-// keys in it.
-func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore) (*policy.File, error) {
-	return loadPolicy(ctx, organization, keys, nil)
-}
-
-// loadPolicy is LoadPolicy, which returns the previous file if nothing has changed.
-func loadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore,
+// LoadPolicy reads the policy of one organization, and checks the names of users and keys in
+// it. It returns the previous file, which may be nil, if nothing has changed.
+func LoadPolicy(ctx context.Context, organization *access.OrganizationConfig, keys keystore.Keystore,
 	previous *policy.File) (*policy.File, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)
 	if err != nil {

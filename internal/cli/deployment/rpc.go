@@ -111,12 +111,10 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 	if err != nil {
 		return user, errors.New("organization: name one by its id")
 	}
-	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities}
+	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities,
+		Certificates: configured.Certificates}
 	if user.UserID = userIn(organization, configured.User); user.UserID == "" {
 		return user, fmt.Errorf("user %q: organization %s has no user with this name or id", configured.User, organization.ID)
-	}
-	for _, certificate := range configured.Certificates {
-		user.Certificates = append(user.Certificates, rpcapi.Certificate(certificate))
 	}
 	if configured.TokenFile != "" {
 		token, err := console.ReadSecretFile(ctx, configured.TokenFile)

@@ -217,7 +217,7 @@ func WithoutMemory(opened store.Store) store.Store {
 
 // OpenRemembered opens the configured store, or creates it, and compares its logs with what
 // this node remembers. Those that conflict are marked: the store is opened all the same,
-// for reading and to accept the conflict.
+// for reading and to accept the conflict. Without a logger, warnings go to standard error.
 func OpenRemembered(ctx context.Context, configured *config.Config, create bool, skew time.Duration,
 	logger *slog.Logger) (opened store.Full, err error) {
 	if create {
@@ -240,6 +240,7 @@ func remember(ctx context.Context, opened store.Full, path string, skew time.Dur
 	if path == "" {
 		return opened, nil
 	}
+	logger = cmp.Or(logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	keeper, err := logmemory.New(logmemory.Options{
 		Path: path, Log: opened, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
 	})

@@ -94,7 +94,6 @@ List the files as a table on a terminal, otherwise as one line of JSON each:
 
 A file without "trust" is not used, and "problem" says why.`),
 		Example: "  countersign descriptors list --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printDescriptors(cmd, &flags, func(*descriptors.File) bool { return true })
 		},
@@ -119,7 +118,6 @@ function does that, keep its calls blind by a line below the pin of its file:
 
   blind: [0xd4d9bdcd]`),
 		Example: "  countersign descriptors check --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			unused := 0
 			err := printDescriptors(cmd, &flags, func(file *descriptors.File) bool {
@@ -180,6 +178,7 @@ Add the digests of files to the manifest of pins. FILE is a path in the folder, 
 any of it changes, the file is no longer used until you pin it again. Review a file
 before you pin it, because it will be trusted.`),
 		Example: "  countersign descriptors pin --config countersign.yaml router.json",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pinDescriptors(cmd, &flags, args, all)
 		},

@@ -24,5 +24,6 @@ address: they make no BIP-340 signature.`,
 		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(),
 		newShowCommand(), newAddCommand(), newCheckCommand(),
 		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(),
-		newRestoreCommand(), newBackupCommand(), newPassphraseCommand())
+		newRestoreCommand(), newBackupCommand(), console.Group("passphrase", "Change the passphrase of a keystore",
+			"Change the passphrase of a keystore in a directory.\n", newPassphraseChangeCommand()))
 }

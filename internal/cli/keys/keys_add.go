@@ -51,7 +51,6 @@ that was compared. Servers that use the configuration find the key at once.
 The released countersign has no key services. countersign-kms has awskms:,
 vaulttransit:, gcpkms: and azurekms:.`),
 		Example: "  countersign keys add --config countersign.yaml --uri 'awskms:alias/hot?region=eu-central-1' --name hot",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if add.uri == "" {
 				return console.Usagef("--uri is missing: name a key in a key service, such as awskms:alias/hot?region=eu-central-1")
@@ -125,12 +124,8 @@ func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.Pu
 	}
 	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
 		func(tty *terminal.Terminal) error {
-			agreed, err := tty.Confirm(ctx,
-				fmt.Sprintf("The public key at %s is %s. Does the service's console or its owner show the same?", uri, public))
-			if err == nil && !agreed {
-				err = errors.New("not added: the answer was not yes")
-			}
-			return err
+			return console.Ask(ctx, tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
+				"owner show the same?", uri, public), "not added")
 		})
 }
 

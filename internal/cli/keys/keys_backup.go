@@ -31,7 +31,6 @@ passphrase that the keystore has today. To restore the whole keystore, copy the 
 back to its place, or name it with --keystore. 'countersign keys restore --from DIR'
 restores single keys.`),
 		Example: "  countersign keys backup --keystore file:keys /media/stick/keys",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, &flags, args[0]) },
 	}
 	flags.Register(command)
@@ -90,7 +89,6 @@ passphrase, is refused. A key that exists is not touched.`),
 		Example: console.Paragraphs(`
   countersign keys restore --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys restore --keystore file:keys --from /media/stick/keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a`),
-		Args: console.NamedArgs,
 	}, noBackup, func(ctx context.Context, keys restorer, organizationID string, args []string) error {
 		err := keys.Restore(ctx, organizationID, args[0], from)
 		if errors.Is(err, fs.ErrNotExist) && from == "" {

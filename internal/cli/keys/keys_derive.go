@@ -53,7 +53,6 @@ Keys on secp256k1 are derived by BIP-32, those on Ed25519 by SLIP-10. Without --
 a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256K1.`),
 		Example: `  countersign keys derive --keystore file:keys --wallet 0198… --path "m/44'/60'/0'/0/1"
   countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.Register(command)

@@ -151,7 +151,10 @@ func (c *exportCommand) check() error {
 		return err
 	}
 	if c.all {
-		return c.checkAll()
+		if c.plain && c.passwordFile != "" {
+			return console.Usagef("%s: --plain is not encrypted", passwordFlag)
+		}
+		return nil
 	}
 	if c.format == "" {
 		return console.Usagef("--format is missing: use %s", strings.Join(exportFormats, ", "))
@@ -170,13 +173,6 @@ func (c *exportCommand) check() error {
 		c.path = path
 	}
 	return checkFormat(c.format, exportFormats)
-}
-
-func (c *exportCommand) checkAll() error {
-	if c.plain && c.passwordFile != "" {
-		return console.Usagef("%s: --plain is not encrypted", passwordFlag)
-	}
-	return nil
 }
 
 // checkOutput refuses an --out file that exists, and makes standard output readable for

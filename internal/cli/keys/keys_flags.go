@@ -2,7 +2,6 @@ package keys
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -89,14 +88,9 @@ func (f *fieldFlag) printWallet(out io.Writer, w WalletLine) error {
 }
 
 // confirmKeys asks a question about keys on the terminal, unless --yes has answered it.
-// If the answer is no, the error says what was not done.
 func confirmKeys(ctx context.Context, yes bool, question, notDone string) error {
 	return console.Confirmed(yes, func(tty *terminal.Terminal) error {
-		agreed, err := tty.Confirm(ctx, question)
-		if err == nil && !agreed {
-			err = errors.New(notDone + ": the answer was not yes")
-		}
-		return err
+		return console.Ask(ctx, tty, question, notDone)
 	})
 }
 

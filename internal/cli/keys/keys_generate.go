@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,6 @@ inside and never leaves it. With --uri and --config, a key service such as AWS K
 the key, non-exportable and in its HSM if it has one, and the key is added to the
 configuration, see 'countersign keys add'.`),
 		Example: "  countersign keys generate --keystore file:keys --curve secp256k1 --name 'hot wallet'",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	c.at.Register(command)
@@ -57,10 +57,7 @@ type generator interface {
 }
 
 func (c *generateCommand) run(cmd *cobra.Command) (err error) {
-	if err := c.network.Check(); err != nil {
-		return err
-	}
-	if err := c.field.check(); err != nil {
+	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
 	}
 	curve, err := parseCurve(c.curve)

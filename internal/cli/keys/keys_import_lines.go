@@ -38,32 +38,28 @@ func (c *importCommand) importLines(cmd *cobra.Command) (err error) {
 	source := lines.Read(ctx, cmd.InOrStdin())
 	bar := console.NewProgress(cmd)
 	tally, err := source.Batches(ctx, cmd.OutOrStdout(), importBatch, func(ctx context.Context, batch []lines.Line) []lines.Answer {
-		return c.importBatch(ctx, batch)
+		answers := make([]lines.Answer, len(batch))
+		var fresh []keystore.NewKey
+		var lineOf []int // the index in batch of each fresh key
+
+		for i, line := range batch {
+			key, err := readKey(line)
+			keystore.Wipe(line.Text)
+			if err != nil {
+				answers[i] = console.RefusedLine(console.RequestInvalid(err))
+				continue
+			}
+			fresh, lineOf = append(fresh, key), append(lineOf, i)
+		}
+		infos, errs := c.addBatch(ctx, fresh)
+		for n, i := range lineOf {
+			answers[i] = c.answer(ctx, fresh[n], infos[n], errs[n])
+			keystore.Wipe(fresh[n].Secret)
+		}
+		return answers
 	}, bar.Add)
 	bar.Finish()
 	return console.TallyError(tally, err)
-}
-
-// importBatch imports the keys of a batch of lines and answers each.
-func (c *importCommand) importBatch(ctx context.Context, batch []lines.Line) []lines.Answer {
-	answers := make([]lines.Answer, len(batch))
-	var fresh []keystore.NewKey
-	var lineOf []int // the index in batch of each fresh key
-	for i, line := range batch {
-		key, err := readKey(line)
-		keystore.Wipe(line.Text)
-		if err != nil {
-			answers[i] = console.RefusedLine(console.RequestInvalid(err))
-			continue
-		}
-		fresh, lineOf = append(fresh, key), append(lineOf, i)
-	}
-	infos, errs := c.addBatch(ctx, fresh)
-	for n, i := range lineOf {
-		answers[i] = c.answer(ctx, fresh[n], infos[n], errs[n])
-		keystore.Wipe(fresh[n].Secret)
-	}
-	return answers
 }
 
 // readKey parses a line into a key. The caller wipes its secret.

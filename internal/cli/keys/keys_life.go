@@ -50,7 +50,6 @@ Rename a key, or a wallet with all its accounts, and print it. Its id and its ad
 do not change. Servers that have the keystore open use the new name at once. An empty
 NAME removes the name.`),
 		Example: "  countersign keys rename --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a 'cold wallet'",
-		Args:    console.NamedArgs,
 	}, noRenaming, func(ctx context.Context, keys renamer, organizationID string, args []string) error {
 		return keys.Rename(ctx, organizationID, args[0], args[1])
 	})
@@ -67,7 +66,6 @@ requests as if it did not exist, and log that a disabled key was requested. The 
 stays in the keystore, encrypted, and 'countersign keys enable' enables it again. A
 signature in progress may still be completed.`),
 		Example: "  countersign keys disable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    console.NamedArgs,
 	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
 		return keys.Disable(ctx, organizationID, args[0])
 	})
@@ -79,7 +77,6 @@ func newEnableCommand() *cobra.Command {
 		Short:   "Enable a disabled key or wallet",
 		Long:    "Enable a key, an account or a wallet that 'countersign keys disable' disabled, and print it.\n",
 		Example: "  countersign keys enable --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    console.NamedArgs,
 	}, noDisabling, func(ctx context.Context, keys disabler, organizationID string, args []string) error {
 		return keys.Enable(ctx, organizationID, args[0])
 	})
@@ -185,7 +182,6 @@ A directory keeps an encrypted copy, which 'countersign keys restore' brings bac
 --no-copy there is none: unless there is a backup, the key is lost. An HSM keeps no
 copies, so --no-copy is required there.`),
 		Example: "  countersign keys delete --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.Register(command)

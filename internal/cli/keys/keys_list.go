@@ -32,7 +32,6 @@ its own. The table shows one address of each key: the usual one for the path of 
 otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A table of the
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			asTable, err := output.IsText(cmd)
 			if err != nil {

@@ -13,11 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-func newPassphraseCommand() *cobra.Command {
-	return console.Group("passphrase", "Change the passphrase of a keystore", "Change the passphrase of a keystore in a directory.\n",
-		newPassphraseChangeCommand())
-}
-
 // passphraseKeeper is a keystore that a passphrase opens.
 type passphraseKeeper interface {
 	keystore.Keystore
@@ -43,7 +38,6 @@ identity.age, such as one in a backup.
 
 With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
 	}
 	flags.Register(command)
@@ -81,7 +75,7 @@ func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFi
 	}
 	line := append(bytes.Clone(passphrase), '\n')
 	defer keystore.Wipe(line)
-	if err := trust.ReplaceKept(flags.Configured.PassphraseFile, line); err != nil {
+	if err := trust.ReplaceKept(flags.Configured.PassphraseFile, line, nil); err != nil {
 		return fmt.Errorf("the new passphrase is not in passphraseFile %s, without which the next start fails: put "+
 			"it there: %w", flags.Configured.PassphraseFile, err)
 	}

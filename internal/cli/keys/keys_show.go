@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -59,7 +60,6 @@ accounts (BCR-2023-019).`),
 		Example: console.Paragraphs(`
   countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.Register(command)
@@ -77,17 +77,11 @@ accounts (BCR-2023-019).`),
 }
 
 func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
-	if err := c.network.Check(); err != nil {
-		return err
-	}
-	if err := c.field.check(); err != nil {
+	if err := cmp.Or(c.network.Check(), c.field.check(), c.qr.Check()); err != nil {
 		return err
 	}
 	if !slices.Contains(qrTypes, c.qrType) {
 		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
-	}
-	if err := c.qr.Check(); err != nil {
-		return err
 	}
 	asText, err := c.output.IsText(cmd)
 	if err != nil {

@@ -121,7 +121,6 @@ log must extend that checkpoint. This also detects leaves cut off from the end, 
 restored backup, and a rewritten log. The message says what was changed; the exit
 status is then 1.`),
 		Example: "  countersign log verify --config countersign.yaml --checkpoint kept/checkpoint",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.withLog(cmd.Context(), func(opened *OpenedLog) error {
 				c.OpenedLog = opened
@@ -147,7 +146,6 @@ program.`),
 		Example: console.Paragraphs(`
   countersign log prove --config countersign.yaml 0199… > activity.proof
   countersign log prove --url http://127.0.0.1:8081 --org 2359… 0199… > activity.proof`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.url != "" {
 				return flags.ask(cmd, "/proof/"+url.PathEscape(args[0]))
@@ -187,7 +185,6 @@ prints what a witness takes: the checkpoint, and a proof that the log extends it
 SIZE leaves.`),
 		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness " +
 			"--state kept --log-key …",
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.url != "" {
 				path := "/checkpoint"
@@ -231,7 +228,6 @@ func newLogCheckCommand() *cobra.Command {
 Verify a proof that log prove printed, from FILE or standard input, against the log's
 key, and print which record it proves.`),
 		Example: "  countersign log check --log-key countersign/6e1f…+1234abcd+AQ… activity.proof",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := deployment.ReadLogKey(key)
 			if err != nil {
@@ -266,7 +262,6 @@ func newLogKeyCommand() *cobra.Command {
 Print the key that verifies checkpoints and proofs of the log, for use on other
 machines. The store is not opened.`),
 		Example: "  countersign log key --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, opened, err := flags.read(cmd.Context())
 			if err != nil {

@@ -50,7 +50,6 @@ end as failed.`),
 		Example: console.Paragraphs(`
   countersign log accept --config countersign.yaml
   countersign log accept --config countersign.yaml --confirm 52fdfc072182654f`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	command.Flags().StringVar(&c.configFile, "config", "", "configuration `FILE` of the server: countersign.yaml")
@@ -98,7 +97,13 @@ func (c *logAccept) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	line := describeConflict(organization, conflict)
+	line := ConflictLine{
+		Organization: organization,
+		Remembered:   seen(conflict.Remembered, conflict.Seen),
+		Found:        seen(conflict.Log, conflict.Found),
+		Missing:      conflict.Missing(conflict.Log.N),
+		Confirm:      logmemory.Digest(organization, conflict),
+	}
 	switch c.confirm {
 	case "":
 		fmt.Fprintln(cmd.ErrOrStderr(), notKnown)
@@ -175,16 +180,6 @@ func (c *logAccept) conflict(opened *deployment.RememberedStore) (organization s
 	}
 	return "", nil, console.Usagef("the logs of %d organizations have a conflict: pass --org with one of %q",
 		len(conflicts), slices.Sorted(maps.Keys(conflicts)))
-}
-
-func describeConflict(organization string, conflict *logmemory.Conflict) ConflictLine {
-	return ConflictLine{
-		Organization: organization,
-		Remembered:   seen(conflict.Remembered, conflict.Seen),
-		Found:        seen(conflict.Log, conflict.Found),
-		Missing:      conflict.Missing(conflict.Log.N),
-		Confirm:      logmemory.Digest(organization, conflict),
-	}
 }
 
 func seen(tree tlog.Tree, at time.Time) seenLine {

@@ -82,7 +82,6 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 		Example: console.Paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
   zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
-		Args: console.NamedArgs,
 		RunE: c.run,
 	}
 	c.register(command)
@@ -127,7 +126,19 @@ func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return printChecks(cmd, checks, submitter)
+	checked, skipped := []string{}, []verify.Check{}
+	for _, check := range checks {
+		if check.Skipped != "" {
+			skipped = append(skipped, check)
+			continue
+		}
+		checked = append(checked, check.Name)
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), struct {
+		Checked   []string          `json:"checked"`
+		Skipped   []verify.Check    `json:"skipped"`
+		Submitter *verify.Submitter `json:"submitter,omitempty"`
+	}{checked, skipped, submitter})
 }
 
 // write writes what the answer has to the files of --signed and --signature.
@@ -302,22 +313,6 @@ func resultIn(answer []byte) (activity.Result, error) {
 		return *done.Result.SignRawPayloads, nil
 	}
 	return nil, nil
-}
-
-func printChecks(cmd *cobra.Command, checks []verify.Check, submitter *verify.Submitter) error {
-	checked, skipped := []string{}, []verify.Check{}
-	for _, check := range checks {
-		if check.Skipped != "" {
-			skipped = append(skipped, check)
-			continue
-		}
-		checked = append(checked, check.Name)
-	}
-	return console.PrintJSON(cmd.OutOrStdout(), struct {
-		Checked   []string          `json:"checked"`
-		Skipped   []verify.Check    `json:"skipped"`
-		Submitter *verify.Submitter `json:"submitter,omitempty"`
-	}{checked, skipped, submitter})
 }
 
 // readPublicKey reads a P-256 key: one PEM block PUBLIC KEY.

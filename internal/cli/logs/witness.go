@@ -41,7 +41,6 @@ size of the log it has seen, for --old.`),
 		Example: console.Paragraphs(`
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… --url http://signer:8081
   countersign witness --state kept --log-key countersign/6e1f…+1234abcd+AQ… < advance`),
-		Args: console.NamedArgs,
 		RunE: c.run,
 	}
 	flags := command.Flags()
@@ -75,7 +74,20 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 	defer state.Close()
 	w := &witnessed{Witness: translog.Witness{Name: c.name, Key: state.key}, logKey: logKey, state: state}
 	if c.show {
-		return w.show(cmd)
+		var said struct {
+			Key  string `json:"witnessKey"`
+			Log  string `json:"log"`
+			Size int64  `json:"size"`
+		}
+		said.Key = w.VerifierKey()
+		_, seen, err := w.state.kept()
+		if err != nil {
+			return err
+		}
+		if seen != nil {
+			said.Log, said.Size = seen.Origin, seen.Tree.N
+		}
+		return console.PrintJSON(cmd.OutOrStdout(), said)
 	}
 	return w.advance(cmd, args, c.url)
 }
@@ -85,23 +97,6 @@ type witnessed struct {
 	translog.Witness
 	logKey string
 	state  *witnessState
-}
-
-func (w *witnessed) show(cmd *cobra.Command) error {
-	var said struct {
-		Key  string `json:"witnessKey"`
-		Log  string `json:"log"`
-		Size int64  `json:"size"`
-	}
-	said.Key = w.VerifierKey()
-	_, seen, err := w.state.kept()
-	if err != nil {
-		return err
-	}
-	if seen != nil {
-		said.Log, said.Size = seen.Origin, seen.Tree.N
-	}
-	return console.PrintJSON(cmd.OutOrStdout(), said)
 }
 
 // advance reads the next checkpoint, keeps it, and then prints it cosigned.

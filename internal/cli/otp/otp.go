@@ -67,7 +67,7 @@ func readCode(cmd *cobra.Command) (string, error) {
 	const limit = otp.MaxLength + 64 // with some white space
 	read := func(ctx context.Context) ([]byte, error) { return console.ReadAll(ctx, cmd.InOrStdin(), limit) }
 	if terminal.Is(cmd.InOrStdin()) {
-		read = askCode
+		read = func(ctx context.Context) ([]byte, error) { return console.AskSecret(ctx, "Code") }
 	}
 	code, err := read(cmd.Context())
 	if err != nil {
@@ -78,15 +78,6 @@ func readCode(cmd *cobra.Command) (string, error) {
 		return "", errors.New("read the code: it is empty")
 	}
 	return trimmed, nil
-}
-
-func askCode(ctx context.Context) ([]byte, error) {
-	tty, err := terminal.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tty.Close() }()
-	return tty.Secret(ctx, "Code")
 }
 
 // Redeem submits a code and returns the verification token.

@@ -89,7 +89,6 @@ start at zero.
 --upgrade prints FILE, written for an earlier version, with a comment above each line that
 has to change.`),
 		Example: "  countersign policy check policy.yaml",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if upgrade {
 				return upgradePolicy(cmd, strings.Join(args, ""))

@@ -71,7 +71,6 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
       --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
   countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
       --message eip712 < permit.json`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.register(command)
@@ -165,7 +164,8 @@ func (c *policyExplain) useKey() {
 	}
 }
 
-// aboutCall returns the policy and what it is asked about a transaction or a message.
+// aboutCall returns the policy and what it is asked about a transaction or a message: with --sign-with,
+// what sign would ask.
 func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
@@ -181,23 +181,17 @@ func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activi
 	if err != nil {
 		return nil, access.Authorization{}, err
 	}
-	asked, err := c.called(cmd, file, intent)
-	return file, asked, err
-}
-
-// called returns what sign would ask a policy about a transaction or a message.
-func (c *policyExplain) called(cmd *cobra.Command, file *policy.File, intent activity.Intent) (asked access.Authorization, err error) {
 	user, err := c.configuredUser(file)
 	if err != nil {
-		return asked, err
+		return nil, access.Authorization{}, err
 	}
 	engine, organization, err := c.engine(cmd)
 	if err != nil {
-		return asked, err
+		return nil, access.Authorization{}, err
 	}
 	signed := show.WithSigner(intent, c.signWith) // the id of the key, if it was named
-	asked, err = engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
-	return asked, errors.Join(err, engine.Close())
+	asked, err := engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
+	return file, asked, errors.Join(err, engine.Close())
 }
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
@@ -259,7 +253,7 @@ func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
 	return user, nil
 }
 
-// aboutRequest returns the policy and what it is asked about a request.
+// aboutRequest returns the policy and what it is asked about a request: with --config, what serve would ask.
 func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
 	sent, err := show.ParseRequestFile("standard input", []byte(content))
 	if err != nil {
@@ -289,18 +283,12 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 	if err != nil {
 		return nil, access.Authorization{}, err
 	}
-	asked, err := c.judged(cmd, sent)
-	return file, asked, err
-}
-
-// judged returns what serve would ask a policy about a request.
-func (c *policyExplain) judged(cmd *cobra.Command, sent countersign.SignedBody) (asked access.Authorization, err error) {
 	engine, _, err := c.engine(cmd)
 	if err != nil {
-		return asked, err
+		return nil, access.Authorization{}, err
 	}
-	asked, err = engine.Operator().AskedAboutRequest(cmd.Context(), sent)
-	return asked, errors.Join(err, engine.Close())
+	asked, err := engine.Operator().AskedAboutRequest(cmd.Context(), sent)
+	return file, asked, errors.Join(err, engine.Close())
 }
 
 // engine opens the configured keystore for an engine that signs nothing.

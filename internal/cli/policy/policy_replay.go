@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -58,7 +57,6 @@ The totals go to standard error. The exit status is 0, or with --strict 1 if any
 would be decided differently.`),
 		Example: console.Paragraphs(`
   countersign policy replay new-policy.yaml --config countersign.yaml --since 30d`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.at.Register(command)
@@ -121,7 +119,7 @@ func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keys
 	if organization.Policy == "" {
 		return nil, console.Usagef("organization %s has no policy: name the file to try", organization.ID)
 	}
-	return deployment.LoadPolicy(ctx, &organization, keys)
+	return deployment.LoadPolicy(ctx, &organization, keys, nil)
 }
 
 // replay asks the policy about each activity, and prints the results.
@@ -164,14 +162,9 @@ func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, re
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	return c.printTotals(cmd.ErrOrStderr(), len(order), changed, tally)
-}
-
-// printTotals writes how many activities there were of each outcome.
-func (c *policyReplay) printTotals(w io.Writer, count, changed int, tally map[string]int) error {
-	fmt.Fprintf(w, "%d activities, %d would be decided differently\n", count, changed)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%d activities, %d would be decided differently\n", len(order), changed)
 	for _, outcome := range slices.Sorted(maps.Keys(tally)) {
-		fmt.Fprintf(w, "  %s: %d\n", outcome, tally[outcome])
+		fmt.Fprintf(cmd.ErrOrStderr(), "  %s: %d\n", outcome, tally[outcome])
 	}
 	if c.strict && changed > 0 {
 		return fmt.Errorf("%d activities would be decided differently", changed)

@@ -48,7 +48,6 @@ what a restored store is compared with.
 
 Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
 				return console.Usagef("--config is missing: the configuration of the server")

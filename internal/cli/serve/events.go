@@ -34,7 +34,6 @@ Print the events of a server, one JSON object per line: its last 1,000 since it 
 then each as it happens. The configuration needs the member events; "events: {}" is enough.
 With several nodes, each has its own events.`),
 		Example: "  countersign events tail --url http://127.0.0.1:8081",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return tailEvents(cmd, base, once) },
 	}
 	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "admin `URL` of the server")
@@ -60,10 +59,8 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 		if once {
 			return nil
 		}
-		select {
-		case <-cmd.Context().Done():
+		if sleep(cmd.Context(), eventsInterval); cmd.Context().Err() != nil {
 			return nil
-		case <-time.After(eventsInterval):
 		}
 	}
 }

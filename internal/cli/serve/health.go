@@ -27,7 +27,6 @@ or its disk is full, and while it drains before it stops. Standard error has the
 		Example: console.Paragraphs(`
   countersign health --url http://127.0.0.1:8081
   countersign health --wait 1m`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return healthWithin(cmd.Context(), base, wait) },
 	}
 	command.Flags().DurationVar(&wait, "wait", 0, "keep probing for up to this `TIME` until the server is ready")
@@ -47,10 +46,8 @@ func healthWithin(ctx context.Context, base string, wait time.Duration) error {
 		if err == nil || errors.As(err, new(*console.UsageError)) || !time.Now().Before(end) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if sleep(ctx, healthInterval); ctx.Err() != nil {
 			return ctx.Err()
-		case <-time.After(healthInterval):
 		}
 	}
 }

@@ -39,7 +39,6 @@ stopped before the backup, do not serve from it before "serveFrom". What a machi
 remembers of its logs (log.memory) is neither restored nor overwritten: where it knows
 more than the backup, serve refuses requests until 'countersign log accept'.`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restore(cmd, args[0], args[1])
 		},
@@ -47,7 +46,8 @@ more than the backup, serve refuses requests until 'countersign log accept'.`),
 }
 
 func restore(cmd *cobra.Command, from, into string) error {
-	existed := exists(into)
+	_, missing := os.Lstat(into)
+	existed := !errors.Is(missing, fs.ErrNotExist)
 	manifest, path, err := backup.Restore(from, into)
 	if err != nil {
 		return err
@@ -76,12 +76,6 @@ func restore(cmd *cobra.Command, from, into string) error {
 		Missing   []string  `json:"missing"`
 		ServeFrom time.Time `json:"serveFrom"`
 	}{path, manifest.Created, manifest.Missing, serveFrom.UTC().Truncate(time.Second)})
-}
-
-// exists reports whether there is something at a path.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // takeBack removes what was restored into a directory, which was empty or did not exist.

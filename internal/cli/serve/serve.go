@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -70,7 +71,6 @@ Without TLS the server listens on loopback addresses only, unless you pass
 --plaintext-beyond-loopback: a stamp protects a request from being altered, but not
 from being read, and neither is the answer protected.`),
 		Example: "  countersign serve --config countersign.yaml",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	flags := command.Flags()
@@ -97,7 +97,9 @@ func (s *Server) run(cmd *cobra.Command) (err error) {
 	if s.check {
 		return s.report(cmd)
 	}
-	tuneCollector()
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(serverGCPercent)
+	}
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP) // from here on SIGHUP does not kill
 	defer signal.Stop(reloads)

@@ -40,12 +40,6 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 	return organizations, len(organizations) == len(configured)
 }
 
-// allConflict reports whether no organization can be served.
-func (s *Server) allConflict() bool {
-	_, all := s.conflicts()
-	return all
-}
-
 // withState answers /readyz while logs conflict: 503 if those of all organizations do,
 // otherwise with their list if the rest can be served. It also says since when what is in force
 // is older than the configuration's file.

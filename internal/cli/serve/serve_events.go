@@ -57,13 +57,7 @@ func (s *Server) notify(ctx context.Context) (err error) {
 	if n.sender, err = deployment.OpenEvents(ctx, n.configured, s.records, s.log); err != nil {
 		return err
 	}
-	s.observer.WatchEvents(func() metrics.Events {
-		stats := n.sender.Stats()
-		return metrics.Events{
-			Delivered: stats.Delivered, Failed: stats.Failed, Dropped: stats.Dropped, DroppedOthers: stats.DroppedOthers,
-			Waiting: stats.Waiting, Oldest: stats.Oldest,
-		}
-	})
+	s.observer.WatchEvents(func() metrics.Events { return metrics.Events(n.sender.Stats()) })
 	var running []func(context.Context)
 	if n.others != nil {
 		n.others.Conflict = s.memory.Conflicts

@@ -13,15 +13,8 @@ import (
 
 // serverGCPercent is the garbage collector's target of a server. Its live memory is a few
 // megabytes, of which each request allocates a hundredth: at Go's default of 100 the
-// collector runs dozens of times a second.
+// collector runs dozens of times a second. The environment variable GOGC takes precedence.
 const serverGCPercent = 400
-
-// tuneCollector sets serverGCPercent, unless the environment variable GOGC says otherwise.
-func tuneCollector() {
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(serverGCPercent)
-	}
-}
 
 // memoryMargin is what a server may use beyond what is live after its start and the budgets of
 // its clients: the collector needs room, and connections have buffers.

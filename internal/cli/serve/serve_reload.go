@@ -273,16 +273,14 @@ func fixedRPC(r *config.RPC) any {
 
 // policyRemoved reports whether an organization that had a policy has none now.
 func policyRemoved(old, next *config.Config) bool {
-	has := map[string]bool{}
-	for organization := range deployment.WithPolicy(next) {
-		has[organization.ID] = true
-	}
+	had := map[string]bool{}
 	for organization := range deployment.WithPolicy(old) {
-		if !has[organization.ID] {
-			return true
-		}
+		had[organization.ID] = true
 	}
-	return false
+	for organization := range deployment.WithPolicy(next) {
+		delete(had, organization.ID)
+	}
+	return len(had) > 0
 }
 
 // TLSConfig returns a configuration that always serves the current certificate, or

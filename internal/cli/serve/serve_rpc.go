@@ -70,7 +70,7 @@ func listenSocket(path string) (*net.UnixListener, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	listener.SetUnlinkOnClose(false) // another server may have taken the path by then: see rpcServer.unlink
+	listener.SetUnlinkOnClose(false) // another server may have taken the path by then: see closeSocket
 	err = os.Chmod(path, socketMode)
 	file, statErr := os.Lstat(path)
 	if err = errors.Join(err, statErr); err != nil {
@@ -93,14 +93,6 @@ func removeStale(path string) error {
 		return fmt.Errorf("%s: another process may listen there: remove it if none does: %w", path, err)
 	}
 	return os.Remove(path)
-}
-
-// unlink removes the file of the socket, unless it is another server's by now.
-func (b *rpcServer) unlink() {
-	if now, err := os.Lstat(b.path); err == nil && b.file != nil && os.SameFile(now, b.file) {
-		_ = os.Remove(b.path)
-	}
-	b.file = nil
 }
 
 // prepare makes the servers over an engine.
@@ -176,10 +168,13 @@ func (b *rpcServer) shutDown(ctx context.Context) error {
 	}
 }
 
-// closeSocket removes the socket's file, and closes its listener.
+// closeSocket removes the socket's file, unless it is another server's by now, and closes its listener.
 func (b *rpcServer) closeSocket() {
 	if b.socket != nil {
-		b.unlink()
+		if now, err := os.Lstat(b.path); err == nil && b.file != nil && os.SameFile(now, b.file) {
+			_ = os.Remove(b.path)
+		}
+		b.file = nil
 		_ = b.socket.Close() // shutDown may have done so already
 	}
 }

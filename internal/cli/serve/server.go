@@ -149,7 +149,7 @@ func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
 		})
 }
 
-// follow starts what runs beside the requests.
+// follow starts what runs beside the requests, and what the metrics watch.
 func (s *Server) follow(ctx context.Context) error {
 	s.giveSnapshots(ctx)
 	limitMemory(s.loaded().Configured)
@@ -158,7 +158,15 @@ func (s *Server) follow(ctx context.Context) error {
 	if err := s.notify(ctx); err != nil {
 		return err
 	}
-	s.describe(ctx)
+	s.observer.Describe(s.build.Version, s.build.Commit, s.build.Go, s.current.Expiry)
+	s.observer.WatchReady(func() bool {
+		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
+		defer cancel()
+		_, all := s.conflicts()
+		return s.engine.Ready(ctx) == nil && !all
+	})
+	s.observer.WatchConfiguration(s.current.OlderSince, s.current.failures.Load)
+	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, s.memory.Failures)
 	return nil
 }
 
@@ -174,18 +182,6 @@ func (s *Server) background(ctx context.Context, run ...func(context.Context)) {
 		running.Wait()
 		return nil
 	})
-}
-
-// describe adds the build, the certificate and readiness to the metrics.
-func (s *Server) describe(ctx context.Context) {
-	s.observer.Describe(s.build.Version, s.build.Commit, s.build.Go, s.current.Expiry)
-	s.observer.WatchReady(func() bool {
-		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
-		defer cancel()
-		return s.engine.Ready(ctx) == nil && !s.allConflict()
-	})
-	s.observer.WatchConfiguration(s.current.OlderSince, s.current.failures.Load)
-	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, s.memory.Failures)
 }
 
 // close ends what was started, the last first.
@@ -212,7 +208,11 @@ func (s *Server) serve(cmd *cobra.Command, reloads <-chan os.Signal) error {
 	}
 	s.bound.rpc.prepare(s, loaded.Configured)
 	s.bound.rpc.start(cmd.Context(), s, failed)
-	s.logAddresses()
+	if s.bound.admin != nil {
+		s.log.Info("listening", "server", "admin", "address", s.bound.admin.Addr().String())
+	}
+	s.log.Info("listening", "server", "api", "address", s.bound.api.Addr().String(), "tls", s.bound.tls != nil,
+		"version", s.build.Version, "commit", s.build.Commit) // which shows when an upgrade took effect
 	if err := console.PrintJSON(cmd.OutOrStdout(), struct {
 		Listening string `json:"listening"`
 	}{s.bound.api.Addr().String()}); err != nil {
@@ -244,16 +244,6 @@ func (s *Server) start(server *http.Server, listener net.Listener, failed chan<-
 	}()
 }
 
-// logAddresses logs the listen addresses and the build, so that the log shows when
-// an upgrade took effect.
-func (s *Server) logAddresses() {
-	if s.bound.admin != nil {
-		s.log.Info("listening", "server", "admin", "address", s.bound.admin.Addr().String())
-	}
-	s.log.Info("listening", "server", "api", "address", s.bound.api.Addr().String(), "tls", s.bound.tls != nil,
-		"version", s.build.Version, "commit", s.build.Commit)
-}
-
 // followReloads reloads at each signal until the context ends. Policies can take long to read
 // and to compile: nothing waits for a reload, and one that has not been put in force when the
 // server is told to stop is abandoned.
@@ -261,19 +251,16 @@ func (s *Server) followReloads(cmd *cobra.Command, reloads <-chan os.Signal) {
 	for {
 		select {
 		case <-reloads:
-			s.reload(cmd)
+			before := s.loaded()
+			err := s.current.reload(cmd, s.configFile, func(needRestart []string) {
+				s.reloaded(cmd, before, needRestart)
+			})
+			if err != nil && cmd.Context().Err() == nil {
+				s.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
+			}
 		case <-cmd.Context().Done():
 			return
 		}
-	}
-}
-
-// reload re-reads the configuration and logs the result.
-func (s *Server) reload(cmd *cobra.Command) {
-	before := s.loaded()
-	err := s.current.reload(cmd, s.configFile, func(needRestart []string) { s.reloaded(cmd, before, needRestart) })
-	if err != nil && cmd.Context().Err() == nil {
-		s.log.Error("reload failed, keeping the old configuration", "cause", console.CleanText(err.Error()))
 	}
 }
 

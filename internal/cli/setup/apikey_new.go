@@ -1,19 +1,14 @@
 package setup
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/harden"
-	"github.com/countersign-dev/countersign/keystore"
 )
 
 // NewAPIKeyCommand returns the command apikey.
@@ -24,11 +19,8 @@ func NewAPIKeyCommand() *cobra.Command {
 
 // apiKeyNewCommand is one call of apikey new.
 type apiKeyNewCommand struct {
-	name, organization, out, expires, curve, config string
-	known                                           bool // the configuration has the user already
-
-	tags  []string // of the user
-	votes bool     // the key may vote, and nothing else
+	user
+	out, expires, curve string
 }
 
 func newAPIKeyNewCommand() *cobra.Command {
@@ -56,7 +48,6 @@ registered without a list of activities may not vote.`),
 		Example: console.Paragraphs(`
   countersign apikey new --name ci --org 6e1f8f5e-1111-4222-8333-444455556666 --out ci.json --expires 90d
   countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
@@ -80,18 +71,12 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	case c.out == "":
 		return console.Usagef("--out is missing: a new file for the key")
 	}
-	if err := checkUser(c.name, c.tags); err != nil {
-		return err
-	}
 	curve, err := deployment.ParseAPIKeyCurve(c.curve)
 	if err != nil {
 		return err
 	}
-	if err := c.lookUp(); err != nil {
+	if err := c.check(); err != nil {
 		return err
-	}
-	if c.known && len(c.tags) > 0 {
-		return console.Usagef("--tag: user %q is in %s already: add the tags there", c.name, c.config)
 	}
 	expiry := ""
 	if c.expires != "" {
@@ -111,46 +96,6 @@ func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
 	if err := console.WriteNew(c.out, append(console.JSONLine(key), '\n')); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	tags, activities := "", ""
-	if len(c.tags) > 0 {
-		tags = "        tags: " + string(console.JSONLine(c.tags)) + "\n"
-	}
-	if c.votes {
-		activities = fmt.Sprintf(", activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
-	}
-	line := fmt.Sprintf("          - {curve: %s, publicKey: %q%s%s}\n", key.Curve, key.PublicKey, activities, expiry)
-	if !c.known {
-		line = fmt.Sprintf("      - name: %s\n%s        apiKeys:\n%s", console.JSONLine(c.name), tags, line)
-	} else {
-		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's apiKeys.\n", c.name, c.config)
-	}
-	_, err = cmd.OutOrStdout().Write([]byte(line))
-	return err
-}
-
-// checkUser refuses names that serve would refuse in its configuration.
-func checkUser(name string, tags []string) error {
-	err := keystore.CheckName("--name", name)
-	for _, tag := range tags {
-		err = errors.Join(err, keystore.CheckName("--tag", tag))
-	}
-	if err != nil {
-		return console.Usagef("%v", err)
-	}
-	return nil
-}
-
-// lookUp takes the organization from the configuration, if there is one, and checks
-// whether it has the user: the reload would refuse a second entry of the same name.
-func (c *apiKeyNewCommand) lookUp() error {
-	if c.config == "" {
-		return nil
-	}
-	_, organization, err := deployment.ReadConfig(c.config, c.organization)
-	if err != nil {
-		return err
-	}
-	c.organization = organization.ID
-	c.known = slices.ContainsFunc(organization.Users, func(user access.UserConfig) bool { return user.Name == c.name })
-	return nil
+	return c.print(cmd, "apiKeys",
+		fmt.Sprintf("curve: %s, publicKey: %q%s%s", key.Curve, key.PublicKey, c.activities(), expiry))
 }

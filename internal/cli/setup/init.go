@@ -6,7 +6,9 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // NewInitCommand returns the command init.
@@ -94,9 +97,11 @@ type initCommand struct {
 	client          string
 }
 
-func (c *initCommand) run(cmd *cobra.Command, dir string) error {
-	var answer any
-	var err error
+func (c *initCommand) run(cmd *cobra.Command, dir string) (err error) {
+	if err := harden.NoCoreDumps(); err != nil {
+		return err
+	}
+	var answer initialized
 	switch {
 	case c.online:
 		answer, err = initializeOnline(dir)
@@ -114,12 +119,24 @@ func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 	return console.PrintJSON(cmd.OutOrStdout(), answer)
 }
 
-// initialized is the output of init.
+// initialized is the output of init. That of init --online is client.json.
 type initialized struct {
-	Config            string `json:"config"`
+	Config            string `json:"config,omitempty"` // not with --online
 	OrganizationID    string `json:"organizationId"`
 	APIPublicKey      string `json:"apiPublicKey"`
-	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
+	APIPrivateKeyFile string `json:"apiPrivateKeyFile,omitempty"`  // not with --offline
+	ProofPublicKey    string `json:"proofPublicKeyFile,omitempty"` // with --offline, as the next
+	LogKey            string `json:"logKeyFile,omitempty"`
+}
+
+// in returns the answer with the paths of the files in a directory.
+func (i initialized) in(dir string) initialized {
+	for _, name := range []*string{&i.Config, &i.APIPrivateKeyFile, &i.ProofPublicKey, &i.LogKey} {
+		if *name != "" {
+			*name = filepath.Join(dir, *name)
+		}
+	}
+	return i
 }
 
 // Names in the directory that init fills.
@@ -137,28 +154,27 @@ const (
 
 // initialize fills the directory of a server.
 func initialize(dir string) (answer initialized, err error) {
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
-	}
 	key, err := deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return answer, err
 	}
-	answer = initialized{ConfigName, key.OrganizationID, key.PublicKey, APIKeyName}
+	answer = initialized{
+		Config: ConfigName, OrganizationID: key.OrganizationID,
+		APIPublicKey: key.PublicKey, APIPrivateKeyFile: APIKeyName,
+	}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
 			func() error { return initStore(staged(StoreName)) },
 			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
 			func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) },
-			func() error { return initProofKey(staged(proofName)) },
-			func() error { return initLogKey(staged(logName)) },
+			func() error { return initProofKey(staged(proofName), "") },
+			func() error { return initLogKey(staged(logName), "", "") },
 			func() error { return console.WriteNew(staged(otpSecretName), randomLine(otp.MinSecretSize)) },
 			func() error { return os.Mkdir(staged(OutboxName), 0o700) },
 			func() error { return console.WriteNew(staged(ConfigName), initialConfig(key)) },
 		}
 	})
-	answer.Config, answer.APIPrivateKeyFile = filepath.Join(dir, answer.Config), filepath.Join(dir, answer.APIPrivateKeyFile)
-	return answer, err
+	return answer.in(dir), err
 }
 
 // readBack reads what init wrote, or an interrupted init did, as serve will.
@@ -200,20 +216,32 @@ func initKeystore(dir, passphraseFile string) error {
 	return keys.Close()
 }
 
-func initProofKey(path string) error {
+// initProofKey creates the proof key, and the file of its public half if that has a name.
+func initProofKey(path, public string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err == nil {
+		err = console.WriteKey(path, key)
+	}
+	if err != nil || public == "" {
+		return err
+	}
+	encoded, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		return err
 	}
-	return console.WriteKey(path, key)
+	return console.WriteNew(public, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
 }
 
-func initLogKey(path string) error {
+// initLogKey creates the key of the log of an organization, and the file of its verifier key if that has a name.
+func initLogKey(path, public, organizationID string) error {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
+	if err == nil {
+		err = console.WriteKey(path, key)
+	}
+	if err != nil || public == "" {
 		return err
 	}
-	return console.WriteKey(path, key)
+	return console.WriteNew(public, []byte(translog.NewSigner(key).VerifierKey(organizationID)+"\n"))
 }
 
 // initialConfig returns the configuration that init writes. Names need no quotes in YAML.

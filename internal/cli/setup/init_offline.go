@@ -1,21 +1,15 @@
 package setup
 
 import (
-	"context"
-	"crypto/ecdsa"
-	"crypto/x509"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/strictjson"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -26,73 +20,48 @@ const (
 	logKeyName      = "log-key.txt"      // verifies the log
 )
 
-// initializedClient is the output of init --online: client.json.
-type initializedClient struct {
-	OrganizationID    string `json:"organizationId"`
-	APIPublicKey      string `json:"apiPublicKey"`
-	APIPrivateKeyFile string `json:"apiPrivateKeyFile"`
-}
-
 // initializeOnline fills the directory of the machine that sends requests: an API key,
 // and nothing to sign transactions with.
-func initializeOnline(dir string) (answer initializedClient, err error) {
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
-	}
+func initializeOnline(dir string) (answer initialized, err error) {
 	key, err := deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
 	if err != nil {
 		return answer, err
 	}
-	answer = initializedClient{key.OrganizationID, key.PublicKey, APIKeyName}
+	answer = initialized{OrganizationID: key.OrganizationID, APIPublicKey: key.PublicKey, APIPrivateKeyFile: APIKeyName}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) }}
 	})
-	answer.APIPrivateKeyFile = filepath.Join(dir, answer.APIPrivateKeyFile)
-	return answer, err
-}
-
-// initializedOffline is the output of init --offline.
-type initializedOffline struct {
-	Config         string `json:"config"`
-	OrganizationID string `json:"organizationId"`
-	APIPublicKey   string `json:"apiPublicKey"` // of the online machine, for comparison there
-	ProofPublicKey string `json:"proofPublicKeyFile"`
-	LogKey         string `json:"logKeyFile"`
+	return answer.in(dir), err
 }
 
 // initializeOffline fills the directory of the machine that signs, for the requests of the
 // client in clientFile.
-func initializeOffline(dir, clientFile string) (answer initializedOffline, err error) {
+func initializeOffline(dir, clientFile string) (answer initialized, err error) {
 	client, err := readClient(clientFile)
 	if err != nil {
 		return answer, fmt.Errorf("--client %s: %w", clientFile, err)
 	}
-	if err := harden.NoCoreDumps(); err != nil {
-		return answer, err
+	answer = initialized{
+		Config: ConfigName, OrganizationID: client.OrganizationID, ProofPublicKey: proofPublicName, LogKey: logKeyName,
+		APIPublicKey: client.APIPublicKey, // of the online machine, for comparison there
 	}
-	answer = initializedOffline{ConfigName, client.OrganizationID, client.APIPublicKey, proofPublicName, logKeyName}
 	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
 		return []func() error{
 			func() error { return initStore(staged(StoreName)) },
 			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
-			func() error { return initProofKey(staged(proofName)) },
-			func() error { return writeProofPublic(staged(proofName), staged(proofPublicName)) },
-			func() error { return initLogKey(staged(logName)) },
-			func() error { return writeLogKey(staged(logName), staged(logKeyName), client.OrganizationID) },
+			func() error { return initProofKey(staged(proofName), staged(proofPublicName)) },
+			func() error { return initLogKey(staged(logName), staged(logKeyName), client.OrganizationID) },
 			func() error { return console.WriteNew(staged(ConfigName), offlineConfig(client)) },
 		}
 	})
-	for _, name := range []*string{&answer.Config, &answer.ProofPublicKey, &answer.LogKey} {
-		*name = filepath.Join(dir, *name)
-	}
-	return answer, err
+	return answer.in(dir), err
 }
 
 // maxClient bounds client.json, in bytes.
 const maxClient = 4096
 
 // readClient reads client.json strictly: its values are written into a configuration.
-func readClient(path string) (client initializedClient, err error) {
+func readClient(path string) (client initialized, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return client, err
@@ -104,12 +73,11 @@ func readClient(path string) (client initializedClient, err error) {
 	if err != nil {
 		return client, err
 	}
-	var config string // the path of the other machine's configuration, if init ran without --online
 	if err := strictjson.Read(content, "client",
 		strictjson.Required("organizationId", &client.OrganizationID),
 		strictjson.Required("apiPublicKey", &client.APIPublicKey),
 		strictjson.Optional("apiPrivateKeyFile", &client.APIPrivateKeyFile),
-		strictjson.Optional("config", &config),
+		strictjson.Optional("config", &client.Config), // if init ran without --online
 	); err != nil {
 		return client, err
 	}
@@ -124,41 +92,8 @@ func readClient(path string) (client initializedClient, err error) {
 	return client, nil
 }
 
-// writeProofPublic writes the public half of the proof key in a file to another file.
-func writeProofPublic(from, to string) error {
-	content, err := os.ReadFile(from) //nolint:gosec // created a moment ago
-	if err != nil {
-		return err
-	}
-	defer clear(content)
-	block, _ := pem.Decode(content)
-	defer clear(block.Bytes)
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return err
-	}
-	key, ok := parsed.(*ecdsa.PrivateKey)
-	if !ok {
-		return errors.New("the proof key is not on P-256")
-	}
-	encoded, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		return err
-	}
-	return console.WriteNew(to, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: encoded}))
-}
-
-// writeLogKey writes the verifier key for the log that the key in a file signs.
-func writeLogKey(from, to, organizationID string) error {
-	signer, err := deployment.OpenLogKey(context.Background(), from)
-	if err != nil {
-		return err
-	}
-	return console.WriteNew(to, []byte(signer.VerifierKey(organizationID)+"\n"))
-}
-
 // offlineConfig returns the configuration that init --offline writes.
-func offlineConfig(client initializedClient) []byte {
+func offlineConfig(client initialized) []byte {
 	return fmt.Appendf(nil, `# A machine without a network. Relative paths are relative to this file.
 store: bolt:%s            # records what was signed: no request is signed twice
 keystore: file:%s

@@ -22,7 +22,7 @@ var rename = os.Rename
 // directory is filled completely or not at all. If the process is killed, the next call
 // with the same directory starts over if the staging folder is incomplete. Otherwise it
 // finishes the first call, and sets *answer to the answer of that call.
-func fillAtOnce[Answer any](dir string, answer *Answer, steps func(staged func(name string) string) []func() error) error {
+func fillAtOnce(dir string, answer *initialized, steps func(staged func(name string) string) []func() error) error {
 	staging := filepath.Join(dir, console.StagingName)
 	finished, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
 	if err == nil {

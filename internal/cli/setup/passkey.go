@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/stamp"
@@ -23,11 +22,9 @@ func NewPasskeyCommand() *cobra.Command {
 
 // passkeyAddCommand is one call of passkey add.
 type passkeyAddCommand struct {
-	name, credentialID, publicKey, rpID string
-	tags                                []string
-	config, organization                string
-	origins                             []string
-	votes                               bool
+	user
+	credentialID, publicKey, rpID string
+	origins                       []string
 }
 
 func newPasskeyAddCommand() *cobra.Command {
@@ -45,7 +42,6 @@ or base64: the credential's rawId, and either the COSE key in the attestation ob
 the result of response.getPublicKey() (SPKI).`),
 		Example: "  countersign passkey add --name ada --rp-id example.com --origin https://app.example.com \\\n   " +
 			"   --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	flags := command.Flags()
@@ -71,11 +67,7 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 			return console.Usagef("--%s is missing", flag.name)
 		}
 	}
-	if err := checkUser(c.name, c.tags); err != nil {
-		return err
-	}
-	known, err := c.isKnown()
-	if err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	if c.votes && len(c.origins) == 0 {
@@ -96,32 +88,13 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("--public-key: %w: use a COSE key or SPKI, as the browser gives it", err)
 	}
-	tags := ""
-	if len(c.tags) > 0 {
-		tags = "        tags: " + string(console.JSONLine(c.tags)) + "\n"
+	verified := ""
+	if c.votes {
+		verified = ", userVerification: required"
 	}
-	user := fmt.Sprintf("      - name: %s\n%s        passkeys:\n", console.JSONLine(c.name), tags)
-	if known {
-		user = ""
-		fmt.Fprintf(cmd.ErrOrStderr(), "User %q is in %s: add this line under the user's passkeys.\n", c.name, c.config)
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s          - {credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s}\n",
-		user, base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key),
-		console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), c.more())
-	return err
-}
-
-// isKnown reports whether the configuration has the user: a reload would refuse a second
-// entry of the same name.
-func (c *passkeyAddCommand) isKnown() (bool, error) {
-	known := apiKeyNewCommand{name: c.name, config: c.config, organization: c.organization}
-	if err := known.lookUp(); err != nil {
-		return false, err
-	}
-	if known.known && len(c.tags) > 0 {
-		return false, console.Usagef("--tag: user %q is in %s already: add the tags there", c.name, c.config)
-	}
-	return known.known, nil
+	return c.print(cmd, "passkeys", fmt.Sprintf("credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s%s",
+		base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key),
+		console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), verified, c.activities()))
 }
 
 // checkDomain refuses a domain or an origin that no browser would report: the passkey
@@ -136,14 +109,6 @@ func (c *passkeyAddCommand) checkDomain() error {
 		}
 	}
 	return nil
-}
-
-// more returns the members that only a passkey for votes has.
-func (c *passkeyAddCommand) more() string {
-	if !c.votes {
-		return ""
-	}
-	return fmt.Sprintf(", userVerification: required, activities: [%s, %s]", activity.TypeApproveActivity, activity.TypeRejectActivity)
 }
 
 // coseKeyOf converts a public key, COSE or SPKI, to COSE, and checks it.

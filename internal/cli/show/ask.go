@@ -1,8 +1,6 @@
 package show
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -24,10 +22,6 @@ func ConfirmShown(cmd *cobra.Command, yes bool, shown View, question, outcome st
 				return err
 			}
 		}
-		agreed, err := tty.Confirm(cmd.Context(), question)
-		if err == nil && !agreed {
-			err = errors.New(outcome + ": the answer was not yes")
-		}
-		return err
+		return console.Ask(cmd.Context(), tty, question, outcome)
 	})
 }

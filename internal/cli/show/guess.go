@@ -30,24 +30,19 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 		if read.Kind, err = ParseType(named); err != nil {
 			return read, err
 		}
-		content, err := ReadTransaction(cmd, file)
-		if err != nil {
-			return read, err
-		}
-		read.Written, err = DecodeAs(read.Kind, content)
-		return read, refuseOther(read.Kind, content, read.Written, err, limits)
 	}
 	content, err := ReadTransaction(cmd, file)
 	if err != nil {
 		return read, err
 	}
+	if named != "" {
+		read.Written, err = DecodeAs(read.Kind, content)
+		return read, refuseOther(read.Kind, content, read.Written, err, limits)
+	}
 	var taken []transactionInput
 	var refusals []string
 	for _, kind := range all.TransactionTypes() {
-		tx, err := DecodeAs(kind, content)
-		if err == nil {
-			_, err = InspectEither(kind, tx.Text, limits)
-		}
+		tx, err := readAs(kind, content, limits)
 		if err == nil {
 			taken = append(taken, transactionInput{tx, kind, true})
 			continue
@@ -69,6 +64,15 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }
 
+// readAs reads a transaction with the reader of a type.
+func readAs(kind activity.TransactionType, content string, limits all.Limits) (Written, error) {
+	tx, err := DecodeAs(kind, content)
+	if err == nil {
+		_, err = InspectEither(kind, tx.Text, limits)
+	}
+	return tx, err
+}
+
 // refuseOther refuses a transaction that another chain than that of --type can read: the
 // error of the wrong reader would not say so. wrong is the error of DecodeAs, or nil.
 func refuseOther(named activity.TransactionType, content string, read Written, wrong error, limits all.Limits) error {
@@ -83,11 +87,7 @@ func refuseOther(named activity.TransactionType, content string, read Written, w
 		if kind == named {
 			continue
 		}
-		tx, other := DecodeAs(kind, content)
-		if other == nil {
-			_, other = InspectEither(kind, tx.Text, limits)
-		}
-		if other == nil {
+		if _, other := readAs(kind, content, limits); other == nil {
 			return fmt.Errorf("%w; it is a valid %s transaction: pass --type %[2]s", err, shortType(kind))
 		}
 	}

@@ -32,39 +32,36 @@ const (
 	kindBIP322 = "bip322" // signed as a transaction: its PSBT goes through sign_transaction
 )
 
-// messageReaders build the intent from standard input, by the kind of message. The
-// caller adds SignWith.
-var messageReaders = map[string]func(input []byte) activity.SignMessageIntent{
-	"eip712": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(string(input), activity.EncodingEIP712, activity.HashNone)
-	},
-	"delegation": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(string(input), activity.EncodingAuthorization, activity.HashNone)
-	},
-	"personal": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.EthereumPrefix, input)),
-			activity.EncodingHex, activity.HashKeccak256)
-	},
-	"tron": func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(personal.Preimage(personal.TronPrefix, input)), activity.EncodingHex,
-			activity.HashKeccak256)
-	},
-	kindBIP137: func(input []byte) activity.SignMessageIntent {
-		return messageIntent(hex.EncodeToString(bip137.Preimage(input)), activity.EncodingHex, activity.HashDoubleSHA256)
-	},
-	"solana": func(input []byte) activity.SignMessageIntent { // decoded
-		return messageIntent(hex.EncodeToString(input), activity.EncodingHex, activity.HashNotApplicable)
-	},
+// messageKinds say what is signed of what was read, but for bip322.
+var messageKinds = map[string]struct {
+	preimage func(input []byte) []byte // nil: what was read
+	encoding activity.Encoding
+	hash     activity.HashFunction
+}{
+	"eip712":     {nil, activity.EncodingEIP712, activity.HashNone},
+	"delegation": {nil, activity.EncodingAuthorization, activity.HashNone},
+	"personal":   {prefixed(personal.EthereumPrefix), activity.EncodingHex, activity.HashKeccak256},
+	"tron":       {prefixed(personal.TronPrefix), activity.EncodingHex, activity.HashKeccak256},
+	kindBIP137:   {bip137.Preimage, activity.EncodingHex, activity.HashDoubleSHA256},
+	"solana":     {nil, activity.EncodingHex, activity.HashNotApplicable}, // decoded
 }
 
-func messageIntent(payload string, encoding activity.Encoding, hash activity.HashFunction) activity.SignMessageIntent {
-	return activity.SignMessageIntent{Payload: payload, Encoding: encoding, HashFunction: hash}
+func prefixed(prefix string) func(input []byte) []byte {
+	return func(input []byte) []byte { return personal.Preimage(prefix, input) }
 }
 
 // MessageOf returns the intent for a message of a kind that --message takes, other than
 // bip322, without SignWith.
 func MessageOf(kind string, data []byte) activity.SignMessageIntent {
-	return messageReaders[kind](data)
+	as := messageKinds[kind]
+	if as.preimage != nil {
+		data = as.preimage(data)
+	}
+	intent := activity.SignMessageIntent{Payload: string(data), Encoding: as.encoding, HashFunction: as.hash}
+	if as.encoding == activity.EncodingHex {
+		intent.Payload = hex.EncodeToString(data)
+	}
+	return intent
 }
 
 // MessageFlags are --message, and the flags of single kinds of messages.
@@ -77,7 +74,7 @@ type MessageFlags struct {
 
 // Register adds the flags to a command. usage says what the command does with a message.
 func (f *MessageFlags) Register(flags *pflag.FlagSet, usage string) {
-	kinds := strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", ") + ", " + kindBIP322
+	kinds := strings.Join(slices.Sorted(maps.Keys(messageKinds)), ", ") + ", " + kindBIP322
 	flags.StringVar(&f.Kind, "message", "", usage+": "+kinds)
 	flags.StringVar(&f.address, "address", "", "with --message bip322 or bip137: the `ADDRESS` that makes the statement")
 	flags.StringVar(&f.encoding, "encoding", "", "with --message solana: the `ENCODING` of the message: hex (default), base64 or base58")
@@ -87,7 +84,7 @@ func (f *MessageFlags) Register(flags *pflag.FlagSet, usage string) {
 // Check refuses an unknown kind, and flags of other kinds of messages. It runs before
 // anything is read.
 func (f *MessageFlags) Check() error {
-	_, known := messageReaders[f.Kind]
+	_, known := messageKinds[f.Kind]
 	switch {
 	case f.funds != "" && f.Kind != kindBIP322:
 		return console.Usagef("--funds goes with --message %s", kindBIP322)
@@ -99,7 +96,7 @@ func (f *MessageFlags) Check() error {
 		return console.Usagef("--encoding: unknown encoding %q: use hex, base64 or base58", f.encoding)
 	case f.Kind != "" && f.Kind != kindBIP322 && !known:
 		return console.Usagef("--message: unknown kind %q: use %s, %s", f.Kind,
-			strings.Join(slices.Sorted(maps.Keys(messageReaders)), ", "), kindBIP322)
+			strings.Join(slices.Sorted(maps.Keys(messageKinds)), ", "), kindBIP322)
 	}
 	return nil
 }

@@ -75,19 +75,11 @@ type KeyLine struct {
 
 // Field returns one field of the line, or an error that names the fields.
 func (l KeyLine) Field(name string) (string, error) {
-	switch name {
-	case "privateKeyId":
-		return l.PrivateKeyID, nil
-	case "name":
-		return l.Name, nil
-	case "curve":
-		return l.Curve.String(), nil
-	case "publicKey":
-		return l.PublicKey, nil
-	case "walletId":
-		return l.WalletID, nil
-	case "path":
-		return l.Path, nil
+	if value, ok := map[string]string{
+		"privateKeyId": l.PrivateKeyID, "name": l.Name, "curve": l.Curve.String(), "publicKey": l.PublicKey,
+		"walletId": l.WalletID, "path": l.Path,
+	}[name]; ok {
+		return value, nil
 	}
 	var formats []string
 	for _, address := range l.Addresses {

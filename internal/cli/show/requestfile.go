@@ -40,14 +40,9 @@ const MaxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
 // Print prints the request as JSON, or draws it if codes are wanted.
 func (f requestFile) Print(cmd *cobra.Command, qr *console.QRFlags) error {
 	if qr.Wanted() {
-		return qr.Show(cmd, f.message())
+		return qr.Show(cmd, ur.Request{Body: []byte(f.Body), Header: f.Stamp.Name, Value: f.Stamp.Value}.Message())
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), f)
-}
-
-// message returns the request for QR codes.
-func (f requestFile) message() ur.Message {
-	return ur.Request{Body: []byte(f.Body), Header: f.Stamp.Name, Value: f.Stamp.Value}.Message()
 }
 
 // Vote returns the request, which must be a vote, for QR codes.

@@ -70,16 +70,10 @@ func ViewOfBody(request *activity.Request, limits all.Limits, names chains.Names
 	_, transaction := request.Intent.(activity.SignTransactionIntent)
 	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects,
 		Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: names,
-		Message: !transaction, waits: requestedFields(request)}, nil
-}
-
-// requestedFields returns what a body says about who signs. A vote for the body
-// is a vote for that too.
-func requestedFields(request *activity.Request) []chains.Field {
-	return []chains.Field{
-		chains.Text("sign with", intents.SignWith(request.Intent)),
-		chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
-	}
+		Message: !transaction, waits: []chains.Field{ // a vote for the body is a vote for this too
+			chains.Text("sign with", intents.SignWith(request.Intent)),
+			chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
+		}}, nil
 }
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those

@@ -124,11 +124,3 @@ func claim(root *wallet.Root, w file.Wallet, d bitcoin.Derivation) string {
 	return fmt.Sprintf("Note: %s claims %v of your wallet %s, which is not derived yet: run 'countersign keys "+
 		"derive --wallet %s --psbt' with this PSBT first.", d.Of, wallet.Path(d.Path), name, name)
 }
-
-// withNotes adds notes to a refusal.
-func withNotes(err error, notes []string) error {
-	if len(notes) == 0 {
-		return err
-	}
-	return fmt.Errorf("%w. %s", err, strings.Join(notes, " "))
-}

@@ -2,10 +2,8 @@ package sign
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -32,6 +30,7 @@ type hwiCommand struct {
 	desc        string
 	keys        hwiKeeper
 	wallet      keystore.Wallet
+	master      string // fingerprint of its master key, in hex
 }
 
 // hwiKeeper is a keystore with wallets that can derive keys.
@@ -172,9 +171,9 @@ func (c *hwiCommand) find(ctx context.Context) (err error) {
 		return err
 	}
 	return c.withRoot(ctx, func(root *wallet.Root) error {
-		own := root.Fingerprint()
-		if own := hex.EncodeToString(own[:]); c.fingerprint != "" && !strings.EqualFold(c.fingerprint, own) {
-			return fmt.Errorf("the fingerprint of wallet %s is %s, not %s", c.walletID, own, c.fingerprint)
+		c.master = fmt.Sprintf("%x", root.Fingerprint())
+		if c.fingerprint != "" && !strings.EqualFold(c.fingerprint, c.master) {
+			return fmt.Errorf("the fingerprint of wallet %s is %s, not %s", c.walletID, c.master, c.fingerprint)
 		}
 		return nil
 	})
@@ -195,14 +194,10 @@ type hwiSigner struct {
 	NeedsPassphrase bool   `json:"needs_passphrase_sent"`
 }
 
-func (c *hwiCommand) enumerate(cmd *cobra.Command, _ []string) (any, error) {
-	signer := hwiSigner{Type: "countersign", Model: "countersign", Label: c.wallet.Name, Path: c.wallet.ID}
-	err := c.withRoot(cmd.Context(), func(root *wallet.Root) error {
-		own := root.Fingerprint()
-		signer.Fingerprint = hex.EncodeToString(own[:])
-		return nil
-	})
-	return []hwiSigner{signer}, err
+func (c *hwiCommand) enumerate(*cobra.Command, []string) (any, error) {
+	return []hwiSigner{{
+		Type: "countersign", Model: "countersign", Label: c.wallet.Name, Path: c.wallet.ID, Fingerprint: c.master,
+	}}, nil
 }
 
 // coin returns the coin type of the chain (BIP-44), hardened.
@@ -272,9 +267,6 @@ func (c *hwiCommand) displayAddress(cmd *cobra.Command, _ []string) (any, error)
 	}); err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("%s\n  %s of wallet %s (%s)\n", shown.Address, asked.path, c.walletID, hwiChains[c.chain])
-	return shown, onTerminal(cmd, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return shown, onTerminal(cmd,
+		fmt.Sprintf("%s\n  %s of wallet %s (%s)\n", shown.Address, asked.path, c.walletID, hwiChains[c.chain]))
 }

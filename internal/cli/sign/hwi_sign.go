@@ -96,18 +96,17 @@ func (c *hwiCommand) policyConsents() (bool, error) {
 	return false, errors.New("nobody can consent: there is no terminal to ask on, and no policy (--config) that could allow it")
 }
 
-// onTerminal writes something to the terminal if there is one, and otherwise to standard
-// error.
-func onTerminal(cmd *cobra.Command, write func(io.Writer) error) error {
+// onTerminal writes a text to the terminal if there is one, and otherwise to standard error.
+func onTerminal(cmd *cobra.Command, text string) error {
 	tty, err := terminal.Open()
-	if errors.Is(err, terminal.ErrNone) {
-		return write(cmd.ErrOrStderr())
+	switch {
+	case err == nil:
+		defer func() { _ = tty.Close() }()
+		_, err = io.WriteString(tty, text)
+	case errors.Is(err, terminal.ErrNone):
+		_, err = io.WriteString(cmd.ErrOrStderr(), text)
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tty.Close() }()
-	return write(tty)
+	return err
 }
 
 // keyDescriptor is an output descriptor of one key with its origin (BIP-380), such as

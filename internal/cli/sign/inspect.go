@@ -55,7 +55,6 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 		Example: console.Paragraphs(`
   countersign inspect --type ethereum < unsigned.hex
   countersign inspect signed.hex`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	flags := command.Flags()
@@ -92,7 +91,10 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	var seen show.Inspected
 	var about inspectedAs
 	if c.message.Kind != "" {
-		seen.Inspection, err = c.inspectMessage(cmd, limits)
+		var intent activity.Intent
+		if intent, err = c.message.Read(cmd, ""); err == nil {
+			seen.Inspection, err = all.InspectIntent(intent, limits)
+		}
 	} else {
 		seen, about, err = c.inspectTransaction(cmd, file, limits)
 	}
@@ -128,14 +130,6 @@ func (c *inspectCommand) inspectTransaction(cmd *cobra.Command, file string, lim
 		about.Type = read.Kind
 	}
 	return seen, about, nil
-}
-
-func (c *inspectCommand) inspectMessage(cmd *cobra.Command, limits all.Limits) (inspection all.Inspection, err error) {
-	intent, err := c.message.Read(cmd, "")
-	if err != nil {
-		return inspection, err
-	}
-	return all.InspectIntent(intent, limits)
 }
 
 // inspectedAs is what inspect found out about a transaction besides its effects.

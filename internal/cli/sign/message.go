@@ -2,7 +2,6 @@ package sign
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/lines"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 )
 
@@ -43,19 +41,6 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 		return err
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), signature)
-}
-
-// signMessageLine answers a line of --jsonl that holds a message.
-func signMessageLine(ctx context.Context, engine calls, organization string, intent activity.SignMessageIntent) lines.Answer {
-	result, err := engine.SignMessage(ctx, organization, intent)
-	if err != nil {
-		return console.RefusedLine(err)
-	}
-	text, err := json.Marshal(result)
-	if err != nil {
-		return console.RefusedLine(err)
-	}
-	return lines.Answer{Text: text}
 }
 
 // viewOfRequest returns the view of a request before it is carried out. signs is false

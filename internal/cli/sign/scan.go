@@ -165,10 +165,5 @@ func decodePicture(picture image.Image) (string, error) {
 
 // isPrintable reports whether a text is printable ASCII, and not empty.
 func isPrintable(text string) bool {
-	for _, r := range text {
-		if r < ' ' || r > '~' {
-			return false
-		}
-	}
-	return text != ""
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -158,7 +158,9 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 		return c.signScanned(cmd)
 	}
 	if c.request.in != "" {
-		return c.signRequest(cmd)
+		return c.signStamped(cmd, func() (countersign.SignedBody, error) {
+			return show.ReadRequestFile(cmd, c.request.in)
+		})
 	}
 	limits, err := c.check(cmd)
 	switch {

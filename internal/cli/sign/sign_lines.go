@@ -48,7 +48,11 @@ func signLine(ctx context.Context, engine calls, organization string, line lines
 	intent, form, err := readIntent(line)
 	if err != nil && line.Err == nil {
 		if message, wrong := activity.DecodeSignMessageIntent(line.Text); wrong == nil {
-			return signMessageLine(ctx, engine, organization, message)
+			result, err := engine.SignMessage(ctx, organization, message)
+			if err != nil {
+				return console.RefusedLine(err)
+			}
+			return lines.Answer{Text: console.JSONLine(result)}
 		}
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +122,7 @@ func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activit
 	if err != nil {
 		return "", err
 	}
-	return deployment.SignedTransaction(cmd.Context(), prepared)
+	return deployment.Signed(cmd.Context(), prepared)
 }
 
 // prepareShown shows a transaction or a message and asks for confirmation.
@@ -133,7 +134,10 @@ func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent acti
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
 		limits, _ := c.network.Limits() // the engine has been opened with them
-		return nil, explainRefusal(withNotes(err, notes), intent, limits)
+		if len(notes) > 0 {
+			err = fmt.Errorf("%w. %s", err, strings.Join(notes, " "))
+		}
+		return nil, explainRefusal(err, intent, limits)
 	}
 	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
 	if err != nil {

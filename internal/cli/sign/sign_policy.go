@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/countersign-dev/countersign"
@@ -46,8 +44,7 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 	if err != nil {
 		return nil, err
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, logger)
+	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +66,7 @@ func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Con
 	if err != nil {
 		return nil, err
 	}
-	file, err := deployment.LoadPolicy(ctx, organization, keys)
+	file, err := deployment.LoadPolicy(ctx, organization, keys, nil)
 	if err != nil {
 		return nil, fmt.Errorf("policy of organization %s: %w", organization.ID, err)
 	}

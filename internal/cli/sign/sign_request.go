@@ -67,28 +67,27 @@ func (c *signCommand) checkRequest(cmd *cobra.Command) error {
 	return errors.Join(console.CheckOut("out", c.request.out), console.CheckOut("out-signed", c.request.signed))
 }
 
-// signRequest carries out a stamped request from a file, with the same checks as serve,
-// and writes what serve would have answered.
-func (c *signCommand) signRequest(cmd *cobra.Command) error {
+// signStamped carries out a stamped request with the votes of --vote, with the same checks as
+// serve, and writes what serve would have answered. A stamped vote is counted; the last one signs.
+func (c *signCommand) signStamped(cmd *cobra.Command, read func() (countersign.SignedBody, error)) error {
 	if err := c.checkRequest(cmd); err != nil {
 		return err
 	}
-	sent, err := show.ReadRequestFile(cmd, c.request.in)
+	sent, err := read()
 	if err != nil {
 		return err
 	}
-	return c.signStamped(cmd, sent)
-}
-
-// signStamped carries out a stamped request with the votes of --vote, or counts a
-// stamped vote.
-func (c *signCommand) signStamped(cmd *cobra.Command, sent countersign.SignedBody) error {
 	votes, err := c.readVotes(cmd, sent)
 	if err != nil {
 		return err
 	}
 	if intent, err := voteIn(sent); err == nil {
-		return c.countVote(cmd, sent, intent)
+		return c.byConfiguration(cmd, func(engine *stampedEngine) (*activity.Record, error) {
+			if err := c.confirmVote(cmd, engine, sent, intent); err != nil {
+				return nil, err
+			}
+			return engine.Submit(cmd.Context(), sent)
+		})
 	}
 	return c.byConfiguration(cmd, func(engine *stampedEngine) (*activity.Record, error) {
 		record, err := c.carryOut(cmd, engine, sent)

@@ -1,10 +1,12 @@
 package sign
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,23 +44,21 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	}
 	switch message.Type {
 	case ur.TypeRequest, ur.TypeJSON:
-		return c.signScannedRequest(cmd, message)
+		return c.signStamped(cmd, func() (countersign.SignedBody, error) { return show.RequestIn(message) })
 	case ur.TypeVote:
-		return c.signScannedVote(cmd, message)
+		return c.signStamped(cmd, func() (countersign.SignedBody, error) {
+			read, err := ur.DecodeVote(message)
+			if err != nil {
+				return countersign.SignedBody{}, err
+			}
+			vote := show.SignedBody(ur.Request(read))
+			if _, err := voteIn(vote); err != nil {
+				return vote, fmt.Errorf("the scanned vote: %w", err)
+			}
+			return vote, nil
+		})
 	}
 	return c.signForeign(cmd, message)
-}
-
-// signScannedRequest signs a stamped request.
-func (c *signCommand) signScannedRequest(cmd *cobra.Command, message ur.Message) error {
-	if err := c.checkRequest(cmd); err != nil {
-		return err
-	}
-	sent, err := show.RequestIn(message)
-	if err != nil {
-		return err
-	}
-	return c.signStamped(cmd, sent)
 }
 
 // foreignRequest is a request of another wallet.
@@ -90,19 +90,21 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 				"to standard output or --qr", name, message.Type)
 		}
 	}
-	if err := c.checkForeign(); err != nil {
+	_, err = c.network.Limits()
+	if err := cmp.Or(c.at.Check(), checkHazardNames(c.allow), err); err != nil {
 		return err
 	}
 	asked, err := readForeign(message)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.signWith == "" && asked.signer == "" {
+	case c.signWith == "" && asked.signer == "":
 		return c.unnamedSigner(cmd, asked)
+	case c.signWith != "" && asked.signer != "" && c.signWith != asked.signer:
+		return fmt.Errorf("the request is for the key %s, and --sign-with names %s: leave the flag out if that is the "+
+			"same key", asked.signer, c.signWith)
 	}
-	if asked.signer, err = signerOf(c.signWith, asked.signer); err != nil {
-		return err
-	}
+	asked.signer = cmp.Or(c.signWith, asked.signer)
 	engine, err := c.engine(cmd)
 	if err != nil {
 		return err
@@ -115,44 +117,16 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 	return c.answerForeign(cmd, message.Type, asked, signed)
 }
 
-func (c *signCommand) checkForeign() error {
-	if err := c.at.Check(); err != nil {
-		return err
-	}
-	if err := checkHazardNames(c.allow); err != nil {
-		return err
-	}
-	_, err := c.network.Limits()
-	return err
-}
-
-// signerOf returns the key to sign with: the flag's, or the one that the request names.
-// If both are given, they must agree.
-func signerOf(flag, named string) (string, error) {
-	switch {
-	case flag == "":
-		return named, nil
-	case named != "" && flag != named:
-		return "",
-			fmt.Errorf("the request is for the key %s, and --sign-with names %s: leave the flag out if that is the same key", named, flag)
-	}
-	return flag, nil
-}
-
 // confirmForeign shows a request, asks, and signs it.
 func (c *signCommand) confirmForeign(cmd *cobra.Command, engine calls, kind string, asked *foreignRequest) (string, error) {
-	prepare := c.prepareForeign
-	if asked.message != nil {
-		prepare = c.prepareForeignMessage
-	}
-	prepared, sign, err := prepare(cmd.Context(), engine, asked)
+	prepared, err := c.prepareForeign(cmd.Context(), engine, asked)
 	if err != nil {
 		return "", err
 	}
 	if err := c.confirmWithout(cmd, prepared, kind, asked); err != nil {
 		return "", err
 	}
-	signed, err := sign(cmd.Context())
+	signed, err := deployment.Signed(cmd.Context(), prepared)
 	if err != nil {
 		return "", err
 	}
@@ -160,41 +134,25 @@ func (c *signCommand) confirmForeign(cmd *cobra.Command, engine calls, kind stri
 	return signed, nil
 }
 
-// signer signs a prepared request, and returns the result in hex.
-type signer func(context.Context) (string, error)
-
-// prepareForeign prepares the transaction of a request.
-func (c *signCommand) prepareForeign(ctx context.Context, engine calls, asked *foreignRequest) (*countersign.Prepared, signer, error) {
+// prepareForeign prepares the transaction or the message of a request.
+func (c *signCommand) prepareForeign(ctx context.Context, engine calls,
+	asked *foreignRequest) (*countersign.Prepared, error) {
 	asked.intent.SignWith = asked.signer
-	prepared, err := engine.Prepare(ctx, c.at.Organization, asked.intent)
+	intent, check := activity.Intent(asked.intent), checkChain
+	if asked.message != nil {
+		asked.message.SignWith = asked.signer
+		intent, check = *asked.message, checkDomain
+	}
+	prepared, err := engine.Prepare(ctx, c.at.Organization, intent)
 	if err != nil {
-		return nil, nil, explainRefusal(err, asked.intent, all.Limits{})
+		err = explainRefusal(err, intent, all.Limits{})
+	} else {
+		err = check(prepared.Summary(), asked.chainID)
 	}
-	if err := checkChain(prepared, asked.chainID); err != nil {
-		return nil, nil, err
+	if err != nil && asked.message != nil {
+		err = fmt.Errorf("%s: %w", asked.what, err)
 	}
-	return prepared, func(ctx context.Context) (string, error) { return deployment.SignedTransaction(ctx, prepared) }, nil
-}
-
-// prepareForeignMessage prepares the message of a request.
-func (c *signCommand) prepareForeignMessage(ctx context.Context, engine calls,
-	asked *foreignRequest) (*countersign.Prepared, signer, error) {
-	asked.message.SignWith = asked.signer
-	prepared, err := engine.Prepare(ctx, c.at.Organization, *asked.message)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", asked.what, explainRefusal(err, *asked.message, all.Limits{}))
-	}
-	if err := checkDomain(prepared.Summary(), asked.chainID); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", asked.what, err)
-	}
-	return prepared, func(ctx context.Context) (string, error) {
-		result, err := prepared.Sign(ctx)
-		if err != nil {
-			return "", err
-		}
-		signed := result.(activity.SignRawPayloadResult)
-		return signed.R + signed.S + signed.V, nil
-	}, nil
+	return prepared, err
 }
 
 // checkDomain refuses typed data whose domain names another chain than the request. A
@@ -231,14 +189,11 @@ func (c *signCommand) confirmWithout(cmd *cobra.Command, prepared *countersign.P
 }
 
 // checkChain refuses a transaction for another chain than the request names.
-func checkChain(prepared *countersign.Prepared, want string) error {
-	if want == "" {
+func checkChain(summary chains.Summary, want string) error {
+	if want == "" || slices.ContainsFunc(summary.Fields, func(field chains.Field) bool {
+		return field.Label == "chain" && field.Value == want
+	}) {
 		return nil
-	}
-	for _, field := range prepared.Summary().Fields {
-		if field.Label == "chain" && field.Value == want {
-			return nil
-		}
 	}
 	return fmt.Errorf("the request names chain %s, and the transaction is for another", want)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
-	"github.com/countersign-dev/countersign/internal/ur"
 )
 
 // readVotes reads the files of --vote.
@@ -46,32 +45,6 @@ func voteIn(sent countersign.SignedBody) (intent activity.VoteIntent, err error)
 		return intent, fmt.Errorf("it is %s, not a vote", request.Type)
 	}
 	return intent, nil
-}
-
-// signScannedVote counts a vote from QR codes.
-func (c *signCommand) signScannedVote(cmd *cobra.Command, message ur.Message) error {
-	if err := c.checkRequest(cmd); err != nil {
-		return err
-	}
-	read, err := ur.DecodeVote(message)
-	if err != nil {
-		return err
-	}
-	vote := show.SignedBody(ur.Request(read))
-	if _, err := voteIn(vote); err != nil {
-		return fmt.Errorf("the scanned vote: %w", err)
-	}
-	return c.signStamped(cmd, vote)
-}
-
-// countVote counts a vote on a request that is recorded here. The last vote signs.
-func (c *signCommand) countVote(cmd *cobra.Command, vote countersign.SignedBody, intent activity.VoteIntent) error {
-	return c.byConfiguration(cmd, func(engine *stampedEngine) (*activity.Record, error) {
-		if err := c.confirmVote(cmd, engine, vote, intent); err != nil {
-			return nil, err
-		}
-		return engine.Submit(cmd.Context(), vote)
-	})
 }
 
 // confirmVote checks a vote, shows its activity and asks whether to count it. It asks

@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +45,6 @@ func newAddressCommand() *cobra.Command {
 Print addresses of a registered wallet, each derived from all its keys, as one line of
 JSON: {"address","change","index"}.`),
 		Example: "  countersign wallets address --keystore file:keys treasury --index 7",
-		Args:    console.NamedArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.Register(command)
@@ -90,7 +90,7 @@ func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool
 	if text, ok := bitcoin.AddressOf(script, network); ok {
 		return text, nil
 	}
-	return scriptHex(script), nil
+	return "script " + hex.EncodeToString(script), nil
 }
 
 // exportFormats are the values of --format, the default first.
@@ -119,7 +119,6 @@ Print a registered wallet for other signers and for watch-only wallets:
 		Example: console.Paragraphs(`
   countersign wallets export --keystore file:keys treasury
   countersign wallets export --keystore file:keys --format core treasury`),
-		Args: console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.at.Register(command)

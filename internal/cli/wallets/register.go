@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -186,11 +184,8 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 				return err
 			}
 		}
-		agreed, err := tty.Confirm(cmd.Context(), "Have you compared the others' keys and the addresses with another signer?")
-		if err == nil && !agreed {
-			err = errors.New("not registered: the answer was not yes")
-		}
-		return err
+		return console.Ask(cmd.Context(), tty,
+			"Have you compared the others' keys and the addresses with another signer?", "not registered")
 	})
 }
 
@@ -221,22 +216,18 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 	if configured == nil || configured.Log.Off || configured.Store == config.MemoryStore {
 		return "", nil
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, logger)
+	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, nil)
 	if err != nil {
 		return "", deployment.IfInUse(err, "stop the server for this command, which adds a leaf to the log")
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	log, ok := opened.(store.Log)
-	if !ok {
-		return "", nil
-	}
 	leaf := translog.NewWalletLeaf(organizationID, action, policy.Name(), policy.Digest(), time.Now())
 	encoded, err := leaf.Encode()
 	if err != nil {
 		return "", err
 	}
-	if _, err := log.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{{ID: leaf.ID, Leaf: encoded}}); err != nil {
+	entry := store.LogEntry{ID: leaf.ID, Leaf: encoded}
+	if _, err := opened.AppendLeaves(ctx, organizationID, store.AnySize, []store.LogEntry{entry}); err != nil {
 		return "", fmt.Errorf("log: %w", err)
 	}
 	if memory := deployment.MemoryOf(opened); memory != nil {
@@ -256,15 +247,10 @@ func newRemoveCommand() *cobra.Command {
 Remove a registered wallet. Its keys stay, and it can be registered again. From then on
 its inputs and outputs are those of unknown scripts: what goes to them is a payment.`),
 		Example: "  countersign wallets remove --keystore file:keys treasury",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
-					agreed, err := tty.Confirm(cmd.Context(), fmt.Sprintf("Remove the wallet %q?", args[0]))
-					if err == nil && !agreed {
-						err = errors.New("not removed: the answer was not yes")
-					}
-					return err
+					return console.Ask(cmd.Context(), tty, fmt.Sprintf("Remove the wallet %q?", args[0]), "not removed")
 				}); err != nil {
 					return err
 				}
@@ -296,6 +282,3 @@ func (f digestFlag) confirmed(policy *walletpolicy.Policy, ask func(tty *termina
 	}
 	return console.ConfirmedWith(f != "", "pass --digest with the digest of the wallet that was compared", ask)
 }
-
-// scriptHex returns a script for people, if it has no address.
-func scriptHex(script []byte) string { return "script " + hex.EncodeToString(script) }

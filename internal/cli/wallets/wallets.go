@@ -144,7 +144,6 @@ func newListCommand() *cobra.Command {
 List the registered wallets of an organization, by name: as a table on a terminal,
 otherwise as one line of JSON each.`),
 		Example: "  countersign wallets list --keystore file:keys",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			asTable, err := output.IsText(cmd)
 			if err != nil {
@@ -205,7 +204,6 @@ func newShowCommand() *cobra.Command {
 Print a registered wallet: who must sign, and all its keys, with yours marked. One
 property per line on a terminal, otherwise one line of JSON.`),
 		Example: "  countersign wallets show --keystore file:keys treasury",
-		Args:    console.NamedArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asText, err := output.IsText(cmd)
 			if err != nil {

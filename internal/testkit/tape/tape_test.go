@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/tape"
+	"github.com/countersign-dev/countersign/internal/testkit/tape"
 )
 
 func TestTape(t *testing.T) {
