@@ -16,8 +16,8 @@ import (
 // tokenCalldata is the length of the calldata of an ERC-20 transfer.
 const tokenCalldata = 68
 
-// ethereumChainID is the chain id of all transactions.
-var ethereumChainID = big.NewInt(1)
+// EthereumChainID is the chain id of all transactions.
+var EthereumChainID = big.NewInt(1)
 
 func ethereumKind(name string, make func(number int) types.TxData) Kind {
 	return Kind{Chain: "ethereum", Type: name, Transaction: func(number int, _ keystore.PublicKey) []byte {
@@ -25,8 +25,8 @@ func ethereumKind(name string, make func(number int) types.TxData) Kind {
 	}}
 }
 
-// dynamicFeeTransfer returns the EIP-1559 token transfer with a number.
-func dynamicFeeTransfer(number int) types.TxData { return dynamicFee(number, tokenCalldata) }
+// DynamicFeeTransfer returns the EIP-1559 token transfer with a number.
+func DynamicFeeTransfer(number int) types.TxData { return dynamicFee(number, tokenCalldata) }
 
 // draw makes the random parts of one transaction, the same in every run.
 type draw struct{ *rand.Rand }
@@ -58,7 +58,7 @@ func dynamicFee(number, calldata int) types.TxData {
 	d := drawing(number)
 	to := d.address()
 	return &types.DynamicFeeTx{
-		ChainID: ethereumChainID, Nonce: uint64(number), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e10),
+		ChainID: EthereumChainID, Nonce: uint64(number), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(2e10),
 		Gas: 100_000, To: &to, Value: new(big.Int), Data: d.calldata(calldata),
 	}
 }
@@ -82,7 +82,7 @@ func accessListTransfer(number int) types.TxData {
 	d := drawing(number)
 	to := d.address()
 	return &types.AccessListTx{
-		ChainID: ethereumChainID, Nonce: uint64(number), GasPrice: big.NewInt(2e10), Gas: 100_000, To: &to,
+		ChainID: EthereumChainID, Nonce: uint64(number), GasPrice: big.NewInt(2e10), Gas: 100_000, To: &to,
 		Value: new(big.Int), Data: d.calldata(tokenCalldata), AccessList: d.accessList(),
 	}
 }
@@ -92,7 +92,7 @@ func blobTransfer(number int) types.TxData {
 	hash := crypto.Keccak256Hash(d.bytes(8))
 	hash[0] = 1 // the version of a KZG commitment
 	return &types.BlobTx{
-		ChainID: uint256.MustFromBig(ethereumChainID), Nonce: uint64(number), GasTipCap: uint256.NewInt(1e9),
+		ChainID: uint256.MustFromBig(EthereumChainID), Nonce: uint64(number), GasTipCap: uint256.NewInt(1e9),
 		GasFeeCap: uint256.NewInt(2e10), Gas: 100_000, To: d.address(), Value: new(uint256.Int),
 		BlobFeeCap: uint256.NewInt(1e9), BlobHashes: []common.Hash{hash},
 	}
@@ -105,13 +105,13 @@ func setCodeTransfer(number int) types.TxData {
 		panic(err)
 	}
 	authorization, err := types.SignSetCode(authority, types.SetCodeAuthorization{
-		ChainID: *uint256.MustFromBig(ethereumChainID), Address: d.address(), Nonce: uint64(number),
+		ChainID: *uint256.MustFromBig(EthereumChainID), Address: d.address(), Nonce: uint64(number),
 	})
 	if err != nil {
 		panic(err)
 	}
 	return &types.SetCodeTx{
-		ChainID: uint256.MustFromBig(ethereumChainID), Nonce: uint64(number), GasTipCap: uint256.NewInt(1e9),
+		ChainID: uint256.MustFromBig(EthereumChainID), Nonce: uint64(number), GasTipCap: uint256.NewInt(1e9),
 		GasFeeCap: uint256.NewInt(2e10), Gas: 100_000, To: d.address(), Value: new(uint256.Int),
 		Data: d.calldata(tokenCalldata), AuthList: []types.SetCodeAuthorization{authorization},
 	}

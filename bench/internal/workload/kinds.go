@@ -21,7 +21,7 @@ func Chain(name string) chains.Chain {
 // types come first.
 func Kinds() []Kind {
 	kinds := []Kind{
-		ethereumKind("eip1559", dynamicFeeTransfer),
+		ethereumKind("eip1559", DynamicFeeTransfer),
 		ethereumKind("eip155", legacyTransfer),
 		ethereumKind("eip2930", accessListTransfer),
 		ethereumKind("eip4844", blobTransfer),
