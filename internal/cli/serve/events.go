@@ -42,7 +42,7 @@ With several nodes, each has its own events.`),
 }
 
 func tailEvents(cmd *cobra.Command, base string, once bool) error {
-	for after := uint64(0); ; {
+	for after := uint64(0); cmd.Context().Err() == nil; {
 		seen, err := eventsAfter(cmd, base, after)
 		if err != nil {
 			return err
@@ -59,10 +59,9 @@ func tailEvents(cmd *cobra.Command, base string, once bool) error {
 		if once {
 			return nil
 		}
-		if sleep(cmd.Context(), eventsInterval); cmd.Context().Err() != nil {
-			return nil
-		}
+		sleep(cmd.Context(), eventsInterval)
 	}
+	return nil // interrupted
 }
 
 func eventsAfter(cmd *cobra.Command, base string, after uint64) (seen []events.Seen, err error) {
