@@ -3,7 +3,6 @@
 package signing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -124,18 +123,7 @@ func (r *Preparer) find(ctx context.Context, a *accounts, signWith string) (chai
 	return nil, nil, activity.NewError(activity.ReasonNotFound, intents.FieldSignWith, keystore.ErrKeyNotFound,
 		"could not find any resource to sign with: organization %q has no key %q: use an address that one of its "+
 			"keys has on this chain, or the id of a key or wallet%s",
-		refuse.Shorten(organizationID), refuse.Shorten(signWith),
-		cmp.Or(r.named(ctx, organizationID, signWith), looksLike(signWith, tx.Chain())))
-}
-
-// named says that a key has a name, with a semicolon in front, or "".
-func (r *Preparer) named(ctx context.Context, organizationID, name string) string {
-	for info, err := range r.Keystore.Keys(ctx, organizationID) {
-		if err == nil && name != "" && info.Name == name {
-			return "; a key has this name, and its id is " + info.ID
-		}
-	}
-	return ""
+		refuse.Shorten(organizationID), refuse.Shorten(signWith), looksLike(signWith, tx.Chain()))
 }
 
 // findAll finds the keys of the organization at the locators, each once.

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/internal/wiretext"
 	"github.com/countersign-dev/countersign/keystore"
@@ -125,6 +126,20 @@ func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activit
 	return deployment.Signed(cmd.Context(), prepared)
 }
 
+// named returns the id of the key that has a name, if no key was found since it is a name. Only a person at
+// this machine is told: a list of keys is long, and an HSM has each of them sign.
+func (c *signCommand) named(ctx context.Context, err error, name string) []string {
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Field != intents.FieldSignWith || name == "" {
+		return nil
+	}
+	for info, err := range c.keystore.Keys(ctx, c.at.Organization) {
+		if err == nil && info.Name == name {
+			return []string{"A key has this name: its id is " + info.ID}
+		}
+	}
+	return nil
+}
+
 // prepareShown shows a transaction or a message and asks for confirmation.
 func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent activity.Intent) (*countersign.Prepared, error) {
 	notes, err := c.claims(cmd.Context(), intent)
@@ -134,6 +149,7 @@ func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent acti
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
 		limits, _ := c.network.Limits() // the engine has been opened with them
+		notes = append(notes, c.named(cmd.Context(), err, intents.SignWith(intent))...)
 		if len(notes) > 0 {
 			err = fmt.Errorf("%w. %s", err, strings.Join(notes, " "))
 		}
