@@ -33,3 +33,6 @@ func Guess(text string) string { return guess([]byte(text)) }
 
 // AsksToSignIn reports whether a text has the words of a sign-in.
 func AsksToSignIn(text []byte) bool { return Read(text, nil).asks }
+
+// PlainWords returns the words of a text, as they are compared.
+func PlainWords(text string) string { return plainWords(text) }

@@ -75,3 +75,21 @@ func memberLines(s *texts.SignIn) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// FuzzPlainWords checks that the words of a text have single spaces, and are the same whatever its
+// case, spaces and characters that show nothing are.
+func FuzzPlainWords(f *testing.F) {
+	for _, text := range []string{siweText, " Sign\u00a0\u200bTHIS  \r\n\tmessage ", "l’Été ʼ\u3000İ", "\u00ad \u2060", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		words := texts.PlainWords(text)
+		if again := strings.Join(strings.Fields(words), " "); again != words {
+			t.Fatalf("the words of %q are %q, with other spaces than %q", text, words, again)
+		}
+		spread := "\u200b\u2003" + strings.ReplaceAll(text, " ", "\u00ad \u00a0\n\u2060") + "\t"
+		if got := texts.PlainWords(spread); got != words {
+			t.Fatalf("the words of %q are %q, of %q %q", text, words, spread, got)
+		}
+	})
+}

@@ -25,37 +25,47 @@ type knownFile struct {
 	Orders []worse           `json:"orders"`
 }
 
-// worse is a text of an application, with all of some words as plainWords returns them. ^ and $
-// stand for its ends.
+// worse is a text of an application, with all of some words as plainWords returns them.
 type worse struct {
-	Of     string   `json:"of"`
-	Words  []string `json:"words"`
-	Source string   `json:"source"`
+	Of     string    `json:"of"`
+	Words  []wording `json:"words"`
+	Source string    `json:"source"`
+}
+
+// wording is words that a text has. In the file, ^ and $ stand for the text's ends.
+type wording struct {
+	words       string
+	first, last bool
+}
+
+// UnmarshalText reads the words.
+func (w *wording) UnmarshalText(text []byte) error {
+	w.words, w.first = strings.CutPrefix(string(text), "^")
+	w.words, w.last = strings.CutSuffix(w.words, "$")
+	return nil
 }
 
 // whose returns the application that a text is of, empty if it is of none.
 func whose(list []worse, words string) string {
 	for i := range list {
-		if !slices.ContainsFunc(list[i].Words, func(word string) bool { return !holds(words, word) }) {
+		if !slices.ContainsFunc(list[i].Words, func(w wording) bool { return !w.in(words) }) {
 			return list[i].Of
 		}
 	}
 	return ""
 }
 
-// holds reports whether words have one of the words of an application.
-func holds(words, word string) bool {
-	word, first := strings.CutPrefix(word, "^")
-	word, last := strings.CutSuffix(word, "$")
+// in reports whether a text has the words.
+func (w wording) in(text string) bool {
 	switch {
-	case first && last:
-		return words == word
-	case first:
-		return strings.HasPrefix(words, word)
-	case last:
-		return strings.HasSuffix(words, word)
+	case w.first && w.last:
+		return text == w.words
+	case w.first:
+		return strings.HasPrefix(text, w.words)
+	case w.last:
+		return strings.HasSuffix(text, w.words)
 	}
-	return strings.Contains(words, word)
+	return strings.Contains(text, w.words)
 }
 
 // known returns what is known, which is read at the first text.

@@ -145,17 +145,30 @@ func keyOf(words string) string {
 // plainWords returns a text in lower case, with one space between words, a simple apostrophe
 // for each kind of it, and without what shows nothing.
 func plainWords(text string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+	var plain strings.Builder
+	plain.Grow(len(text))
+	space := false
+	for _, r := range text {
 		switch {
 		case r >= 'A' && r <= 'Z':
-			return r | 0x20
+			r |= 0x20
 		case r < utf8.RuneSelf:
-			return r
 		case strings.ContainsRune("’‘ʼ", r):
-			return '\''
+			r = '\''
 		case unicode.Is(unicode.Cf, r):
-			return -1
+			continue
+		default:
+			r = unicode.ToLower(r)
 		}
-		return unicode.ToLower(r)
-	}, text)), " ")
+		if unicode.IsSpace(r) {
+			space = plain.Len() > 0
+			continue
+		}
+		if space {
+			plain.WriteByte(' ')
+			space = false
+		}
+		plain.WriteRune(r)
+	}
+	return plain.String()
 }
