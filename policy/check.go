@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -124,11 +125,11 @@ func (c checks) lintAllow(r *rule, n source.Node) {
 	}
 }
 
-// whole checks what needs the whole file, of which it returns the cost.
-func (c checks) whole() (cost uint64) {
+// whole checks what needs the whole file. It returns what it costs to judge the most effects that
+// a request has, and how many can be judged in at most maxSteps.
+func (c checks) whole() (cost uint64, effects int) {
 	for _, r := range c.rules {
 		if r.when != nil {
-			cost += r.when.cost
 			for name := range r.when.names {
 				if list, ok := c.lists[name]; ok {
 					list.used = true
@@ -139,17 +140,29 @@ func (c checks) whole() (cost uint64) {
 			}
 		}
 	}
-	if worst := cost * chains.MaxEffects; worst > maxFileCost {
+	effects = sort.Search(chains.MaxEffects, func(n int) bool { return c.steps(n+1) > maxSteps })
+	if effects < minEffects {
 		c.problems.Add(source.FileStart, "",
-			"the conditions of this file cost up to %d steps for one request, at most %d are allowed",
-			worst, maxFileCost)
+			"the conditions of this file cost up to %d steps for a request of %d effects, at most %d are allowed",
+			c.steps(minEffects), minEffects, maxSteps)
 	}
 	c.checkUnused()
 	c.checkLists()
 	if !slices.ContainsFunc(c.rules, func(r *rule) bool { return !r.deny }) && len(c.rules) > 0 {
 		c.problems.Warn(source.FileStart, "", "no rule allows anything")
 	}
-	return cost
+	return c.steps(chains.MaxEffects), effects
+}
+
+// steps returns an upper bound of what a request of a number of effects costs, if they are all of
+// one account.
+func (c checks) steps(effects int) (sum uint64) {
+	for _, r := range c.rules {
+		if r.when != nil {
+			sum += r.when.steps(effects)
+		}
+	}
+	return sum
 }
 
 // checkUnused refuses lists, assets and limits that nothing uses: an unused list likely

@@ -6,12 +6,14 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 	"cel.dev/cel-go/parser"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
@@ -22,7 +24,9 @@ type clause struct {
 	in      *language
 	program cel.Program // of its strict form
 	quick   *comparison // nil: the program decides
-	only    bool        // it is about nothing but the effect and the request as a whole
+
+	ofEffect, ofOthers bool   // it is about the effect that is judged, about those beside it
+	least, most        uint64 // upper bounds of its cost in CEL's unit: with one effect, and with the most
 }
 
 // clause returns the clause that is an expression. bars says whether what it matches is refused.
@@ -35,7 +39,16 @@ func (l *language) clause(of *ast.AST, bars bool) (*clause, error) {
 	if known, ok := l.clauses[key]; ok {
 		return known, nil
 	}
-	c := &clause{index: len(l.clauses), source: text, in: l, only: true}
+	c := &clause{index: len(l.clauses), source: text, in: l}
+	least, err := cost.Cost(of, sizes{l, 1})
+	if err != nil {
+		return nil, err
+	}
+	most, err := cost.Cost(of, sizes{l, chains.MaxEffects})
+	if err != nil {
+		return nil, err
+	}
+	c.least, c.most = least.Max, most.Max
 	l.clauses[key] = c
 	strict := ast.Copy(of)
 	l.barLists(strict, strict.Expr(), bars)
@@ -44,7 +57,8 @@ func (l *language) clause(of *ast.AST, bars bool) (*clause, error) {
 	loops := false
 	ast.PreOrderVisit(strict.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		_, isDetail := l.words.roots[e.AsIdent()]
-		c.only = c.only && !isDetail && e.AsIdent() != "effects"
+		c.ofEffect = c.ofEffect || e.AsIdent() == "effect"
+		c.ofOthers = c.ofOthers || isDetail || e.AsIdent() == "effects"
 		loops = loops || e.Kind() == ast.ComprehensionKind
 	}))
 	if loops {
@@ -67,23 +81,40 @@ type clauseKey struct {
 	bars   bool
 }
 
+// planned is what the evaluation of a program costs besides its operations, in their unit.
+const planned = 10
+
+// steps returns an upper bound of what it costs to evaluate the clause for a request of a number
+// of effects.
+func (c *clause) steps(effects int) uint64 {
+	if c.quick != nil {
+		return 1
+	}
+	return planned + c.least + (c.most-c.least)*uint64(effects)/chains.MaxEffects
+}
+
 // holds reports whether the clause holds. What it says of an effect is found out once for a request.
 func (c *clause) holds(e *evaluation) (bool, error) {
-	switch {
-	case c.quick != nil && e.current != nil:
+	e.steps++
+	if c.quick != nil && e.current != nil {
 		return c.quick.holds(e.current)
-	case !c.only:
-		return c.evaluate(e)
 	}
-	asked := question{c.index, indexOf(e.current)}
+	asked := question{clause: c.index, effect: -1}
+	if c.ofEffect {
+		asked.effect = indexOf(e.current)
+	}
+	if c.ofOthers {
+		asked.sight = e.sight()
+	}
 	if answer, known := e.answers[asked]; known {
 		return answer.holds, answer.err
 	}
+	e.steps += c.steps(len(e.effects))
 	holds, err := c.evaluate(e)
 	if e.answers == nil {
 		e.answers = map[question]answer{}
 	}
-	if len(e.answers) < maxAnswers {
+	if len(e.answers) < e.most {
 		e.answers[asked] = answer{holds, err}
 	}
 	return holds, err

@@ -45,16 +45,16 @@ func (l *language) compile(n source.Node, what string, deny bool) *expression {
 	if !l.checkLiterals(x, report) {
 		return nil
 	}
-	estimate, err := l.env.EstimateCost(checked, sizes{l})
-	if err != nil || estimate.Max > maxExpressionCost {
-		report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed",
-			estimate.Max, uint64(maxExpressionCost)))
-		return nil
-	}
-	x.cost = estimate.Max
 	if err := x.split(x.checked.Expr(), deny); err != nil {
 		report(1, 1, err.Error())
 		return nil
+	}
+	for _, clause := range x.clauses {
+		if most := clause.steps(chains.MaxEffects); most > maxExpressionCost {
+			report(1, 1, fmt.Sprintf("too costly: up to %d steps for one effect, at most %d are allowed",
+				most, uint64(maxExpressionCost)))
+			return nil
+		}
 	}
 	return x
 }
@@ -213,15 +213,21 @@ func between(text, before, after string) (string, bool) {
 // transaction, but not for nested loops.
 const maxExpressionCost = 100_000
 
-// maxFileCost bounds the cost of evaluating all conditions of a file for each effect of a
-// request.
-const maxFileCost = 40_000_000
+// maxSteps bounds the steps that the judgement of one request takes, the same everywhere: about
+// 100 ms. minEffects is the number of effects of a request that every file can judge.
+const (
+	maxSteps   = 2_000_000
+	minEffects = 32
+)
 
 // maxText is an upper bound for the texts that conditions read, in characters.
 const maxText = 1024
 
 // sizes estimates the sizes of values. It implements cost.Estimator.
-type sizes struct{ *language }
+type sizes struct {
+	*language
+	effects uint64
+}
 
 // EstimateSize implements cost.Estimator.
 func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
@@ -244,7 +250,7 @@ func (s sizes) listSize(path []string) uint64 {
 	if list := s.named(path); list != nil {
 		return uint64(len(list.addresses))
 	}
-	return chains.MaxEffects
+	return s.effects
 }
 
 // named returns the list of the file at a path, or nil.
@@ -263,7 +269,7 @@ func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost
 	_, isLiteral := s.literals[function]
 	switch {
 	case function == "total":
-		return estimate(chains.MaxEffects)
+		return estimate(s.effects)
 	case isLiteral:
 		return estimate(4)
 	case function == "@in" && len(args) == 2 && args[1].Type().Kind() == types.ListKind:

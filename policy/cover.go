@@ -38,7 +38,7 @@ type stop struct {
 }
 
 func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover {
-	e := newEvaluation(j.words, request)
+	e := newEvaluation(j, request)
 	c := &cover{
 		judge: j, evaluation: e, ledger: ledger{evaluation: e, ctx: ctx}, whoAndKey: make([]verdict, len(j.rules)),
 		decided: make([]string, len(request.Effects)),
@@ -137,6 +137,9 @@ func (c *cover) denies(r *rule, effect *effectView, payload string) error {
 	if !c.applies(r) || !r.isOn(c.evaluation, payload) {
 		return nil
 	}
+	if err := c.tooCostly(); err != nil {
+		return err
+	}
 	c.evaluation.bind(effect, payload, r.hidesReceived())
 	match, err := r.when.holds(c.evaluation)
 	denial := &Denial{Rule: r.name, Effect: indexOf(effect), Cause: err}
@@ -206,6 +209,9 @@ func (c *cover) effect(effect *effectView) error {
 // try lets a rule decide an effect if all of the rule holds. Otherwise it records the
 // reason in missed.
 func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error) {
+	if err := c.tooCostly(); err != nil {
+		return false, err
+	}
 	about := effect
 	if r.request {
 		about = nil
@@ -248,6 +254,16 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	}
 	c.take(r, effect, charges)
 	return true, nil
+}
+
+// tooCostly refuses a request whose judgement has taken too many steps. It is no error of a
+// condition, after which another rule might allow.
+func (c *cover) tooCostly() error {
+	if c.evaluation.steps <= maxSteps {
+		return nil
+	}
+	return &Denial{Effect: -1, Text: fmt.Sprintf("to judge %d effects by this file takes more than %d steps: ask for "+
+		"fewer at once, or ask simpler conditions", len(c.evaluation.effects), maxSteps)}
 }
 
 // stop records why a rule whose condition holds did not decide an effect.
@@ -308,6 +324,7 @@ type judge struct {
 	words          *vocabulary
 	rules          []*rule
 	denies, allows map[scope][]*rule
+	answers        int // of clauses, the most that are kept for one request
 }
 
 // scope is a chain (empty for requests without a transaction) and a kind of effect
@@ -318,7 +335,7 @@ type scope struct {
 }
 
 func newJudge(words *vocabulary, rules []*rule) *judge {
-	j := &judge{words: words, rules: rules, denies: map[scope][]*rule{}, allows: map[scope][]*rule{}}
+	j := &judge{words, rules, map[scope][]*rule{}, map[scope][]*rule{}, maxAnswers}
 	for _, chain := range append(words.names(), "") {
 		for _, r := range rules {
 			if len(r.on) > 0 && !slices.Contains(r.on, chain) {

@@ -248,8 +248,13 @@ func (e *effectView) isMoney() bool {
 // prices reports whether what is received may be the price of what an effect takes. What a
 // contract passes on that acts for everyone is its caller's.
 func (e *effectView) prices(taken *effectView) bool {
-	takes := taken.Kind.Spends() || taken.Kind == chains.KindCall
-	return !takes || taken.passedOn || taken.From.IsNone() || e.To.IsNone() || taken.From.Equal(e.To)
+	return taken.pricedByAny() || e.To.IsNone() || taken.From.Equal(e.To)
+}
+
+// pricedByAny reports whether whatever is received may be the price of an effect.
+func (e *effectView) pricedByAny() bool {
+	takes := e.Kind.Spends() || e.Kind == chains.KindCall
+	return !takes || e.passedOn || e.From.IsNone()
 }
 
 // counted reports whether the effect spends something that a limit counts.

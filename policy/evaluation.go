@@ -23,23 +23,26 @@ type evaluation struct {
 	current *effectView // what effect is bound to; nil in a rule on the request
 	payload string      // whose effects a condition sees; empty: all
 
-	effectList ref.Val // of listedOf
-	listedOf   listed
+	effectList ref.Val // of listedIn
+	listedIn   sight
 	receives   bool // something is received
 	hidden     bool // a condition does not see what is received: it does not ask for it
 	details    *details
 	answers    map[question]answer // of clauses, as far as they are kept
+	most       int                 // of them
+	steps      uint64              // that conditions have taken
 }
 
-// listed is what the effects that a condition sees depend on.
-type listed struct {
+// sight is what the effects that a condition sees depend on.
+type sight struct {
 	payload string
-	current *effectView
 	hidden  bool
+	by      string // whose price what is received may be
 }
 
-func newEvaluation(known *vocabulary, request *access.Authorization) *evaluation {
-	e := &evaluation{request: request, known: known, chain: request.Chain}
+func newEvaluation(j *judge, request *access.Authorization) *evaluation {
+	known := j.words
+	e := &evaluation{request: request, known: known, chain: request.Chain, most: j.answers}
 	e.effects = newEffectViews(known, request.Effects, e.chain, request.Readings)
 	for i := range e.effects {
 		e.receives = e.receives || e.effects[i].Kind == chains.KindReceive
@@ -145,14 +148,22 @@ func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 }
 
 func (e *evaluation) allEffects() ref.Val {
-	of := listed{e.payload, nil, e.hidden}
-	if e.receives {
-		of.current = e.current
-	}
-	if e.effectList == nil || e.listedOf != of {
-		e.effectList, e.listedOf = newList(e.visible(func(*chains.Effect) bool { return true })), of
+	if of := e.sight(); e.effectList == nil || e.listedIn != of {
+		e.effectList, e.listedIn = newList(e.visible(func(*chains.Effect) bool { return true })), of
 	}
 	return e.effectList
+}
+
+func (e *evaluation) sight() sight {
+	of := sight{payload: e.payload, hidden: e.hidden}
+	switch {
+	case !e.receives || e.hidden:
+	case e.current == nil:
+		of.by = "request"
+	case !e.current.pricedByAny():
+		of.by = "from " + e.current.From.String()
+	}
+	return of
 }
 
 // total returns the sum that the request spends of an asset.
@@ -234,7 +245,10 @@ func (e *evaluation) sees(effect *effectView) bool {
 }
 
 // question is what a clause asks about an effect, both by index; -1 is the request.
-type question struct{ clause, effect int }
+type question struct {
+	clause, effect int
+	sight          sight // of a clause about other effects
+}
 
 // maxAnswers bounds the answers that are kept for one request.
 const maxAnswers = 1 << 16

@@ -93,8 +93,10 @@ func (f *File) ExplainNamed(
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
-	for _, r := range f.rules {
-		x.Rules = append(x.Rules, c.answers(r)...)
+	if c.tooCostly() == nil {
+		for _, r := range f.rules {
+			x.Rules = append(x.Rules, c.answers(r)...)
+		}
 	}
 	x.addEffects(c, fileNames{f, names})
 	switch {

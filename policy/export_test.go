@@ -12,13 +12,14 @@ func (f *File) Plain() *File {
 			when.clauses = make([]*clause, len(r.when.clauses))
 			for j, of := range r.when.clauses {
 				clause := *of
-				clause.quick, clause.only = nil, false
+				clause.quick = nil
 				when.clauses[j] = &clause
 			}
 			copied.when = &when
 		}
 	}
 	plain.judge = newJudge(f.words, rules)
+	plain.answers = 0
 	return &plain
 }
 

@@ -12,7 +12,6 @@ type expression struct {
 	source  string
 	checked *ast.AST // as written, not made strict: for checks and explanations
 	in      *language
-	cost    uint64          // upper bound of one evaluation
 	names   map[string]bool // identifiers that it mentions
 	clauses []*clause       // that && joins
 }
@@ -20,6 +19,7 @@ type expression struct {
 // holds evaluates the condition. An absent condition holds. Clauses are evaluated in order until
 // one does not hold; an error before that is the result.
 func (x *expression) holds(e *evaluation) (bool, error) {
+	e.steps++
 	for _, clause := range x.parts() {
 		if holds, err := clause.holds(e); err != nil || !holds {
 			return false, err
@@ -34,6 +34,20 @@ func (x *expression) parts() []*clause {
 		return nil
 	}
 	return x.clauses
+}
+
+// steps returns an upper bound of what it costs to evaluate the condition for all effects of a
+// request, one after the other, and for the request as a whole.
+func (x *expression) steps(effects int) uint64 {
+	sum := uint64(effects)
+	for _, clause := range x.parts() {
+		times := uint64(1)
+		if sum += uint64(effects); clause.ofEffect {
+			times = uint64(effects)
+		}
+		sum += times * clause.steps(effects)
+	}
+	return sum
 }
 
 // split plans the clauses of an expression. bars says whether what it matches is refused.

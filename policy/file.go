@@ -40,7 +40,8 @@ type File struct {
 	tests    int
 	options  Options
 	inputs   []input
-	cost     uint64 // upper bound of all conditions, for one effect
+	cost     uint64 // steps that the conditions take at most for the most effects
+	effects  int    // the most of a request that the conditions can judge
 }
 
 // Name returns the name that the file was loaded under.
@@ -61,9 +62,13 @@ func (f *File) RenderProblem(problem Problem) string { return source.Render(f.na
 // Rules returns the names of the rules, in file order.
 func (f *File) Rules() []string { return namesOf(f.rules) }
 
-// Cost returns an upper bound for evaluating all conditions for one effect, in steps
-// of 20 to 50 ns.
+// Cost returns an upper bound of the steps in which the file would judge the most effects that a
+// request has, if they are of one account.
 func (f *File) Cost() uint64 { return f.cost }
+
+// Effects returns the most effects of a request that the file can judge in about 100 ms, whatever
+// they are. One that takes more steps is denied.
+func (f *File) Effects() int { return f.effects }
 
 // Tests returns the number of the file's own tests.
 func (f *File) Tests() int { return f.tests }
@@ -191,7 +196,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	}
 	lines := strings.Split(string(content), "\n")
 	file := &File{name: name, digest: sha256.Sum256(content), lines: lines, options: options}
-	file.cost = checks{draft}.whole()
+	file.cost, file.effects = checks{draft}.whole()
 	file.judge = newJudge(draft.words, draft.rules)
 	if !options.SkipTests && !draft.problems.Failed() {
 		reader.tests.run(file.judge)

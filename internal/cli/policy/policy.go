@@ -170,7 +170,8 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		Rules    int    `json:"rules"`
 		Tests    int    `json:"tests"`
 		Warnings int    `json:"warnings"`
-		Cost     uint64 `json:"cost"`
+		Cost     uint64 `json:"cost"`    // in steps, for the largest request
+		Effects  int    `json:"effects"` // the most of a request that the file can judge
 		Digest   string `json:"digest"`
-	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.DigestText()})
+	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.Effects(), file.DigestText()})
 }
