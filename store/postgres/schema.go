@@ -222,8 +222,9 @@ func (db *database) takeSteps(ctx context.Context) error {
 	return err
 }
 
-// lockProof bounds how long a server is waited for that does not refuse to wait.
-const lockProof = time.Second
+// lockProof bounds how long a server may take to refuse a lock that is held. It is less than a
+// transaction may be silent.
+const lockProof = 8 * time.Second
 
 // proveLocks refuses a server on which a second connection passes a lock that the first holds: limits,
 // codes and logs need it. A server that takes no locks at the moment since it is read-only is not asked.
@@ -246,8 +247,11 @@ func proveLocks(ctx context.Context, db *database) error {
 		case err == nil:
 			return fmt.Errorf("%w: %s lets a second connection pass a lock that the first one holds: "+
 				"name a server that keeps locks (docs/operations.md#which-servers)", store.ErrUnavailable, engine)
-		case codeOf(err) == lockNotAvailable || bounded.Err() != nil && ctx.Err() == nil:
+		case codeOf(err) == lockNotAvailable:
 			return nil
+		case bounded.Err() != nil && ctx.Err() == nil:
+			return fmt.Errorf("%w: the server does not say within %v that a lock is held (FOR UPDATE NOWAIT): "+
+				"name a server that keeps locks (docs/operations.md#which-servers)", store.ErrUnavailable, lockProof)
 		}
 		return err
 	})
