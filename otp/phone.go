@@ -1,6 +1,8 @@
 package otp
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,13 +27,25 @@ var costlyServices = map[string]string{
 	"882": "international network's", "883": "international network's", "888": "disaster relief", "979": "premium-rate",
 }
 
-// costlyPatterns are the compiled costlyRanges, by calling code.
-var costlyPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	patterns := make(map[string]*regexp.Regexp, len(costlyRanges))
-	for code, pattern := range costlyRanges {
-		patterns[code] = regexp.MustCompile(pattern)
+// numbering is what is known of the numbers after a country's calling code.
+type numbering struct {
+	Costly  *regexp.Regexp `json:"costly"`  // premium-rate and shared-cost numbers
+	Longest int            `json:"longest"` // digits of the longest mobile numbers; 0 if not known
+	Zero    bool           `json:"zero"`    // numbers can begin with zero
+}
+
+// ranges is what tools/phoneranges printed.
+//
+//go:embed ranges.json
+var ranges []byte
+
+// numberings are the countries' numberings by calling code, which are read at the first number.
+var numberings = sync.OnceValue(func() map[string]numbering {
+	var file struct{ Codes map[string]numbering }
+	if err := json.Unmarshal(ranges, &file); err != nil {
+		panic("otp: ranges.json: " + err.Error())
 	}
-	return patterns
+	return file.Codes
 })
 
 // canonicalPhone returns a phone number without the zero that is dialled within its country,
@@ -46,23 +60,21 @@ func canonicalPhone(number string) (canonical, rule string) {
 	}
 	for n := 1; n <= maxCallingCode; n++ {
 		code, national := number[1:1+n], number[1+n:]
-		for longest, codes := range longestMobile {
-			if !strings.Contains(codes, " "+code+" ") {
-				continue
-			}
-			begins := strings.Contains(leadingZero, " "+code+" ")
-			if !begins {
-				national = strings.TrimPrefix(national, "0")
-			}
-			canonical = "+" + code + national
-			if !e164.MatchString(canonical) || !begins && strings.HasPrefix(national, "0") {
-				return "", malformed
-			}
-			if len(national) > longest {
-				return "", fmt.Sprintf("too long: mobile numbers have at most %d digits after +%s", longest, code)
-			}
-			return canonical, ""
+		of := numberings()[code]
+		if of.Longest == 0 {
+			continue
 		}
+		if !of.Zero {
+			national = strings.TrimPrefix(national, "0")
+		}
+		canonical = "+" + code + national
+		if !e164.MatchString(canonical) || !of.Zero && strings.HasPrefix(national, "0") {
+			return "", malformed
+		}
+		if len(national) > of.Longest {
+			return "", fmt.Sprintf("too long: mobile numbers have at most %d digits after +%s", of.Longest, code)
+		}
+		return canonical, ""
 	}
 	return number, ""
 }
@@ -76,7 +88,7 @@ func costly(number string) (charged, code string) {
 		if charged := costlyServices[code]; charged != "" {
 			return charged, code
 		}
-		if pattern := costlyPatterns()[code]; pattern != nil {
+		if pattern := numberings()[code].Costly; pattern != nil {
 			if pattern.MatchString(digits[n:]) {
 				return "premium-rate or shared-cost", code
 			}
