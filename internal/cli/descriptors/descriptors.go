@@ -146,15 +146,11 @@ function does that, keep its calls blind by a line below the pin of its file:
 
 // printDescriptors prints the files that wanted selects.
 func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
-	asTable, err := flags.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	folder, err := flags.open()
 	if err != nil {
 		return err
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
+	out := console.NewListing(cmd.OutOrStdout(), flags.output.IsText(), []string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
 	for _, file := range folder.Files() {
 		if !wanted(file) {
 			continue

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,9 +71,6 @@ vaulttransit:, gcpkms: and azurekms:.`),
 
 // check checks the flags and returns the organization.
 func (s *serviceKey) check() (organizationID string, err error) {
-	if err := errors.Join(s.network.Check(), s.field.check()); err != nil {
-		return "", err
-	}
 	if s.configFile == "" {
 		return "", console.Usagef("--config is missing: a key in a key service is added to a configuration, such as countersign.yaml")
 	}

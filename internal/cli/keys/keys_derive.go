@@ -78,9 +78,6 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the " +
 			"directory that has the wallet with --keystore file:DIR")
 	}
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
-		return err
-	}
 	switch {
 	case c.walletID == "":
 		return console.Usagef("--wallet is missing: the id or the name of a wallet")

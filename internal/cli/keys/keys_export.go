@@ -147,9 +147,6 @@ func (c *exportCommand) check() error {
 	if !deployment.Can[exporter](&c.at) {
 		return console.Usagef("%s", noExport)
 	}
-	if err := c.network.Check(); err != nil {
-		return err
-	}
 	if c.all {
 		if c.plain && c.passwordFile != "" {
 			return console.Usagef("%s: --plain is not encrypted", passwordFlag)

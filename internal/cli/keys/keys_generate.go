@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -57,9 +56,6 @@ type generator interface {
 }
 
 func (c *generateCommand) run(cmd *cobra.Command) (err error) {
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
-		return err
-	}
 	curve, err := parseCurve(c.curve)
 	if err != nil {
 		return err

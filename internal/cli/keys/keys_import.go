@@ -130,9 +130,6 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 	if err := c.at.Check(); err != nil {
 		return err
 	}
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
-		return err
-	}
 	if err := checkFormat(c.format, ImportFormats); err != nil {
 		return err
 	}

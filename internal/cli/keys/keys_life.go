@@ -116,9 +116,6 @@ func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal
 	var flags deployment.KeystoreFlags
 	var network show.NetworkFlag
 	command.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := network.Check(); err != nil {
-			return err
-		}
 		keys, err := deployment.OpenFor[Capability](&flags, cmd, refusal)
 		if err != nil {
 			return err

@@ -33,11 +33,7 @@ otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A tab
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			asTable, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
-			return listKeys(cmd, &flags, network, asTable)
+			return listKeys(cmd, &flags, network, output.IsText())
 		},
 	}
 	flags.Register(command)
@@ -49,9 +45,6 @@ wallets follows.`),
 // listKeys prints all keys. If there are none, it says so: the organization may be the
 // wrong one.
 func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
-	if err := network.Check(); err != nil {
-		return err
-	}
 	keys, err := flags.Open(cmd)
 	if err != nil {
 		return err

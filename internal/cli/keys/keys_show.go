@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -67,7 +66,7 @@ accounts (BCR-2023-019).`),
 	c.field.register(command)
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
-	c.qr.Register(command.Flags())
+	c.qr.Register(command)
 	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0],
 		"`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
 	c.output.RegisterListing(command)
@@ -77,20 +76,13 @@ accounts (BCR-2023-019).`),
 }
 
 func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
-	if err := cmp.Or(c.network.Check(), c.field.check(), c.qr.Check()); err != nil {
-		return err
-	}
 	if !slices.Contains(qrTypes, c.qrType) {
 		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
 	}
-	asText, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	if c.xpub {
-		return c.showWallet(cmd, id, asText)
+		return c.showWallet(cmd, id, c.output.IsText())
 	}
-	return c.showKey(cmd, id, asText)
+	return c.showKey(cmd, id, c.output.IsText())
 }
 
 // showKey is keys show without --xpub.

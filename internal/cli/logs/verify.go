@@ -192,11 +192,7 @@ func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 			return trust, err
 		}
 	}
-	limits, err := c.network.Limits()
-	if err != nil {
-		return trust, err
-	}
-	trust.Chains = all.Chains(limits)
+	trust.Chains = all.Chains(c.network.Limits())
 	if trust.Body, err = console.ReadFile(c.body, api.MaxAnswer); err != nil {
 		return trust, err
 	}

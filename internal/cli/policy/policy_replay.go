@@ -70,10 +70,6 @@ would be decided differently.`),
 }
 
 func (c *policyReplay) run(cmd *cobra.Command, path string) error {
-	asTable, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	since, err := console.ParseSince(c.since, time.Now())
 	if err != nil {
 		return err
@@ -103,7 +99,7 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	if policyErr != nil {
 		return errors.Join(policyErr, engine.Close())
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES",
+	out := console.NewListing(cmd.OutOrStdout(), c.output.IsText(), []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES",
 		"BECAUSE"}, replayCells)
 	return errors.Join(c.replay(cmd, engine, records, file, since, out), engine.Close())
 }

@@ -57,10 +57,6 @@ JSON: {"address","change","index"}.`),
 }
 
 func (c *addressCommand) run(cmd *cobra.Command, name string) error {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
 	if c.count == 0 || uint64(c.index)+uint64(c.count) > walletpolicy.MaxIndex+1 {
 		return console.Usagef("--index and --count: addresses have indexes from 0 to %d", walletpolicy.MaxIndex)
 	}
@@ -69,7 +65,7 @@ func (c *addressCommand) run(cmd *cobra.Command, name string) error {
 			return err
 		}
 		for index := c.index; index < c.index+c.count; index++ {
-			address, err := addressOf(w.Policy, limits.Bitcoin.Network, c.change, index)
+			address, err := addressOf(w.Policy, c.network.Limits().Bitcoin.Network, c.change, index)
 			if err != nil {
 				return err
 			}
@@ -123,16 +119,13 @@ Print a registered wallet for other signers and for watch-only wallets:
 	}
 	c.at.Register(command)
 	command.Flags().StringVar(&c.format, "format", exportFormats[0], "`FORMAT`: "+strings.Join(exportFormats, ", "))
-	c.qr.Register(command.Flags())
+	c.qr.Register(command)
 	return command
 }
 
 func (c *exportCommand) run(cmd *cobra.Command, name string) error {
 	if !slices.Contains(exportFormats, c.format) {
 		return console.Usagef("--format: unknown format %q: use %s", c.format, strings.Join(exportFormats, ", "))
-	}
-	if err := c.qr.Check(); err != nil {
-		return err
 	}
 	return opened(cmd, &c.at, name, func(_ keeper, w file.Registered) error {
 		switch {

@@ -75,10 +75,6 @@ policy. With --config and a store, registering and replacing are leaves in the l
 }
 
 func (c *registerCommand) run(cmd *cobra.Command) (err error) {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
 	if err := c.at.Check(); err != nil {
 		return err
 	}
@@ -94,7 +90,7 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if !deployment.Can[keeper](&c.at) {
-		return c.pin(cmd, policy, limits.Bitcoin.Network)
+		return c.pin(cmd, policy, c.network.Limits().Bitcoin.Network)
 	}
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
@@ -104,7 +100,7 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	return c.register(cmd, keys, policy, limits.Bitcoin.Network)
+	return c.register(cmd, keys, policy, c.network.Limits().Bitcoin.Network)
 }
 
 func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *walletpolicy.Policy, network bitcoin.Network) error {

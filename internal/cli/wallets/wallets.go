@@ -145,16 +145,12 @@ List the registered wallets of an organization, by name: as a table on a termina
 otherwise as one line of JSON each.`),
 		Example: "  countersign wallets list --keystore file:keys",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			asTable, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
 			keys, err := deployment.OpenFor[keeper](&flags, cmd, noRegistry)
 			if err != nil {
 				return err
 			}
 			defer deployment.CloseKeystore(keys, &err)
-			return list(cmd, keys, flags.Organization, asTable)
+			return list(cmd, keys, flags.Organization, output.IsText())
 		},
 	}
 	flags.Register(command)
@@ -205,16 +201,12 @@ Print a registered wallet: who must sign, and all its keys, with yours marked. O
 property per line on a terminal, otherwise one line of JSON.`),
 		Example: "  countersign wallets show --keystore file:keys treasury",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asText, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
 			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
 				line, err := known(cmd.Context(), keys, flags.Organization, w)
 				if err != nil {
 					return err
 				}
-				if asText {
+				if output.IsText() {
 					return console.PrintDetails(cmd.OutOrStdout(), line.details())
 				}
 				return console.PrintJSON(cmd.OutOrStdout(), line)
