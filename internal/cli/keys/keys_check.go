@@ -21,9 +21,8 @@ import (
 // is no Keccak hash of anything known.
 const checkMessage = "\xffcountersign keys check: this is neither a transaction nor a message"
 
-func newCheckCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
-	command := &cobra.Command{
+func newCheckCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:   "check [ID]…",
 		Short: "Have keys sign a fixed message, to see that they can",
 		Long: console.Paragraphs(`
@@ -39,10 +38,8 @@ missing, such as the right kms:Sign, in the service's own words. The message beg
 The exit status is 1 if any key could not sign.`),
 		Example: "  countersign keys check --config countersign.yaml",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, &flags, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, at, args) },
 	}
-	flags.Register(command)
-	return command
 }
 
 // checkLine is the result for one key as it is printed.

@@ -16,8 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-func newListCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newListCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var network show.NetworkFlag
 	var output console.OutputFlag
 	command := &cobra.Command{
@@ -33,10 +32,9 @@ otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A tab
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listKeys(cmd, &flags, network, output.IsText())
+			return listKeys(cmd, at, network, output.IsText())
 		},
 	}
-	flags.Register(command)
 	network.Register(command)
 	output.RegisterListing(command)
 	return command

@@ -21,8 +21,7 @@ type passphraseKeeper interface {
 
 const noPassphrase = "an HSM has a PIN, which its own tools change: name a directory with --keystore file:DIR"
 
-func newPassphraseChangeCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newPassphraseChangeCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var newFile string
 	command := &cobra.Command{
 		Use:   "change",
@@ -38,9 +37,8 @@ identity.age, such as one in a backup.
 
 With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, at, newFile) },
 	}
-	flags.Register(command)
 	command.Flags().StringVar(&newFile, "new-passphrase-file", "",
 		"`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command

@@ -21,7 +21,7 @@ import (
 
 // showCommand is one call of keys show.
 type showCommand struct {
-	at       deployment.KeystoreFlags
+	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
 	field    fieldFlag
 	xpub     bool
@@ -31,8 +31,8 @@ type showCommand struct {
 	output   console.OutputFlag
 }
 
-func newShowCommand() *cobra.Command {
-	var c showCommand
+func newShowCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := showCommand{at: at}
 	command := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one key, or the public keys and descriptors of a wallet",
@@ -61,7 +61,6 @@ accounts (BCR-2023-019).`),
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	c.field.register(command)
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
@@ -183,7 +182,7 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (er
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
-	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}

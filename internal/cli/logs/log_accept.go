@@ -53,6 +53,7 @@ end as failed.`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	command.Flags().StringVar(&c.configFile, "config", "", "configuration `FILE` of the server: countersign.yaml")
+	console.Require(command, "config", "the configuration of the server")
 	command.Flags().StringVar(&c.organization, "org", "", "`ID` of the organization, if several have a conflict")
 	command.Flags().StringVar(&c.confirm, "confirm", "", "`CONFLICT` to accept, as this command printed it")
 	return command
@@ -77,9 +78,6 @@ type seenLine struct {
 }
 
 func (c *logAccept) run(cmd *cobra.Command) (err error) {
-	if c.configFile == "" {
-		return console.Usagef("--config is missing: the configuration of the server")
-	}
 	if c.configured, err = config.Read(c.configFile); err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ would be decided differently.`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.at.Register(command)
+	console.Require(command, "config", "the configuration of the server")
 	flags := command.Flags()
 	flags.StringVar(&c.since, "since", "",
 		"only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
@@ -73,9 +74,6 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	since, err := console.ParseSince(c.since, time.Now())
 	if err != nil {
 		return err
-	}
-	if c.at.ConfigFile == "" {
-		return console.Usagef("--config is missing: the configuration of the server")
 	}
 	if err := c.at.Resolve(); err != nil {
 		return err

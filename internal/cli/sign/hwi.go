@@ -71,6 +71,7 @@ allow it for the user of --as; otherwise nothing is signed. Refusals are answere
 	c.at.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet that signs")
+	console.Require(command, "wallet", "the id or the name of the wallet that signs")
 	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
 	flags.StringVarP(&c.fingerprint, "fingerprint", "f", "", "`FINGERPRINT` of the master key, which must be the wallet's")
 	flags.StringVar(&c.chain, "chain", "main", "`CHAIN`: main, test, testnet4, signet or regtest")
@@ -93,9 +94,6 @@ func (c *hwiCommand) run(cmd *cobra.Command, args []string) error {
 		return console.Usagef("--chain: unknown chain %q: use main, test, testnet4, signet or regtest", c.chain)
 	}
 	c.network.Name = network.String()
-	if c.walletID == "" {
-		return console.Usagef("--wallet is missing: the id or the name of the wallet that signs")
-	}
 	if err := c.at.Check(); err != nil {
 		return err
 	}

@@ -26,15 +26,15 @@ import (
 
 // registerCommand is one call of wallets register.
 type registerCommand struct {
-	at      deployment.KeystoreFlags
+	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
 	name    string
 	replace bool
 	digest  digestFlag
 }
 
-func newRegisterCommand() *cobra.Command {
-	var c registerCommand
+func newRegisterCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := registerCommand{at: at}
 	command := &cobra.Command{
 		Use:   "register",
 		Short: "Register a wallet, after comparing its keys",
@@ -65,7 +65,6 @@ policy. With --config and a store, registering and replacing are leaves in the l
 		Args: console.StdinArgs("wallet policy"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the input)")
@@ -89,13 +88,13 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 	if err := c.network.RefuseOther("this wallet", policy.TestNetwork()); err != nil {
 		return err
 	}
-	if !deployment.Can[keeper](&c.at) {
+	if !deployment.Can[keeper](c.at) {
 		return c.pin(cmd, policy, c.network.Limits().Bitcoin.Network)
 	}
 	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
-	keys, err := deployment.OpenFor[keeper](&c.at, cmd, noRegistry)
+	keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
 	if err != nil {
 		return err
 	}
@@ -233,8 +232,7 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 }
 
 // newRemoveCommand returns wallets remove.
-func newRemoveCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newRemoveCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var digest digestFlag
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -244,20 +242,19 @@ Remove a registered wallet. Its keys stay, and it can be registered again. From 
 its inputs and outputs are those of unknown scripts: what goes to them is a payment.`),
 		Example: "  countersign wallets remove --keystore file:keys treasury",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
+			return opened(cmd, at, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
 					return console.Ask(cmd.Context(), tty, fmt.Sprintf("Remove the wallet %q?", args[0]), "not removed")
 				}); err != nil {
 					return err
 				}
-				if _, err := logged(cmd.Context(), flags.Configured, flags.Organization, translog.WalletRemoved, w.Policy); err != nil {
+				if _, err := logged(cmd.Context(), at.Configured, at.Organization, translog.WalletRemoved, w.Policy); err != nil {
 					return err
 				}
-				return keys.Unregister(cmd.Context(), flags.Organization, args[0])
+				return keys.Unregister(cmd.Context(), at.Organization, args[0])
 			})
 		},
 	}
-	flags.Register(command)
 	digest.register(command.Flags(), "remove without asking, if it is the wallet with this `DIGEST`")
 	return command
 }
