@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/events"
-	"github.com/countersign-dev/countersign/metrics"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -57,7 +56,6 @@ func (s *Server) notify(ctx context.Context) (err error) {
 	if n.sender, err = deployment.OpenEvents(ctx, n.configured, s.records, s.log); err != nil {
 		return err
 	}
-	s.observer.WatchEvents(func() metrics.Events { return metrics.Events(n.sender.Stats()) })
 	var running []func(context.Context)
 	if n.others != nil {
 		n.others.Conflict = s.memory.Conflicts
