@@ -111,7 +111,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, skipBad bool, passphrase []byte) (*file.Store, error) {
 	bar := console.NewOpeningProgress(stderr)
 	store, err := file.Open(ctx, dir, passphrase, file.Options{
-		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Read, WorkFactor: NewKeystoreWork,
+		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Set, WorkFactor: NewKeystoreWork,
 		Judge: f.judge(ctx, stderr),
 	})
 	bar.Finish()
