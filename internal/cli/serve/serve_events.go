@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/countersign-dev/countersign"
@@ -66,15 +65,4 @@ func (s *Server) notify(ctx context.Context) (err error) {
 	}
 	s.background(ctx, running...)
 	return nil
-}
-
-// withEvents serves the latest events at the admin address.
-func (n *notifier) withEvents(admin http.Handler) http.Handler {
-	if n.ring == nil {
-		return admin
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET "+events.Path, n.ring)
-	mux.Handle("/", admin)
-	return mux
 }
