@@ -149,6 +149,9 @@ func (f *KeystoreFlags) Check() error {
 	if err := f.Resolve(); err != nil {
 		return err
 	}
+	if f.Organization == "" {
+		return console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
+	}
 	err := f.backend().check(f)
 	if err != nil && f.Configured != nil && strings.HasPrefix(err.Error(), f.named()) {
 		return f.Configured.At("keystore", err)

@@ -46,8 +46,6 @@ func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
 	switch {
 	case f.uri == "":
 		return "", false, console.Usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
-	case f.Organization == "":
-		return "", false, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	case !found:
 		return "", false, console.Usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
 	case f.pinFile != "":

@@ -56,12 +56,7 @@ var _ keystore.Disabler = (*atServices)(nil)
 
 // checkServices refuses flags that are about other keystores.
 func (f *KeystoreFlags) checkServices() error {
-	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
-		if f.Set != nil && f.Set(flag) {
-			return console.Usagef("--%s does not go with %s, whose keys are in key services", flag, f.Configured.Path)
-		}
-	}
-	return nil
+	return f.refuseSecrets(f.Configured.Path + ", whose keys are in key services")
 }
 
 // refuseService refuses the URI of a key as a keystore: without a pin, the service would decide
