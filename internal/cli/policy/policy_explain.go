@@ -121,9 +121,6 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 // ask returns the policy and what it is asked about what is on standard input.
 func (c *policyExplain) ask(cmd *cobra.Command, path string) (*policy.File, access.Authorization, error) {
 	if c.message.Kind != "" {
-		if c.kind != "" {
-			return nil, access.Authorization{}, console.Usagef("--message does not go with --type: a message has no transaction type")
-		}
 		c.useKey()
 		intent, err := c.message.Read(cmd, c.signWith)
 		if err != nil {

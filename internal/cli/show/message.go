@@ -80,6 +80,7 @@ func (f *MessageFlags) Register(cmd *cobra.Command, usage string) {
 	flags.StringVar(&f.encoding, "encoding", "", "with --message solana: the `ENCODING` of the message: hex (default), base64 or base58")
 	flags.StringVar(&f.funds, "funds", "", "with --message bip322: `FILE` with a PSBT whose inputs are proven too (a proof of funds)")
 	console.Check(cmd, f.check)
+	console.Exclusive(cmd, "a message has no transaction type", "message", "type")
 }
 
 // check refuses an unknown kind, and flags of other kinds of messages.

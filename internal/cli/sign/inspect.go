@@ -67,11 +67,8 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 }
 
 func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
-	switch {
-	case c.message.Kind != "" && file != "":
+	if c.message.Kind != "" && file != "" {
 		return console.Usagef("--message reads standard input: 'countersign inspect --message %s < %s'", c.message.Kind, file)
-	case c.message.Kind != "" && c.kind != "":
-		return console.Usagef("--message does not go with --type: a message has no transaction type")
 	}
 	limits := c.network.Limits()
 	knowledge, err := deployment.KnowledgeOf(c.configFile)

@@ -146,6 +146,14 @@ func NewCommand() *cobra.Command {
 	c.qr.Register(command)
 	flags.BoolVar(&c.scan, "scan", false, "read the request from QR codes, one payload per line of standard input")
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions to sign in parallel with --jsonl")
+	for _, name := range []string{"message", "type", "sign-with"} {
+		console.Exclusive(command, "each line has its own", name, "jsonl")
+	}
+	console.Needs(command, []string{"workers"}, []string{"jsonl"})
+	console.Needs(command, []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"}, []string{"request", "scan"})
+	for _, name := range []string{"request", "jsonl", "workers", "finalize", "type"} {
+		console.Exclusive(command, "", name, "scan")
+	}
 	flags.Lookup("workers").DefValue = "one per processor" // the same help on every machine
 	return command
 }
@@ -159,7 +167,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 			return show.ReadRequestFile(cmd, c.request.in)
 		})
 	}
-	switch err := c.check(cmd); {
+	switch err := c.check(); {
 	case err != nil:
 		return err
 	case c.jsonl:
@@ -176,17 +184,13 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 }
 
 // check refuses flags that do not go together. It runs before anything is read.
-func (c *signCommand) check(cmd *cobra.Command) error {
-	err := cmp.Or(c.checkRequestFlags(cmd), c.at.Check(), checkHazardNames(c.allow))
+func (c *signCommand) check() error {
+	err := cmp.Or(c.checkCodes(), c.at.Check(), checkHazardNames(c.allow))
 	switch {
 	case err != nil:
 		return err
 	case c.finalize && (c.jsonl || !show.IsBitcoin(c.kind)):
 		return console.Usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
-	case c.message.Kind != "" && (c.kind != "" || c.jsonl):
-		return console.Usagef("--message goes with neither --type nor --jsonl: each line of --jsonl says what it is")
-	case !c.jsonl && cmd.Flags().Changed("workers"):
-		return console.Usagef("--workers goes with --jsonl: one transaction has one signer")
 	case c.jsonl || c.message.Kind != "":
 		return nil
 	}
@@ -201,14 +205,8 @@ func (c *signCommand) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkRequestFlags refuses flags that need a stamped request, and --qr where no type of
-// code exists for the answer.
-func (c *signCommand) checkRequestFlags(cmd *cobra.Command) error {
-	for _, name := range []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"} {
-		if cmd.Flags().Changed(name) {
-			return console.Usagef("--%s goes with --request", name)
-		}
-	}
+// checkCodes refuses --qr where no type of code exists for the answer.
+func (c *signCommand) checkCodes() error {
 	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
 		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
 	}
