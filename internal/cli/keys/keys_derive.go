@@ -136,7 +136,11 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 	if c.gap > file.MaxAccounts {
 		return console.Usagef("--gap %d: at most %d", c.gap, file.MaxAccounts)
 	}
-	named, err := readNamed(cmd)
+	text, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return err
+	}
+	_, named, err := show.NamedKeys(text)
 	if err != nil {
 		return err
 	}
@@ -182,14 +186,4 @@ const maxLeft = 20
 type discoverer interface {
 	walletKeeper
 	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, []wallet.Path, error)
-}
-
-// readNamed reads the PSBT on standard input and returns the keys that it names.
-func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
-	text, err := show.ReadTransaction(cmd)
-	if err != nil {
-		return nil, err
-	}
-	_, named, err = show.NamedKeys(text)
-	return named, err
 }

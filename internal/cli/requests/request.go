@@ -122,7 +122,11 @@ func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	unsigned, err := show.ReadTransactionOf(cmd, kind)
+	content, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return nil, err
+	}
+	unsigned, err := show.DecodeAs(kind, content)
 	return activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text}, err
 }
 
@@ -144,8 +148,6 @@ func (c *requestCommand) check() error {
 // checkAsked refuses what does not say what is to be signed, and by whom.
 func (c *requestCommand) checkAsked() error {
 	switch {
-	case c.message.Kind != "" && c.kind != "":
-		return console.Usagef("--message does not go with --type: a message has no transaction type")
 	case c.message.Kind == "" && c.kind == "":
 		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
 	case c.message.Kind == "":

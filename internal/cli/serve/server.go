@@ -29,6 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
 )
 
 // Server is a server: its flags, and what is open while it runs.
@@ -78,8 +79,10 @@ func (s *Server) open(cmd *cobra.Command) error {
 	if err := s.openEngine(cmd.Context(), loaded); err != nil {
 		return err
 	}
-	if err := s.readStore(cmd.Context()); err != nil {
-		return err
+	if file, ok := deployment.WithoutMemory(s.records).(*bolt.Store); ok && s.checkStore {
+		if err := file.Check(cmd.Context()); err != nil {
+			return err
+		}
 	}
 	s.current.Policies.Log(s.log, nil)
 	return s.current.Policies.Record(cmd.Context(), s.engine)

@@ -161,14 +161,15 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy, network bitcoin.Network) error {
 	details := line.details()
 	for _, shown := range []struct {
+		label  string
 		change bool
 		index  uint32
-	}{{false, 0}, {false, 1}, {false, 2}, {true, 0}} {
+	}{{"address", false, 0}, {"address", false, 1}, {"address", false, 2}, {"change address", true, 0}} {
 		address, err := addressOf(policy, network, shown.change, shown.index)
 		if err != nil {
 			return err
 		}
-		details = append(details, console.Detail{labelOf(shown.change, shown.index), address})
+		details = append(details, console.Detail{fmt.Sprintf("%s %d", shown.label, shown.index), address})
 	}
 	if err := console.PrintDetails(cmd.ErrOrStderr(), details); err != nil {
 		return err
@@ -182,13 +183,6 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 		return console.Ask(cmd.Context(), tty,
 			"Have you compared the others' keys and the addresses with another signer?", "not registered")
 	})
-}
-
-func labelOf(change bool, index uint32) string {
-	if change {
-		return fmt.Sprintf("change address %d", index)
-	}
-	return fmt.Sprintf("address %d", index)
 }
 
 // pin prints what to put into the configuration of a keystore that keeps no wallets.
