@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -45,9 +44,6 @@ With --config, the new passphrase also replaces the old one in the passphraseFil
 }
 
 func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFile string) (err error) {
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return err
-	}
 	keys, err := deployment.OpenFor[passphraseKeeper](flags, cmd, noPassphrase)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -177,9 +176,6 @@ type watchAccount struct {
 func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (err error) {
 	paths, err := parsePaths(c.accounts)
 	if err != nil {
-		return err
-	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
 		return err
 	}
 	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -127,9 +126,6 @@ func (c *hwiCommand) answer(cmd *cobra.Command, args []string) (answer any, err 
 	carryOut, ok := commands[args[0]]
 	if !ok {
 		return nil, fmt.Errorf("unknown command %q: use enumerate, getdescriptors, displayaddress or signtx", args[0])
-	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return nil, err
 	}
 	if c.keys, err = deployment.OpenFor[hwiKeeper](&c.at, cmd, "an HSM has no wallets, because it derives no keys (BIP-32)"); err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -90,9 +89,6 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 	}
 	if !deployment.Can[keeper](c.at) {
 		return c.pin(cmd, policy, c.network.Limits().Bitcoin.Network)
-	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return err
 	}
 	keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
 	if err != nil {
