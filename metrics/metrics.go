@@ -234,7 +234,8 @@ func (w watched) Collect(out chan<- prometheus.Metric) {
 	build := prometheus.NewDesc("countersign_build_info", "The build, as labels; always 1.", buildLabels, nil)
 	out <- prometheus.MustNewConstMetric(build, prometheus.GaugeValue, 1, state.Version, state.Commit, state.Go)
 	for _, one := range series {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(one.name, one.help, nil, nil), one.kind, one.value(&state))
+		description := prometheus.NewDesc(one.name, one.help, nil, nil)
+		out <- prometheus.MustNewConstMetric(description, one.kind, one.value(&state))
 	}
 }
 

@@ -141,8 +141,9 @@ func (u *Users) add(user *User) error {
 	return err
 }
 
-// grant notes what an entry grants, and returns the user as it recognizes them. The record of a call does not say which of several entries
-// it came by that recognize a user in the same way: these must grant the same.
+// grant notes what an entry grants, and returns the user as it recognizes them. The record of a
+// call does not say which of several entries it came by that recognize a user in the same way:
+// these must grant the same.
 func (u *Users) grant(who identity, scheme string, activities []activity.Type) (identity, error) {
 	who.scheme = scheme
 	if activities == nil {
@@ -150,7 +151,8 @@ func (u *Users) grant(who identity, scheme string, activities []activity.Type) (
 	}
 	if other, entered := u.granted[who]; entered && !slices.Equal(slices.Sorted(slices.Values(other)),
 		slices.Sorted(slices.Values(activities))) {
-		return who, fmt.Errorf("activities: another entry recognizes the user by %s and grants others: grant the same in both", who.scheme)
+		return who, fmt.Errorf("activities: another entry recognizes the user by %s and grants others: "+
+			"grant the same in both", who.scheme)
 	}
 	u.granted[who] = activities
 	return who, nil

@@ -77,7 +77,8 @@ const (
 // RegisterListing adds the flags to a command whose output is for programs, unless it
 // goes to a terminal. More formats may be possible.
 func (o *OutputFlag) RegisterListing(cmd *cobra.Command, more ...string) {
-	o.register(cmd, "default: text on a terminal, otherwise json", append([]string{OutputJSON, OutputText}, more...), func() string {
+	possible := append([]string{OutputJSON, OutputText}, more...)
+	o.register(cmd, "default: text on a terminal, otherwise json", possible, func() string {
 		if terminal.Is(cmd.OutOrStdout()) {
 			return OutputText
 		}

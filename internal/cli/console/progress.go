@@ -43,7 +43,8 @@ func NewProgress(cmd *cobra.Command) *Progress {
 			total = info.Size()
 		}
 	}
-	return &Progress{to: cmd.ErrOrStderr(), from: time.Now().Add(progressAfter), total: total, options: []progressbar.Option{
+	from := time.Now().Add(progressAfter)
+	return &Progress{to: cmd.ErrOrStderr(), from: from, total: total, options: []progressbar.Option{
 		progressbar.OptionShowBytes(true),             // shows the rate
 		progressbar.OptionSetSpinnerChangeInterval(0), // the spinner's goroutine races with Set64
 	}}
@@ -93,8 +94,8 @@ func (p *Progress) set(done, total int64) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions64(total, append(p.options, progressbar.OptionSetWriter(p.to), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(progressThrottle), progressbar.OptionClearOnFinish())...)
+		p.bar = progressbar.NewOptions64(total, append(p.options, progressbar.OptionSetWriter(p.to),
+			progressbar.OptionShowCount(), progressbar.OptionThrottle(progressThrottle), progressbar.OptionClearOnFinish())...)
 	}
 	_ = p.bar.Set64(done)
 }

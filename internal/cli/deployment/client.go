@@ -194,7 +194,8 @@ func NewAPIKey(organizationID string, curve stamp.Curve) (APIKey, error) {
 		signer, err := stamp.NewSigner(curve, secret)
 		switch {
 		case err == nil:
-			return APIKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), curve}, nil
+			public := hex.EncodeToString(signer.PublicKey())
+			return APIKey{organizationID, public, hex.EncodeToString(secret), curve}, nil
 		case !slices.Contains(apiKeyCurves, curve): // else a secret of zero or not below the order: one in 2^32
 			return APIKey{}, err
 		}

@@ -149,7 +149,8 @@ func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*d
 	if err != nil {
 		return err
 	}
-	out := console.NewListing(cmd.OutOrStdout(), flags.output.IsText(), []string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
+	out := console.NewListing(cmd.OutOrStdout(), flags.output.IsText(),
+		[]string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
 	for _, file := range folder.Files() {
 		if !wanted(file) {
 			continue

@@ -23,9 +23,11 @@ Each key is printed as one line of JSON, with all its addresses:
 The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
 and a Tempo access key has "actsFor". Keys in an HSM and in key services have no taproot
 address: they make no BIP-340 signature.`,
-		newGenerateCommand(&at), newImportCommand(&at), newDeriveCommand(&at), newExportCommand(&at), newListCommand(&at),
+		newGenerateCommand(&at), newImportCommand(&at), newDeriveCommand(&at), newExportCommand(&at),
+		newListCommand(&at),
 		newShowCommand(&at), newAddCommand(&at), newCheckCommand(&at),
-		newRenameCommand(&at), newDisableCommand(&at), newEnableCommand(&at), newActForCommand(&at), newDeleteCommand(&at),
+		newRenameCommand(&at), newDisableCommand(&at), newEnableCommand(&at), newActForCommand(&at),
+		newDeleteCommand(&at),
 		newRestoreCommand(&at), newBackupCommand(&at), console.Group("passphrase", "Change the passphrase of a keystore",
 			"Change the passphrase of a keystore in a directory.\n", newPassphraseChangeCommand(&at)))
 	at.RegisterAll(group)

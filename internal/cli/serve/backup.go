@@ -48,7 +48,9 @@ what a restored store is compared with.
 
 Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
-		RunE:    func(cmd *cobra.Command, args []string) error { return makeBackup(cmd, path, args[0], withPassphrase) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return makeBackup(cmd, path, args[0], withPassphrase)
+		},
 	}
 	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
 	console.Require(command, "config", "the configuration of the server")

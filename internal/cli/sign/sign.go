@@ -150,7 +150,8 @@ func NewCommand() *cobra.Command {
 		console.Exclusive(command, "each line has its own", name, "jsonl")
 	}
 	console.Needs(command, []string{"workers"}, []string{"jsonl"})
-	console.Needs(command, []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"}, []string{"request", "scan"})
+	console.Needs(command, []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"},
+		[]string{"request", "scan"})
 	for _, name := range []string{"request", "jsonl", "workers", "finalize", "type"} {
 		console.Exclusive(command, "", name, "scan")
 	}
