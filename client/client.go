@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,14 +92,12 @@ func New(config Config) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	if config.Retries == 0 {
-		config.Retries = DefaultRetries
-	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	config.Backoff = orDefault(config.Backoff, DefaultBackoff)
-	config.Poll = orDefault(config.Poll, DefaultPoll)
+	config.Retries = cmp.Or(config.Retries, DefaultRetries)
+	config.Backoff = cmp.Or(max(config.Backoff, 0), DefaultBackoff)
+	config.Poll = cmp.Or(max(config.Poll, 0), DefaultPoll)
 	return &Client{config, strings.TrimRight(config.URL, "/")}, nil
 }
 
@@ -127,13 +126,6 @@ func (c *Config) setStamper() error {
 		return errors.New("client: Config.Key is missing, or OrganizationID and Stamper in its place")
 	}
 	return nil
-}
-
-func orDefault(value, other time.Duration) time.Duration {
-	if value <= 0 {
-		return other
-	}
-	return value
 }
 
 // NewRequest returns a request for this client's organization, with the current time. Keep
@@ -271,10 +263,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return context.Cause(ctx)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -23,16 +23,13 @@ type Key struct {
 type NewSigner func(curve signer.Curve, secret []byte) (*signer.Signer, error)
 
 // ReadKey reads an API key on P-256 or Ed25519 from a file, see ParseKey.
-func ReadKey(path string) (*Key, error) { return ReadKeyWith(path, signer.New) }
-
-// ReadKeyWith is ReadKey for the curves of newSigner.
-func ReadKeyWith(path string, newSigner NewSigner) (*Key, error) {
+func ReadKey(path string) (*Key, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer secret.Wipe(content)
-	key, err := ParseKeyWith(content, newSigner)
+	key, err := ParseKey(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

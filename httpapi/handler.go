@@ -108,11 +108,11 @@ type handler struct {
 
 // New returns a handler for the API.
 func New(engine *countersign.Engine, options Options) http.Handler {
-	options.MaxBody = orDefault(options.MaxBody, DefaultMaxBody)
-	options.MaxBufferedBytes = orDefault(options.MaxBufferedBytes, DefaultMaxBufferedBytes)
-	options.MaxAnswerBytes = orDefault(options.MaxAnswerBytes, DefaultMaxAnswerBytes)
-	options.BodyTimeout = orDefault(options.BodyTimeout, DefaultBodyTimeout)
-	options.Timeout = orDefault(options.Timeout, DefaultTimeout)
+	options.MaxBody = cmp.Or(max(options.MaxBody, 0), DefaultMaxBody)
+	options.MaxBufferedBytes = cmp.Or(max(options.MaxBufferedBytes, 0), DefaultMaxBufferedBytes)
+	options.MaxAnswerBytes = cmp.Or(max(options.MaxAnswerBytes, 0), DefaultMaxAnswerBytes)
+	options.BodyTimeout = cmp.Or(max(options.BodyTimeout, 0), DefaultBodyTimeout)
+	options.Timeout = cmp.Or(max(options.Timeout, 0), DefaultTimeout)
 	options.ForwardedHeader = cmp.Or(options.ForwardedHeader, DefaultForwardedHeader)
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
@@ -121,13 +121,6 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 		engine: engine, options: options,
 		arriving: inbound.NewBudget(options.MaxBufferedBytes), leaving: inbound.NewBudget(options.MaxAnswerBytes).KeepForVotes(),
 	}
-}
-
-func orDefault[T int | time.Duration](value, other T) T {
-	if value <= 0 {
-		return other
-	}
-	return value
 }
 
 // NotServed is the reason that Options.Observer sees for a request whose path or method is

@@ -10,8 +10,7 @@
 //	countersign_request_duration_seconds{operation}          histogram of whole requests
 //	countersign_perform_duration_seconds{operation}          histogram of signing or delivering only
 //
-// and the ones that Describe, WatchKeys, WatchReady, WatchConfiguration, WatchLogs, WatchEvents and ObserveService
-// add.
+// and the ones that Watch and ObserveService add.
 //
 // The outcome is completed, waiting (for approvals), repeated (answered from the record),
 // or the reason of the refusal. The operation is unknown if the request did not say, or
@@ -139,45 +138,74 @@ func outcome(seen *countersign.Observation) string {
 	return completed
 }
 
-// Describe adds
-//
-//	countersign_build_info{version,commit,go}       1
-//	countersign_tls_certificate_expiry_seconds      Unix time; 0 without TLS
-//
-// The function is called at each scrape. Describe may be called only once.
-func (m *Metrics) Describe(version, commit, goVersion string, expiry func() time.Time) {
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "countersign_build_info", Help: "The build, as labels; always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "commit": commit, "go": goVersion},
-	})
-	build.Set(1)
-	m.registry.MustRegister(build)
-	m.gauge("countersign_tls_certificate_expiry_seconds",
-		"When the TLS certificate expires, as Unix time; 0 without TLS.", func() float64 { return unix(expiry()) })
+// State is what a server says of itself. A member that it does not have is zero.
+type State struct {
+	Version, Commit, Go string // of the build, the same at each scrape
+	CertificateExpiry   time.Time
+	Ready               bool // requests can be carried out now
+	SkippedKeys         int
+	ExtractableKeys     int
+	OlderSince          time.Time // since when what is in force is older than the configuration; zero if it is not
+	ReloadFailures      uint64
+	LogConflicts        int
+	LogMemoryFailures   uint64
+	Events              Events
 }
 
-// WatchKeys adds the numbers of keys that need attention:
-//
-//	countersign_skipped_keys        keys in the keystore that are not used: damaged or untrusted
-//	countersign_extractable_keys    keys in use that can be extracted from the HSM
-//
-// Both functions are called at each scrape. WatchKeys may be called only once.
-func (m *Metrics) WatchKeys(skipped, extractable func() int) {
-	m.gauge("countersign_skipped_keys", "Keys in the keystore that are not used; the log says why.",
-		func() float64 { return float64(skipped()) })
-	m.gauge("countersign_extractable_keys", "Keys in use that can be extracted from the HSM.",
-		func() float64 { return float64(extractable()) })
+// Events says what became of events, and what waits.
+type Events struct {
+	Delivered, Failed, Dropped, DroppedOthers uint64
+	Waiting                                   int
+	Oldest                                    time.Time
 }
 
-// gauge adds a gauge whose value is read at each scrape.
-func (m *Metrics) gauge(name, help string, value func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
-}
-
-// counter is gauge for a number that only grows.
-func (m *Metrics) counter(name, help string, value func() uint64) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-		func() float64 { return float64(value()) }))
+// series are those of a State, besides countersign_build_info.
+var series = []struct {
+	name, help string
+	kind       prometheus.ValueType
+	value      func(s *State) float64
+}{
+	{"countersign_tls_certificate_expiry_seconds", "When the TLS certificate expires, as Unix time; 0 without TLS.",
+		prometheus.GaugeValue, func(s *State) float64 { return unix(s.CertificateExpiry) }},
+	{"countersign_ready", "1 if requests can be carried out now, otherwise 0.",
+		prometheus.GaugeValue, func(s *State) float64 {
+			if s.Ready {
+				return 1
+			}
+			return 0
+		}},
+	{"countersign_skipped_keys", "Keys in the keystore that are not used: damaged or untrusted; the log says why.",
+		prometheus.GaugeValue, func(s *State) float64 { return float64(s.SkippedKeys) }},
+	{"countersign_extractable_keys", "Keys in use that can be extracted from the HSM.",
+		prometheus.GaugeValue, func(s *State) float64 { return float64(s.ExtractableKeys) }},
+	{"countersign_configuration_older_since_seconds",
+		"Since when what is in force is older than its file, as Unix time; 0 if it is not.",
+		prometheus.GaugeValue, func(s *State) float64 { return unix(s.OlderSince) }},
+	{"countersign_reload_failures_total", "How often a reload failed, or was given up; the log has the cause.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.ReloadFailures) }},
+	{"countersign_log_conflicts", "Organizations that take no requests, because their log is behind what was seen.",
+		prometheus.GaugeValue, func(s *State) float64 { return float64(s.LogConflicts) }},
+	{"countersign_log_memory_write_failures_total",
+		"How often the memory of the logs could not be written; the log has the cause.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.LogMemoryFailures) }},
+	{"countersign_events_delivered_total", "Events that the endpoint took.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.Events.Delivered) }},
+	{"countersign_events_failed_attempts_total",
+		"Attempts to deliver an event that failed; the log has the cause.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.Events.Failed) }},
+	{"countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.Events.Dropped) }},
+	{"countersign_events_others_dropped_total", "Other events that were dropped.",
+		prometheus.CounterValue, func(s *State) float64 { return float64(s.Events.DroppedOthers) }},
+	{"countersign_events_waiting", "Events in the outbox, on the node that delivers.",
+		prometheus.GaugeValue, func(s *State) float64 { return float64(s.Events.Waiting) }},
+	{"countersign_events_oldest_seconds", "Age of the oldest event in the outbox; 0 if none waits.",
+		prometheus.GaugeValue, func(s *State) float64 {
+			if s.Events.Oldest.IsZero() {
+				return 0
+			}
+			return time.Since(s.Events.Oldest).Seconds()
+		}},
 }
 
 // unix returns a time in seconds; 0 for none.
@@ -188,81 +216,27 @@ func unix(at time.Time) float64 {
 	return float64(at.Unix())
 }
 
-// WatchReady adds
-//
-//	countersign_ready    1 if requests can be carried out now, otherwise 0
-//
-// The function is called at each scrape. WatchReady may be called only once.
-func (m *Metrics) WatchReady(ready func() bool) {
-	m.gauge("countersign_ready", "1 if requests can be carried out now, otherwise 0.", func() float64 {
-		if ready() {
-			return 1
-		}
-		return 0
-	})
-}
+// Watch adds the series of a State. The function is called once at each scrape. Watch may be
+// called only once.
+func (m *Metrics) Watch(state func() State) { m.registry.MustRegister(watched(state)) }
 
-// WatchConfiguration adds
-//
-//	countersign_configuration_older_since_seconds    since when what is in force is older than its file, as Unix time; 0 if it is not
-//	countersign_reload_failures_total                how often a reload failed, or was given up
-//
-// Both functions are called at each scrape. WatchConfiguration may be called only once.
-func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func() uint64) {
-	m.gauge("countersign_configuration_older_since_seconds",
-		"Since when what is in force is older than its file, as Unix time; 0 if it is not.",
-		func() float64 { return unix(olderSince()) })
-	m.counter("countersign_reload_failures_total",
-		"How often a reload failed, or was given up; the log has the cause.", failures)
-}
+// watched collects the series of a State.
+type watched func() State
 
-// WatchLogs adds
-//
-//	countersign_log_conflicts                      organizations that take no requests, because their log is behind what was seen
-//	countersign_log_memory_write_failures_total    how often the memory of the logs could not be written
-//
-// Both functions are called at each scrape. WatchLogs may be called only once.
-func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
-	m.gauge("countersign_log_conflicts",
-		"Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
-	m.counter("countersign_log_memory_write_failures_total",
-		"How often the memory of the logs could not be written; the log has the cause.", failures)
-}
+var buildLabels = []string{"version", "commit", "go"}
 
-// Events says what became of events, and what waits.
-type Events struct {
-	Delivered, Failed, Dropped, DroppedOthers uint64
-	Waiting                                   int
-	Oldest                                    time.Time
-}
+// Describe implements prometheus.Collector.
+func (w watched) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(w, out) }
 
-// WatchEvents adds
-//
-//	countersign_events_delivered_total                events that the endpoint took
-//	countersign_events_failed_attempts_total          attempts that it did not
-//	countersign_events_dropped_total                  events about activities that were too old or too many
-//	countersign_events_others_dropped_total           the same of other events
-//	countersign_events_waiting                        events in the outbox, on the node that delivers
-//	countersign_events_oldest_seconds                 age of the oldest of them; 0 if none waits
-//
-// The function is called at each scrape. WatchEvents may be called only once.
-func (m *Metrics) WatchEvents(events func() Events) {
-	m.counter("countersign_events_delivered_total", "Events that the endpoint took.",
-		func() uint64 { return events().Delivered })
-	m.counter("countersign_events_failed_attempts_total",
-		"Attempts to deliver an event that failed; the log has the cause.", func() uint64 { return events().Failed })
-	m.counter("countersign_events_dropped_total", "Events about activities that were dropped: too old or too many.",
-		func() uint64 { return events().Dropped })
-	m.counter("countersign_events_others_dropped_total", "Other events that were dropped.",
-		func() uint64 { return events().DroppedOthers })
-	m.gauge("countersign_events_waiting", "Events in the outbox, on the node that delivers.",
-		func() float64 { return float64(events().Waiting) })
-	m.gauge("countersign_events_oldest_seconds", "Age of the oldest event in the outbox; 0 if none waits.", func() float64 {
-		if oldest := events().Oldest; !oldest.IsZero() {
-			return time.Since(oldest).Seconds()
-		}
-		return 0
-	})
+// Collect implements prometheus.Collector.
+func (w watched) Collect(out chan<- prometheus.Metric) {
+	state := w()
+	build := prometheus.NewDesc("countersign_build_info", "The build, as labels; always 1.", buildLabels, nil)
+	out <- prometheus.MustNewConstMetric(build, prometheus.GaugeValue, 1, state.Version, state.Commit, state.Go)
+	for _, one := range series {
+		description := prometheus.NewDesc(one.name, one.help, nil, nil)
+		out <- prometheus.MustNewConstMetric(description, one.kind, one.value(&state))
+	}
 }
 
 // ObserveService is remote.Options.Observe of the keys in key services. It adds

@@ -109,67 +109,28 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestDescribe checks the build, and that the expiry is read at each scrape.
-func TestDescribe(t *testing.T) {
+// TestWatch checks that each member of the state has a series, and is read at each scrape.
+func TestWatch(t *testing.T) {
 	observer := metrics.New()
-	var expiry time.Time
-	observer.Describe("v1.2.3", "abc", "go1.26", func() time.Time { return expiry })
-	for _, want := range []string{"countersign_tls_certificate_expiry_seconds 0\n", "countersign_tls_certificate_expiry_seconds 1.7e+09\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, `countersign_build_info{commit="abc",go="go1.26",version="v1.2.3"} 1`) {
-			t.Errorf("no %s in\n%s", want, text)
+	at := time.Unix(1_700_000_000, 0)
+	var state metrics.State
+	observer.Watch(func() metrics.State { return state })
+	before := scrape(t, observer)
+	state = metrics.State{Version: "v1.2.3", Commit: "abc", Go: "go1.26", CertificateExpiry: at, Ready: true, SkippedKeys: 2,
+		ExtractableKeys: 3, OlderSince: at, ReloadFailures: 4, LogConflicts: 5, LogMemoryFailures: 6,
+		Events: metrics.Events{Delivered: 7, Failed: 8, Dropped: 9, DroppedOthers: 10, Waiting: 11, Oldest: time.Now().Add(-time.Hour)}}
+	after := scrape(t, observer)
+	for name, value := range map[string]string{
+		"tls_certificate_expiry_seconds": "1.7e+09", "ready": "1", "skipped_keys": "2", "extractable_keys": "3",
+		"configuration_older_since_seconds": "1.7e+09", "reload_failures_total": "4", "log_conflicts": "5",
+		"log_memory_write_failures_total": "6", "events_delivered_total": "7", "events_failed_attempts_total": "8",
+		"events_dropped_total": "9", "events_others_dropped_total": "10", "events_waiting": "11", "events_oldest_seconds": "360",
+	} {
+		if !strings.Contains(before, "countersign_"+name+" 0\n") || !strings.Contains(after, "countersign_"+name+" "+value) {
+			t.Errorf("%s: not 0, and then %s:\n%s", name, value, after)
 		}
-		expiry = time.Unix(1_700_000_000, 0)
 	}
-}
-
-// TestWatchReady checks that readiness is read at each scrape.
-func TestWatchReady(t *testing.T) {
-	observer := metrics.New()
-	ready := false
-	observer.WatchReady(func() bool { return ready })
-	for _, want := range []string{"countersign_ready 0\n", "countersign_ready 1\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-		ready = true
-	}
-}
-
-// TestWatchKeys checks that keys are counted at each scrape.
-func TestWatchKeys(t *testing.T) {
-	observer := metrics.New()
-	skipped := 0
-	observer.WatchKeys(func() int { return skipped }, func() int { return 7 })
-	for _, want := range []string{"countersign_skipped_keys 0\n", "countersign_skipped_keys 1\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_extractable_keys 7\n") {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-		skipped++
-	}
-}
-
-// TestWatchConfiguration checks that the age and the failures are read at each scrape.
-func TestWatchConfiguration(t *testing.T) {
-	observer := metrics.New()
-	var older time.Time
-	observer.WatchConfiguration(func() time.Time { return older }, func() uint64 { return 7 })
-	for _, want := range []string{"countersign_configuration_older_since_seconds 0\n", "countersign_configuration_older_since_seconds 1e+06\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_reload_failures_total 7\n") {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-		older = time.Unix(1_000_000, 0)
-	}
-}
-
-// TestWatchLogs checks that conflicts and failed writes are read at each scrape.
-func TestWatchLogs(t *testing.T) {
-	observer := metrics.New()
-	conflicts := 0
-	observer.WatchLogs(func() int { return conflicts }, func() uint64 { return 7 })
-	for _, want := range []string{"countersign_log_conflicts 0\n", "countersign_log_conflicts 1\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_log_memory_write_failures_total 7\n") {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-		conflicts++
+	if !strings.Contains(after, `countersign_build_info{commit="abc",go="go1.26",version="v1.2.3"} 1`) {
+		t.Errorf("no build in\n%s", after)
 	}
 }

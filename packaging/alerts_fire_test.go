@@ -34,12 +34,10 @@ type watched struct {
 
 func newWatched() *watched {
 	w := &watched{Metrics: metrics.New(), ready: true}
-	w.Describe("1", "2", "3", func() time.Time { return w.expiry })
-	w.WatchKeys(func() int { return w.skipped }, func() int { return 0 })
-	w.WatchReady(func() bool { return w.ready })
-	w.WatchConfiguration(func() time.Time { return w.older }, func() uint64 { return 0 })
-	w.WatchLogs(func() int { return w.conflicts }, func() uint64 { return w.failures })
-	w.WatchEvents(func() metrics.Events { return w.events })
+	w.Watch(func() metrics.State {
+		return metrics.State{CertificateExpiry: w.expiry, Ready: w.ready, SkippedKeys: w.skipped, OlderSince: w.older,
+			LogConflicts: w.conflicts, LogMemoryFailures: w.failures, Events: w.events}
+	})
 	return w
 }
 

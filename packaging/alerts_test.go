@@ -27,12 +27,7 @@ var outcomes = []activity.Reason{
 func servedMetrics(t *testing.T) string {
 	t.Helper()
 	seen := metrics.New()
-	seen.Describe("1", "2", "3", func() time.Time { return time.Unix(1, 0) })
-	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
-	seen.WatchReady(func() bool { return true })
-	seen.WatchConfiguration(func() time.Time { return time.Time{} }, func() uint64 { return 0 })
-	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
-	seen.WatchEvents(func() metrics.Events { return metrics.Events{} })
+	seen.Watch(func() metrics.State { return metrics.State{CertificateExpiry: time.Unix(1, 0), Ready: true} })
 	for _, outcome := range remote.Outcomes() {
 		seen.ObserveService(remote.Observation{Service: "awskms", Operation: "sign", Outcome: outcome, Duration: 1})
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -114,7 +115,8 @@ func TestStrangeCalls(t *testing.T) {
 }
 
 // TestStrangeHeads sends requests that no HTTP client composes, over one connection each: two
-// tokens, several hosts, a target with another host, pipelined requests.
+// tokens, several hosts, a target with another host, heads over which two readers could differ, and
+// pipelined requests.
 func TestStrangeHeads(t *testing.T) {
 	s := newServer(t)
 	host := strings.TrimPrefix(s.url, "http://")
@@ -123,6 +125,9 @@ func TestStrangeHeads(t *testing.T) {
 	head := func(target, named string, lines ...string) string {
 		return "POST " + target + " HTTP/1.1\r\nHost: " + named + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n" +
 			strings.Join(lines, "\r\n") + "\r\n\r\n" + body
+	}
+	unsized := func(sent string) string {
+		return regexp.MustCompile("Content-Length: [0-9]+\r\n").ReplaceAllString(sent, "")
 	}
 	for name, sent := range map[string]string{
 		"two tokens":                head("/", host, good, "Authorization: Bearer 00000000000000000000000000000000"),
@@ -142,6 +147,15 @@ func TestStrangeHeads(t *testing.T) {
 		"a page's navigation":       head("/", host, good, "Sec-Fetch-Site: none"),
 		"two lengths":               head("/", host, good, "Content-Length: 7"),
 		"a length and chunks":       head("/", host, good, "Transfer-Encoding: chunked"),
+		"a signed length":           strings.Replace(head("/", host, good), "Content-Length: ", "Content-Length: +", 1),
+		"two encodings":             unsized(head("/", host, good, "Transfer-Encoding: chunked", "Transfer-Encoding: identity")),
+		"an unknown encoding":       head("/", host, good, "Transfer-Encoding: xchunked"),
+		"a space before a colon":    strings.Replace(head("/", host, good), "Content-Length:", "Content-Length :", 1),
+		"two content types":         head("/", host, good, "Content-Type: text/plain"),
+		"the same type twice":       head("/", host, good, "Content-Type: application/json"),
+		"a body in gzip":            head("/", host, good, "Content-Encoding: gzip"),
+		"OPTIONS":                   strings.Replace(head("/", host, good), "POST", "OPTIONS", 1),
+		"CONNECT":                   strings.Replace(head("/", host, good), "POST", "CONNECT", 1),
 	} {
 		if got := s.raw(host, sent, 1); strings.Contains(got, "0x"+enginetest.Signed) {
 			t.Errorf("%s: %s", name, got)

@@ -103,7 +103,8 @@ func (u *Users) add(user *User) error {
 	case user.Activities != nil && len(user.Activities) == 0:
 		return errors.New("activities: the list is empty: name at least one type, or leave it out for all that sign")
 	}
-	if err := access.CheckGranted(user.Activities); err != nil {
+	err := access.CheckGranted(user.Activities)
+	if err != nil {
 		return err
 	}
 	for i, certificate := range user.Certificates {
@@ -115,9 +116,7 @@ func (u *Users) add(user *User) error {
 			return fmt.Errorf("certificates[%d]: %s recognizes user %s of organization %s, too", i, scheme,
 				other.userID, other.organizationID)
 		}
-		who.scheme = scheme
-		u.certificates[scheme] = who
-		if err := u.grant(who, user.Activities); err != nil {
+		if u.certificates[scheme], err = u.grant(who, scheme, user.Activities); err != nil {
 			return err
 		}
 	}
@@ -129,9 +128,7 @@ func (u *Users) add(user *User) error {
 		if _, taken := u.tokens[hash]; taken {
 			return errors.New("token: another user has the same")
 		}
-		who.scheme = "TOKEN"
-		u.tokens[hash] = who
-		if err := u.grant(who, user.Activities); err != nil {
+		if u.tokens[hash], err = u.grant(who, "TOKEN", user.Activities); err != nil {
 			return err
 		}
 	}
@@ -139,25 +136,26 @@ func (u *Users) add(user *User) error {
 		if other, taken := u.peers[*user.UID]; taken {
 			return fmt.Errorf("uid: %d is user %s, too", *user.UID, other.userID)
 		}
-		who.scheme = fmt.Sprintf("PEER uid:%d", *user.UID)
-		u.peers[*user.UID] = who
-		return u.grant(who, user.Activities)
+		u.peers[*user.UID], err = u.grant(who, fmt.Sprintf("PEER uid:%d", *user.UID), user.Activities)
 	}
-	return nil
+	return err
 }
 
-// grant notes what an entry grants. The record of a call does not say which of several entries
-// it came by that recognize a user in the same way: these must grant the same.
-func (u *Users) grant(who identity, activities []activity.Type) error {
+// grant notes what an entry grants, and returns the user as it recognizes them. The record of a
+// call does not say which of several entries it came by that recognize a user in the same way:
+// these must grant the same.
+func (u *Users) grant(who identity, scheme string, activities []activity.Type) (identity, error) {
+	who.scheme = scheme
 	if activities == nil {
 		activities = slices.DeleteFunc(activity.Types(), func(kind activity.Type) bool { return !kind.Signs() })
 	}
 	if other, entered := u.granted[who]; entered && !slices.Equal(slices.Sorted(slices.Values(other)),
 		slices.Sorted(slices.Values(activities))) {
-		return fmt.Errorf("activities: another entry recognizes the user by %s and grants others: grant the same in both", who.scheme)
+		return who, fmt.Errorf("activities: another entry recognizes the user by %s and grants others: "+
+			"grant the same in both", who.scheme)
 	}
 	u.granted[who] = activities
-	return nil
+	return who, nil
 }
 
 // Granted returns what the entry grants that recognizes a user in a way, as the record of a call

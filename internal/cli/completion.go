@@ -40,7 +40,7 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 // addCompletions completes the flags and arguments of a command and its subcommands. Of
 // the arguments, DIR and FILE can be completed.
 func addCompletions(command *cobra.Command, byValue map[string]cobra.CompletionFunc) {
-	command.Flags().VisitAll(func(flag *pflag.Flag) {
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		value, _ := pflag.UnquoteUsage(flag)
 		complete, ok := byValue[value]
 		if !ok {

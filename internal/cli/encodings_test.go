@@ -28,7 +28,7 @@ func TestSecretsOfFlagsAreUTF8(t *testing.T) {
 		"pin-file":             {"keys", "list", "--keystore", "pkcs11:token=none?module-path=/nowhere.so"},
 	}
 	for _, command := range available(cli.NewRoot(nil)) {
-		command.Flags().VisitAll(func(flag *pflag.Flag) {
+		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if strings.Contains(flag.Usage, "mode 0600") && calls[flag.Name] == nil {
 				t.Errorf("%s --%s is not tried", command.CommandPath(), flag.Name)
 			}

@@ -66,7 +66,7 @@ func checkManPage(t *testing.T, command *cobra.Command, page string) {
 			t.Errorf("%s: the page lacks %q:\n%s", command.CommandPath(), want, page)
 		}
 	}
-	command.Flags().VisitAll(func(flag *pflag.Flag) {
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		if !strings.Contains(page, "--"+flag.Name) {
 			t.Errorf("%s: the page lacks --%s", command.CommandPath(), flag.Name)
 		}
@@ -84,7 +84,7 @@ func TestHelpIsComplete(t *testing.T) {
 		if !command.HasSubCommands() && !strings.Contains(command.Example, "  "+strings.TrimSuffix(path, " ")) {
 			t.Errorf("%s: Example is %q", path, command.Example)
 		}
-		command.Flags().VisitAll(func(flag *pflag.Flag) {
+		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if value, usage := pflag.UnquoteUsage(flag); usage == "" || value != strings.ToUpper(value) {
 				t.Errorf("%s --%s: the value is named %q, and the usage is %q", path, flag.Name, value, usage)
 			}
@@ -114,7 +114,7 @@ func forManPage(command *cobra.Command) {
 		long.WriteString(literal.Replace(line))
 	}
 	command.Long = long.String()
-	command.Flags().VisitAll(func(flag *pflag.Flag) {
+	command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
 		if flag.NoOptDefVal == "" { // the value's name says more than its default
 			if flag.DefValue != "" && flag.DefValue != "[]" {

@@ -150,7 +150,10 @@ func (s *Sender) may(of *standing) bool {
 func (s *Sender) run(ctx context.Context, a attempt) {
 	name := a.lane[0].Lane()
 	if s.deliver(ctx, a) >= patience {
-		s.sleep(ctx, firstPause)
+		select {
+		case <-time.After(firstPause):
+		case <-ctx.Done():
+		}
 	}
 	s.mu.Lock()
 	delete(s.busy, name)

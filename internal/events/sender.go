@@ -163,12 +163,10 @@ func (s *Sender) round(ctx context.Context) (held bool, err error) {
 
 // await waits until an attempt has ended, and reports whether one has within a time.
 func (s *Sender) await(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-s.freed:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return false
@@ -206,13 +204,4 @@ func (s *Sender) trim(ctx context.Context) error {
 	}
 	s.count(func(stats *Stats) { stats.Dropped += uint64(first); stats.DroppedOthers += uint64(second) })
 	return nil
-}
-
-func (s *Sender) sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -28,7 +29,7 @@ func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(
 	}
 	var lastProgress time.Time
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
-		locked, err := tryLock(file)
+		locked, err := trust.TryLock(file)
 		if locked {
 			if info, err := file.Stat(); err == nil {
 				before = info.ModTime()

@@ -95,13 +95,11 @@ error receives a log line for each activity that it carries out or ends.`),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return resumeActivities(cmd, &flags) },
 	}
 	flags.Register(command)
+	console.Require(command, "config", "the configuration of the server")
 	return command
 }
 
 func resumeActivities(cmd *cobra.Command, flags *deployment.KeystoreFlags) error {
-	if flags.ConfigFile == "" {
-		return console.Usagef("--config is missing: the configuration of the server")
-	}
 	if flags.Set("org") || flags.Set("keystore") {
 		return console.Usagef("--org and --keystore do not go with activities resume: it is for all organizations of --config")
 	}

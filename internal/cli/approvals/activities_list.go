@@ -68,7 +68,7 @@ is in the log of serve.`),
 		"only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
 	flags.StringVar(&c.user, "user", "", "only activities submitted by the user with this `NAME` or id")
 	flags.IntVar(&c.limit, "limit", 1000, "list at most this `NUMBER` of activities")
-	c.output.RegisterTable(command)
+	c.output.RegisterListing(command, console.OutputCSV)
 	return command
 }
 
@@ -90,16 +90,12 @@ func (c *activitiesList) run(cmd *cobra.Command) (err error) {
 	if c.limit < 1 {
 		return console.Usagef("--limit %d: at least 1 is required", c.limit)
 	}
-	asTable, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	source, closing, err := c.from.open(cmd)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closing()) }()
-	print, flush := c.printer(cmd, asTable)
+	print, flush := c.printer(cmd, c.output.IsText())
 	more, err := c.each(cmd.Context(), source, options, since, print)
 	if err != nil {
 		return err

@@ -50,14 +50,6 @@ for the activity, and what is left of that limit now, in the smallest unit.`),
 }
 
 func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
-	asText, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	source, closing, err := c.from.open(cmd)
 	if err != nil {
 		return err
@@ -68,7 +60,7 @@ func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
 		return err
 	}
 	if recorded.Status.Waits() && recorded.Review != nil {
-		shown, err := show.Reviewed(recorded, limits, nil)
+		shown, err := show.Reviewed(recorded, c.network.Limits(), nil)
 		if err != nil {
 			return err
 		}
@@ -84,7 +76,7 @@ func (c *activitiesShow) run(cmd *cobra.Command, which string) (err error) {
 	if c.field.Name != "" {
 		return c.field.Print(cmd, recorded.Answer)
 	}
-	if asText {
+	if c.output.IsText() {
 		return console.PrintDetails(cmd.OutOrStdout(), lineOf(recorded).details())
 	}
 	return console.PrintLine(cmd, recorded.Answer)

@@ -74,23 +74,17 @@ commits to every byte of the request; only the other machine knows which keys si
 	command.Flags().StringVar(&c.request, "request", "", "vote on the stamped request in `FILE` (- is standard input), without a server")
 	command.Flags().BoolVar(&c.scan, "scan", false, "read the request from QR codes, one payload per line of standard input")
 	command.Flags().StringVar(&c.out, "out", "", "`FILE` to write the vote to (- is standard output), with --request or --scan")
-	c.qr.Register(command.Flags())
+	c.qr.Register(command)
 	console.Exclusive(command, "pass one of them", "request", "scan")
 	return command
 }
 
 func (c *voteCommand) run(cmd *cobra.Command, which string) error {
-	if err := c.qr.Check(); err != nil {
-		return err
-	}
 	if c.request != "" || c.scan || c.out != "" || c.qr.Wanted() {
 		return c.runOffline(cmd, which)
 	}
 	if which == "" {
 		return console.Usagef("name the activity by its id or fingerprint: 'countersign activities list' shows them")
-	}
-	if err := c.network.Check(); err != nil {
-		return err
 	}
 	if err := c.to.Open(cmd.Context()); err != nil {
 		return err
@@ -111,11 +105,7 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 
 // vote shows an activity, asks for confirmation, and votes.
 func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Activity) error {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
-	shown, err := show.Reviewed(waiting, limits, show.Tokens())
+	shown, err := show.Reviewed(waiting, c.network.Limits(), show.Tokens())
 	if err != nil {
 		return err
 	}
@@ -190,10 +180,6 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	if err := c.checkOffline(which); err != nil {
 		return err
 	}
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
 	by, err := c.to.Key.Open(cmd.Context())
 	if err != nil {
 		return err
@@ -209,7 +195,7 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	if request.OrganizationID != by.OrganizationID {
 		return fmt.Errorf("the request is for organization %s, but the API key belongs to %s", request.OrganizationID, by.OrganizationID)
 	}
-	_, shown, err := show.ViewOfBody(request, limits, show.Tokens())
+	_, shown, err := show.ViewOfBody(request, c.network.Limits(), show.Tokens())
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
 // schema is the version of the manifest's format.
@@ -62,7 +64,7 @@ type Writer struct {
 // NewWriter begins a backup of the deployment of a configuration. The directory into must
 // be empty or not exist.
 func NewWriter(into, config string, now time.Time) (*Writer, error) {
-	if err := makeEmpty(into); err != nil {
+	if err := console.MakeEmptyDirectory(into); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(filepath.Dir(config))
@@ -73,21 +75,6 @@ func NewWriter(into, config string, now time.Time) (*Writer, error) {
 		Manifest: Manifest{Schema: schema, Created: now.UTC(), Config: filepath.Base(config), Moved: []Moved{}, Missing: []string{}},
 		dir:      dir, into: into,
 	}, nil
-}
-
-// makeEmpty creates a directory for its owner alone, unless an empty one exists.
-func makeEmpty(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or does not exist", dir, entries[0].Name())
-	}
-	return nil
 }
 
 // place returns the name in the backup for a file or directory.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
 // read reads the manifest of a backup.
@@ -47,7 +49,7 @@ func Restore(from, into string) (*Manifest, string, error) {
 	if into, err = filepath.Abs(into); err != nil {
 		return nil, "", err
 	}
-	if err := makeEmpty(into); err != nil {
+	if err := console.MakeEmptyDirectory(into); err != nil {
 		return nil, "", err
 	}
 	for i := range manifest.Files {

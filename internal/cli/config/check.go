@@ -52,15 +52,9 @@ func (c *checker) check() {
 	if err := config.Descriptors.Check(); err != nil {
 		c.fail("descriptors", "%v", err)
 	}
-	if err := config.checkKeys(); err != nil {
-		c.fail(pathOf(err), "%v", err)
-	}
-	for _, section := range []struct {
-		name string
-		err  error
-	}{{"rpc", config.RPC.check()}, {"events", config.Events.check()}, {"wallets", config.checkWallets()}} {
-		if section.err != nil {
-			c.fail(pathOf(section.err), "%v", section.err)
+	for _, err := range []error{config.checkKeys(), config.RPC.check(), config.Events.check(), config.checkWallets()} {
+		if err != nil {
+			c.fail(pathOf(err), "%v", err)
 		}
 	}
 	for i := range config.Organizations {

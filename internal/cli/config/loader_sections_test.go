@@ -15,6 +15,7 @@ var sectionMutations = []mutation{
 	{"null", "organizations:\n", "organizations: null\nmore:\n", "organizations has no value"},
 	{"nested deeply", "store: bolt:state.db", "store: [[[[[[[[[[[[[[[[[[a]]]]]]]]]]]]]]]]]]", "nested more than 16 deep"},
 	{"a number with a unit", "requestBytes: 67108864", "requestBytes: 64MiB", "requestBytes: expected a whole number"},
+	{"too little for an answer", "answerBytes: 67108864", "answerBytes: 9000", "limits.answerBytes"},
 	{"a negative number", "connections: 1024", "connections: -1", "limits.connections"},
 	{"a number that no integer holds", "max: 3,", "max: 99999999999999999999,", "max: expected a whole number"},
 	// rpc
@@ -29,6 +30,7 @@ var sectionMutations = []mutation{
 	{"a digest cut short", "{dnsName: batcher.example}", "{sha256: abcd}", "expected 64 hex digits"},
 	{"a wildcard", "{dnsName: batcher.example}", "{dnsName: \"*.example\"}", "without wildcard"},
 	{"a negative uid", "uid: 1000", "uid: -5", "uid: expected a whole number"},
+	{"a token elsewhere", "tokenFile: ann-token", "tokenFile: anns-token", "rpc.users[1]: tokenFile: "},
 	{"a short token", "tokenFile: ann-token", "tokenFile: smtp-password", "at least 32 are required"},
 	{"a socket where a folder is", "socket: rpc/rpc.sock", "socket: keys", "exists and is no socket"},
 	{"a socket in no folder", "socket: rpc/rpc.sock", "socket: rcp/rpc.sock", "rpc.socket: its folder: "},

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
-	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	policycommand "github.com/countersign-dev/countersign/internal/cli/policy"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
@@ -68,6 +67,7 @@ var mutations = []mutation{
 	{"store elsewhere", "store: bolt:state.db", "store: bolt:sate.db", "sate.db does not exist"},
 	{"store is a directory", "store: bolt:state.db", "store: bolt:keys", "is a directory"},
 	{"store with a bad URL", "store: bolt:state.db", "store: 'postgres://u@h:port/d'", "store: cannot parse"},
+	{"one address for both", "listen: 127.0.0.1:0              # the API\nadmin: 127.0.0.1:0 ", "listen: 127.0.0.1:1\nadmin: 127.0.0.1:1 ", "also the address of the API"},
 	{"listen without port", "listen: 127.0.0.1:0 ", "listen: localhost ", "has no port"},
 	{"admin without port", "admin: 127.0.0.1:0 ", "admin: localhost ", "has no port"},
 	{"keystore elsewhere", "keystore: file:keys", "keystore: file:kyes", "there is no keystore in"},
@@ -176,7 +176,7 @@ func within(t *testing.T, command *cobra.Command, stdout io.Writer, args ...stri
 // staging folder.
 func throughInit(t *testing.T, s *clitest.Served) error {
 	t.Helper()
-	staged := filepath.Join(s.Dir, console.StagingName)
+	staged := filepath.Join(s.Dir, setup.StagingName)
 	entries, err := os.ReadDir(s.Dir)
 	if err == nil {
 		err = os.Mkdir(staged, 0o700)
@@ -237,7 +237,7 @@ func TestFlagsOfServe(t *testing.T) {
 	example := clitest.Documented(t)
 	for _, m := range []mutation{
 		{"no address", "listen: 127.0.0.1:0 ", "#", "listen is missing"},
-		{"beyond loopback", "admin: 127.0.0.1:0 ", "admin: 0.0.0.0:0 ", "not a loopback address"},
+		{"beyond loopback", "admin: 127.0.0.1:0 ", "admin: 0.0.0.0:0 ", "admin: 0.0.0.0:0 is not a loopback address"},
 	} {
 		s := m.apply(t, example)
 		if err := within(t, serve.NewCommand(), io.Discard, "--check", "--config", s.Config()); err == nil || !strings.Contains(err.Error(), m.want) {

@@ -41,21 +41,6 @@ func (r *Rate) rate() (rate otp.Rate, err error) {
 	return rate, rate.Check()
 }
 
-// namedRate is a rate by the name of its member.
-type namedRate struct {
-	name string
-	rate *Rate
-	into func(*otp.SendLimits) *otp.Rate
-}
-
-func (s *SendLimits) rates() []namedRate {
-	return []namedRate{
-		{"organization", s.Organization, func(l *otp.SendLimits) *otp.Rate { return &l.Organization }},
-		{"contact", s.Contact, func(l *otp.SendLimits) *otp.Rate { return &l.Contact }},
-		{"credential", s.Credential, func(l *otp.SendLimits) *otp.Rate { return &l.Credential }},
-	}
-}
-
 // OTPLimits returns the limits for the OTP service.
 func (o *OTP) OTPLimits() otp.Limits { return o.limits(func(string, error) {}) }
 
@@ -64,19 +49,19 @@ func (o *OTP) limits(fail func(path string, err error)) (limits otp.Limits) {
 	if o.Limits == nil {
 		return limits
 	}
-	for _, kind := range []struct {
-		name string
-		from *SendLimits
-		into *otp.SendLimits
-	}{{"email", &o.Limits.Email, &limits.Email}, {"sms", &o.Limits.SMS, &limits.SMS}} {
-		for _, named := range kind.from.rates() {
-			rate, err := named.rate.rate()
-			if err != nil {
-				fail("otp.limits."+kind.name+"."+named.name, err)
-			}
-			*named.into(kind.into) = rate
+	set := func(name string, from *Rate, into *otp.Rate) {
+		var err error
+		if *into, err = from.rate(); err != nil {
+			fail("otp.limits."+name, err)
 		}
 	}
+	email, sms := &o.Limits.Email, &o.Limits.SMS
+	set("email.organization", email.Organization, &limits.Email.Organization)
+	set("email.contact", email.Contact, &limits.Email.Contact)
+	set("email.credential", email.Credential, &limits.Email.Credential)
+	set("sms.organization", sms.Organization, &limits.SMS.Organization)
+	set("sms.contact", sms.Contact, &limits.SMS.Contact)
+	set("sms.credential", sms.Credential, &limits.SMS.Credential)
 	return limits
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"bytes"
 	"context"
@@ -115,15 +116,15 @@ func WriteKey(path string, key any) error {
 	return WriteNew(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
-// MakeEmptyDirectory creates a directory for its owner alone. One that is empty, or in
-// which init was interrupted, may exist already.
-func MakeEmptyDirectory(dir string) error {
+// MakeEmptyDirectory creates a directory for its owner alone. One that is empty, but for a
+// folder that it may have, may exist already.
+func MakeEmptyDirectory(dir string, but ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, entry := range entries {
-		if entry.Name() != StagingName {
+		if !slices.Contains(but, entry.Name()) {
 			return fmt.Errorf("%s is not empty (it has %q): name a directory that is empty or does not exist", dir, entry.Name())
 		}
 	}
@@ -132,10 +133,6 @@ func MakeEmptyDirectory(dir string) error {
 	}
 	return os.Chmod(dir, 0o700) //nolint:gosec // a directory: its owner enters it
 }
-
-// StagingName is the folder in which init creates everything. It is inside the directory
-// that init fills, which may be a volume: a folder outside could not be renamed over it.
-const StagingName = ".countersign-init"
 
 // WriteOut writes a line to a file, or to standard output if path is "-".
 func WriteOut(cmd *cobra.Command, path string, line []byte) error {

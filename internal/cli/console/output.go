@@ -2,14 +2,15 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
-	"context"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/lines"
@@ -62,10 +63,8 @@ func RequestInvalid(err error) error {
 
 // OutputFlag is --output, and its short form --json.
 type OutputFlag struct {
-	format        string
-	json          bool
-	csv           bool // --output csv is possible
-	defaultFormat func(cmd *cobra.Command) string
+	format string
+	json   bool
 }
 
 // The formats of --output.
@@ -76,9 +75,10 @@ const (
 )
 
 // RegisterListing adds the flags to a command whose output is for programs, unless it
-// goes to a terminal.
-func (o *OutputFlag) RegisterListing(cmd *cobra.Command) {
-	o.register(cmd, "default: text on a terminal, otherwise json", func(cmd *cobra.Command) string {
+// goes to a terminal. More formats may be possible.
+func (o *OutputFlag) RegisterListing(cmd *cobra.Command, more ...string) {
+	possible := append([]string{OutputJSON, OutputText}, more...)
+	o.register(cmd, "default: text on a terminal, otherwise json", possible, func() string {
 		if terminal.Is(cmd.OutOrStdout()) {
 			return OutputText
 		}
@@ -86,48 +86,36 @@ func (o *OutputFlag) RegisterListing(cmd *cobra.Command) {
 	})
 }
 
-// RegisterTable adds the flags to a listing that can also be CSV.
-func (o *OutputFlag) RegisterTable(cmd *cobra.Command) {
-	o.csv = true
-	o.RegisterListing(cmd)
-}
-
 // RegisterReading adds the flags to a command whose output is for people.
 func (o *OutputFlag) RegisterReading(cmd *cobra.Command) {
-	o.register(cmd, "default: text", func(*cobra.Command) string { return OutputText })
+	o.register(cmd, "default: text", []string{OutputJSON, OutputText}, func() string { return OutputText })
 }
 
-func (o *OutputFlag) register(cmd *cobra.Command, usage string, defaultFormat func(*cobra.Command) string) {
-	o.defaultFormat = defaultFormat
-	cmd.Flags().StringVar(&o.format, "output", "", "`OUTPUT`: "+o.formats()+" ("+usage+")")
+func (o *OutputFlag) register(cmd *cobra.Command, usage string, possible []string, otherwise func() string) {
+	last := len(possible) - 1
+	formats := strings.Join(possible[:last], ", ") + " or " + possible[last]
+	cmd.Flags().StringVar(&o.format, "output", "", "`OUTPUT`: "+formats+" ("+usage+")")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON: --output json")
-}
-
-func (o *OutputFlag) formats() string {
-	if o.csv {
-		return "json, text or csv"
-	}
-	return "json or text"
+	Check(cmd, func() error {
+		switch {
+		case o.format != "" && !slices.Contains(possible, o.format):
+			return Usagef("--output %q: use %s", o.format, formats)
+		case o.json && o.format != "" && o.format != OutputJSON:
+			return Usagef("--json does not go with --output %s", o.format)
+		case o.json:
+			o.format = OutputJSON
+		case o.format == "":
+			o.format = otherwise()
+		}
+		return nil
+	})
 }
 
 // IsCSV reports whether the output is to be CSV.
-func (o *OutputFlag) IsCSV() bool { return o.csv && o.format == OutputCSV && !o.json }
+func (o *OutputFlag) IsCSV() bool { return o.format == OutputCSV }
 
 // IsText reports whether the output is to be text.
-func (o *OutputFlag) IsText(cmd *cobra.Command) (bool, error) {
-	format := o.format
-	switch {
-	case format != "" && format != OutputJSON && format != OutputText && (format != OutputCSV || !o.csv):
-		return false, Usagef("--output %q: use %s", format, o.formats())
-	case o.json && format != "" && format != OutputJSON:
-		return false, Usagef("--json does not go with --output %s", format)
-	case o.json:
-		format = OutputJSON
-	case format == "":
-		format = o.defaultFormat(cmd)
-	}
-	return format == OutputText, nil
-}
+func (o *OutputFlag) IsText() bool { return o.format == OutputText }
 
 // Detail is a line of text output: a label and its value.
 type Detail [2]string

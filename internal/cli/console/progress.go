@@ -18,19 +18,22 @@ const progressAfter = time.Second
 // progressThrottle is the time between two updates of a progress bar.
 const progressThrottle = 200 * time.Millisecond
 
-// Errors of progress bars are ignored: the operation matters more.
+// Progress shows on standard error how far a long operation has come. A nil Progress shows
+// nothing. Errors of progress bars are ignored: the operation matters more.
+type Progress struct {
+	to      io.Writer
+	from    time.Time // when it is shown at the earliest
+	options []progressbar.Option
+	bar     *progressbar.ProgressBar // nil until it is shown
+	ended   bool
 
-// progress shows the progress of a batch on standard error, if that is a terminal and
-// the batch itself does not use the terminal. A nil progress shows nothing.
-type progress struct {
-	bar     *progressbar.ProgressBar
-	started time.Time
-	lines   int
-	bytes   int64
+	lines        int // that Add has counted
+	bytes, total int64
 }
 
-// NewProgress returns the progress of a long operation, shown on a terminal.
-func NewProgress(cmd *cobra.Command) *progress {
+// NewProgress returns the progress of a batch of lines, if standard error is a terminal, and the
+// batch itself does not use the terminal.
+func NewProgress(cmd *cobra.Command) *Progress {
 	if !terminal.Is(cmd.ErrOrStderr()) || terminal.Is(cmd.OutOrStdout()) || terminal.Is(cmd.InOrStdin()) {
 		return nil
 	}
@@ -40,90 +43,70 @@ func NewProgress(cmd *cobra.Command) *progress {
 			total = info.Size()
 		}
 	}
-	return &progress{started: time.Now(), bar: progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(cmd.ErrOrStderr()),
-		progressbar.OptionShowBytes(true), // shows the rate
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(progressThrottle),
-		progressbar.OptionClearOnFinish(),
+	from := time.Now().Add(progressAfter)
+	return &Progress{to: cmd.ErrOrStderr(), from: from, total: total, options: []progressbar.Option{
+		progressbar.OptionShowBytes(true),             // shows the rate
 		progressbar.OptionSetSpinnerChangeInterval(0), // the spinner's goroutine races with Set64
-	)}
+	}}
+}
+
+// NewOpeningProgress returns the progress of opening a keystore, if it is shown on a terminal.
+func NewOpeningProgress(to io.Writer) *Progress {
+	if !terminal.Is(to) {
+		return nil
+	}
+	return openingProgress(to, time.Now())
+}
+
+func openingProgress(to io.Writer, started time.Time) *Progress {
+	return &Progress{to: to, from: started.Add(progressAfter),
+		options: []progressbar.Option{progressbar.OptionSetDescription("Opening the keystore")}}
+}
+
+// NewFileProgress returns the progress of an import of files, if standard error is a terminal
+// and standard output is not.
+func NewFileProgress(cmd *cobra.Command) *Progress {
+	to := cmd.ErrOrStderr()
+	if !terminal.Is(to) || terminal.Is(cmd.OutOrStdout()) {
+		return nil
+	}
+	return &Progress{to: to, options: []progressbar.Option{progressbar.OptionSetDescription("Importing")}}
 }
 
 // Add counts a line that has been answered.
-func (p *progress) Add(line lines.Line) {
+func (p *Progress) Add(line lines.Line) {
 	if p == nil {
 		return
 	}
 	p.lines++
 	p.bytes += int64(len(line.Text)) + 1
-	if p.lines%32 == 0 && time.Since(p.started) > progressAfter {
-		_ = p.bar.Set64(p.bytes)
+	if p.lines%32 == 0 {
+		p.set(p.bytes, p.total)
 	}
 }
 
-// Finish clears the bar.
-func (p *progress) Finish() {
-	if p != nil {
-		_ = p.bar.Finish()
-	}
-}
+// Set shows how much is done. It is file.Options.OnRead: keys read after the keystore is open
+// are not shown.
+func (p *Progress) Set(done, total int) { p.set(int64(done), int64(total)) }
 
-// openingProgress shows on standard error how many keys of a large keystore have been
-// read, if that is a terminal. A nil openingProgress shows nothing.
-type openingProgress struct {
-	to      io.Writer
-	started time.Time
-	bar     *progressbar.ProgressBar // nil until the bar is shown
-	done    bool
-}
-
-// NewOpeningProgress returns the progress of opening a keystore.
-func NewOpeningProgress(to io.Writer) *openingProgress {
-	if !terminal.Is(to) {
-		return nil
-	}
-	return &openingProgress{to: to, started: time.Now()}
-}
-
-// Read is file.Options.OnRead. Keys read after the keystore is open are not shown.
-func (p *openingProgress) Read(read, total int) {
-	if p == nil || p.done || p.bar == nil && time.Since(p.started) < progressAfter {
+func (p *Progress) set(done, total int64) {
+	if p == nil || p.ended || p.bar == nil && time.Now().Before(p.from) {
 		return
 	}
 	if p.bar == nil {
-		p.bar = newCountBar(p.to, "Opening the keystore", total)
+		p.bar = progressbar.NewOptions64(total, append(p.options, progressbar.OptionSetWriter(p.to),
+			progressbar.OptionShowCount(), progressbar.OptionThrottle(progressThrottle), progressbar.OptionClearOnFinish())...)
 	}
-	_ = p.bar.Set(read)
+	_ = p.bar.Set64(done)
 }
 
 // Finish clears the bar.
-func (p *openingProgress) Finish() {
+func (p *Progress) Finish() {
 	if p == nil {
 		return
 	}
-	p.done = true
+	p.ended = true
 	if p.bar != nil {
 		_ = p.bar.Finish()
 	}
-}
-
-// NewFileProgress shows on standard error how many files have been imported, if that is
-// a terminal and standard output is not.
-func NewFileProgress(cmd *cobra.Command, total int) *progressbar.ProgressBar {
-	to := cmd.ErrOrStderr()
-	if !terminal.Is(to) || terminal.Is(cmd.OutOrStdout()) {
-		to = io.Discard
-	}
-	return newCountBar(to, "Importing", total)
-}
-
-func newCountBar(to io.Writer, description string, total int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(to),
-		progressbar.OptionSetDescription(description),
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(progressThrottle),
-		progressbar.OptionClearOnFinish(),
-	)
 }

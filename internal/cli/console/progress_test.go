@@ -11,24 +11,24 @@ import (
 // many keys have been read, and clears the line.
 func TestOpeningProgress(t *testing.T) {
 	var screen bytes.Buffer
-	fast := openingProgress{to: &screen, started: time.Now().Add(time.Hour)}
-	fast.Read(256, 1000)
+	fast := openingProgress(&screen, time.Now().Add(time.Hour))
+	fast.Set(256, 1000)
 	fast.Finish()
 	if screen.Len() > 0 {
 		t.Errorf("a fast keystore shows %q", &screen)
 	}
-	slow := openingProgress{to: &screen, started: time.Now().Add(-time.Hour)}
-	slow.Read(256, 1000)
+	slow := openingProgress(&screen, time.Now().Add(-time.Hour))
+	slow.Set(256, 1000)
 	if !strings.Contains(screen.String(), "256/1000") {
 		t.Errorf("a slow keystore shows %q", &screen)
 	}
 	slow.Finish()
 	shown := screen.Len()
-	slow.Read(512, 1000)
+	slow.Set(512, 1000)
 	if screen.Len() != shown {
 		t.Errorf("progress is still shown after the keystore is open: %q", &screen)
 	}
-	var hidden *openingProgress
-	hidden.Read(256, 1000)
+	var hidden *Progress
+	hidden.Set(256, 1000)
 	hidden.Finish()
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/internal/cli/qrcode"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
@@ -35,19 +34,20 @@ const (
 	pngScale    = 8   // pixels per module
 )
 
-// Register adds the flags to a set.
-func (f *QRFlags) Register(flags *pflag.FlagSet) {
+// Register adds the flags to a command, which refuses invalid ones.
+func (f *QRFlags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.BoolVar(&f.draw, "qr", false, "draw the answer on the terminal as QR codes, instead of printing it")
 	flags.StringVar(&f.pngDir, "qr-png", "", "write the answer as QR codes, one PNG each, into the new directory `DIR`")
 	flags.Float64Var(&f.rate, "fps", DefaultRate, "with --qr: `NUMBER` of codes per second")
 	flags.IntVar(&f.fragment, "fragment", 0, "`BYTES` per fragment, for smaller codes (default: as many as the window holds)")
+	Check(cmd, f.check)
 }
 
 // Wanted reports whether codes are to be shown.
 func (f *QRFlags) Wanted() bool { return f.draw || f.pngDir != "" }
 
-// Check refuses invalid flags.
-func (f *QRFlags) Check() error {
+func (f *QRFlags) check() error {
 	switch {
 	case f.rate <= 0 || f.rate > maxRate:
 		return Usagef("--fps %g: expected a number up to %g", f.rate, maxRate)

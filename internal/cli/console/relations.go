@@ -2,8 +2,6 @@ package console
 
 import (
 	"errors"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,49 +10,79 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
+// Check has a command check its flags before it runs, in the order of the calls.
+func Check(cmd *cobra.Command, check func() error) {
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if before != nil {
+			if err := before(cmd, args); err != nil {
+				return err
+			}
+		}
+		return check()
+	}
+}
+
+// Require declares a flag that must have a value. The reason says what to give.
+func Require(cmd *cobra.Command, flag, reason string) {
+	Check(cmd, func() error {
+		if cmd.Flags().Lookup(flag).Value.String() == "" {
+			return Usagef("--%s is missing: %s", flag, reason)
+		}
+		return nil
+	})
+}
+
 // Exclusive declares flags that do not go together. The reason, or the cure, completes the
 // error; it may be empty.
 func Exclusive(cmd *cobra.Command, reason string, flags ...string) {
-	cmd.MarkFlagsMutuallyExclusive(flags...)
-	explain(cmd, flags, reason)
+	Check(cmd, func() error {
+		if given, _ := given(cmd, flags); len(given) > 1 {
+			return relation("--"+strings.Join(given, " does not go with --"), reason)
+		}
+		return nil
+	})
 }
 
 // Together declares flags that are given all or none.
 func Together(cmd *cobra.Command, reason string, flags ...string) {
-	cmd.MarkFlagsRequiredTogether(flags...)
-	explain(cmd, flags, reason)
+	Check(cmd, func() error {
+		if given, missing := given(cmd, flags); len(given) > 0 && len(missing) > 0 {
+			return relation("--"+strings.Join(missing, " and --")+" is missing", reason)
+		}
+		return nil
+	})
 }
 
 // Needs declares flags that are of use with another one only, of which any is enough.
 func Needs(cmd *cobra.Command, flags, others []string) {
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		for _, name := range flags {
-			if cmd.Flags().Changed(name) && !slices.ContainsFunc(others, cmd.Flags().Changed) {
-				return Usagef("--%s goes with --%s", name, strings.Join(others, " or --"))
-			}
+	Check(cmd, func() error {
+		without, _ := given(cmd, flags)
+		if with, _ := given(cmd, others); len(without) > 0 && len(with) == 0 {
+			return Usagef("--%s goes with --%s", without[0], strings.Join(others, " or --"))
 		}
-		if before == nil {
-			return nil
-		}
-		return before(cmd, args)
-	}
+		return nil
+	})
 }
 
-const reasons = "reason of --"
-
-// explain keeps the reason of a relation with the command.
-func explain(cmd *cobra.Command, flags []string, reason string) {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
+// given tells flags that were given from those that were not.
+func given(cmd *cobra.Command, flags []string) (given, missing []string) {
+	for _, name := range flags {
+		if cmd.Flags().Changed(name) {
+			given = append(given, name)
+		} else {
+			missing = append(missing, name)
+		}
 	}
-	cmd.Annotations[reasons+strings.Join(flags, " ")] = reason
+	return given, missing
 }
 
-// groupError matches the errors of cobra's groups of flags: the group, and the flags of it
-// that are missing or too many.
-var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)` +
-	`(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
+func relation(text, reason string) error {
+	if reason != "" {
+		text += ": " + reason
+	}
+	return Usagef("%s", text)
+}
 
 // maxShort is the length of a short name of a flag, without its dashes.
 const maxShort = 4
@@ -76,18 +104,5 @@ func Rephrased(cmd *cobra.Command, err error) error {
 		return Usagef("--%s %s: expected a duration with its unit, such as 5s, 10m or 24h",
 			invalid.GetFlag().Name, invalid.GetValue())
 	}
-	parts := groupError.FindStringSubmatch(err.Error())
-	if parts == nil {
-		return err
-	}
-	set := strings.Fields(parts[4])
-	given := slices.DeleteFunc(strings.Fields(parts[1]), func(name string) bool { return !slices.Contains(set, name) })
-	text := "--" + strings.Join(given, " does not go with --")
-	if missing := strings.Fields(parts[3]); len(missing) > 0 {
-		text = "--" + strings.Join(missing, " and --") + " is missing"
-	}
-	if reason := cmd.Annotations[reasons+parts[1]]; reason != "" {
-		text += ": " + reason
-	}
-	return Usagef("%s", text)
+	return err
 }

@@ -29,11 +29,7 @@ The Go tools put this information into the binary. 'go version -m' shows it with
 running the binary, and lists the modules too.`),
 		Example: "  countersign version",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			asText, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
-			return PrintVersion(cmd, asText, services)
+			return PrintVersion(cmd, output.IsText(), services)
 		},
 	}
 	output.RegisterListing(command)

@@ -63,13 +63,8 @@ func added(own Backend) backend {
 	return backend{
 		kind: own.Kind,
 		check: func(f *KeystoreFlags) error {
-			if f.Organization == "" {
-				return console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
-			}
-			for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
-				if f.Set != nil && f.Set(flag) {
-					return console.Usagef("--%s does not go with %s %s", flag, f.named(), f.uri)
-				}
+			if err := f.refuseSecrets(f.named() + " " + f.uri); err != nil {
+				return err
 			}
 			if err := own.Check(f.uri); err != nil {
 				return console.Usagef("%s: %v", f.named(), err)
@@ -80,4 +75,14 @@ func added(own Backend) backend {
 			return own.Open(cmd.Context(), f.uri)
 		},
 	}
+}
+
+// refuseSecrets refuses the flags that are about a directory or a token.
+func (f *KeystoreFlags) refuseSecrets(other string) error {
+	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
+		if f.Set != nil && f.Set(flag) {
+			return console.Usagef("--%s does not go with %s", flag, other)
+		}
+	}
+	return nil
 }

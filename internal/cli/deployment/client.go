@@ -63,13 +63,9 @@ func (c *Client) OpenWithoutKey() error {
 	if c.CAFile == "" {
 		return nil
 	}
-	content, err := console.ReadText(c.CAFile, maxPEM)
+	authorities, err := readAuthorities(c.CAFile)
 	if err != nil {
 		return fmt.Errorf("--ca-file: %w", err)
-	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(content) {
-		return fmt.Errorf("--ca-file: %s has no certificate in PEM", c.CAFile)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}
@@ -78,6 +74,16 @@ func (c *Client) OpenWithoutKey() error {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a stamp is meant for one server
 	}
 	return nil
+}
+
+// readAuthorities reads the certificates of authorities, in PEM.
+func readAuthorities(path string) (*x509.CertPool, error) {
+	content, err := console.ReadText(path, maxPEM)
+	authorities := x509.NewCertPool()
+	if err == nil && !authorities.AppendCertsFromPEM(content) {
+		err = fmt.Errorf("%s has no certificate in PEM", path)
+	}
+	return authorities, err
 }
 
 // checkURL refuses a --url that is not the base URL of a server.
@@ -183,16 +189,17 @@ type APIKey struct {
 func NewAPIKey(organizationID string, curve stamp.Curve) (APIKey, error) {
 	secret := make([]byte, keystore.SecretSize)
 	defer keystore.Wipe(secret)
-	_, _ = rand.Read(secret) // never fails
-	signer, err := stamp.NewSigner(curve, secret)
-	for err != nil && slices.Contains(apiKeyCurves, curve) { // a secret of zero or not below the order: one in 2^32
-		_, _ = rand.Read(secret)
-		signer, err = stamp.NewSigner(curve, secret)
+	for {
+		_, _ = rand.Read(secret) // never fails
+		signer, err := stamp.NewSigner(curve, secret)
+		switch {
+		case err == nil:
+			public := hex.EncodeToString(signer.PublicKey())
+			return APIKey{organizationID, public, hex.EncodeToString(secret), curve}, nil
+		case !slices.Contains(apiKeyCurves, curve): // else a secret of zero or not below the order: one in 2^32
+			return APIKey{}, err
+		}
 	}
-	if err != nil {
-		return APIKey{}, err
-	}
-	return APIKey{organizationID, hex.EncodeToString(signer.PublicKey()), hex.EncodeToString(secret), curve}, nil
 }
 
 // apiKeyCurves are the curves of API keys, the default first.

@@ -30,15 +30,6 @@ func OpenEvents(ctx context.Context, configured *config.Events, outbox store.Out
 	return sender, nil
 }
 
-// checkEvents reads the secrets that sign events, to refuse what serve cannot start with.
-func checkEvents(ctx context.Context, configured *config.Events) error {
-	if !configured.Delivered() {
-		return nil
-	}
-	_, err := eventSecrets(ctx, configured)
-	return err
-}
-
 // eventSecrets reads the secrets that sign events.
 func eventSecrets(ctx context.Context, configured *config.Events) (webhook.Secrets, error) {
 	secrets, err := readSecrets(ctx, configured.Webhook.SecretFile)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/cli/config"
@@ -43,8 +44,21 @@ const DefaultOrganization = "default"
 
 // Register adds the flags to a command.
 func (f *KeystoreFlags) Register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	f.command, f.Set, f.PassphraseNamed = cmd, flags.Changed, "--passphrase-file"
+	f.register(cmd.Flags())
+	f.of(cmd)
+}
+
+// RegisterAll adds the flags to all commands of a group.
+func (f *KeystoreFlags) RegisterAll(group *cobra.Command) {
+	f.register(group.PersistentFlags())
+	group.PersistentPreRun = func(called *cobra.Command, _ []string) { f.of(called) }
+}
+
+// of notes whose flags they are.
+func (f *KeystoreFlags) of(cmd *cobra.Command) { f.command, f.Set = cmd, cmd.Flags().Changed }
+
+func (f *KeystoreFlags) register(flags *pflag.FlagSet) {
+	f.PassphraseNamed = "--passphrase-file"
 	flags.StringVar(&f.uri, "keystore", "", "`URI` of the keystore: file:DIR, or pkcs11:… for an HSM (RFC 7512)")
 	flags.StringVar(&f.ConfigFile, "config", "",
 		"`FILE` that names the keystore, its passphrase file and the organization: countersign.yaml")
@@ -58,7 +72,7 @@ func (f *KeystoreFlags) Register(cmd *cobra.Command) {
 
 // RegisterNew adds the flags of a command that may create the keystore.
 func (f *KeystoreFlags) RegisterNew(cmd *cobra.Command) {
-	f.mayCreate = true
+	console.Check(cmd, func() error { f.mayCreate = true; return nil })
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.recovery, "recovery", nil,
 		"for a new keystore: age `RECIPIENT`, age1… or age1pq1…, that can decrypt the keys without the passphrase (repeatable)")
@@ -134,6 +148,9 @@ func (f *KeystoreFlags) backend() backend {
 func (f *KeystoreFlags) Check() error {
 	if err := f.Resolve(); err != nil {
 		return err
+	}
+	if f.Organization == "" {
+		return console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	}
 	err := f.backend().check(f)
 	if err != nil && f.Configured != nil && strings.HasPrefix(err.Error(), f.named()) {

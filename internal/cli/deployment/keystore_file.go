@@ -46,8 +46,6 @@ func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
 	switch {
 	case f.uri == "":
 		return "", false, console.Usagef("--keystore is missing: name one, such as --keystore file:keys, or a configuration with --config")
-	case f.Organization == "":
-		return "", false, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
 	case !found:
 		return "", false, console.Usagef("%s %q has no scheme: for a directory write file:%s", f.named(), f.uri, f.uri)
 	case f.pinFile != "":
@@ -111,7 +109,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, skipBad bool, passphrase []byte) (*file.Store, error) {
 	bar := console.NewOpeningProgress(stderr)
 	store, err := file.Open(ctx, dir, passphrase, file.Options{
-		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Read, WorkFactor: NewKeystoreWork,
+		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Set, WorkFactor: NewKeystoreWork,
 		Judge: f.judge(ctx, stderr),
 	})
 	bar.Finish()

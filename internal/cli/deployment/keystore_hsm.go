@@ -23,11 +23,7 @@ func (f *KeystoreFlags) checkToken() error {
 
 // token returns the URI that --keystore pkcs11:… gives.
 func (f *KeystoreFlags) token() (pkcs11.URI, error) {
-	isSet := func(flag string) bool { return f.Set != nil && f.Set(flag) }
-	switch {
-	case f.Organization == "":
-		return pkcs11.URI{}, console.Usagef("--org is empty: leave it out for %q", DefaultOrganization)
-	case isSet("passphrase-file"):
+	if f.Set != nil && f.Set("passphrase-file") {
 		return pkcs11.URI{},
 			console.Usagef("--passphrase-file goes with file:DIR: an HSM has a PIN, in the file that --pin-file or " +
 				"the URI's pin-source names")

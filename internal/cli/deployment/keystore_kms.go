@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -56,12 +57,7 @@ var _ keystore.Disabler = (*atServices)(nil)
 
 // checkServices refuses flags that are about other keystores.
 func (f *KeystoreFlags) checkServices() error {
-	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
-		if f.Set != nil && f.Set(flag) {
-			return console.Usagef("--%s does not go with %s, whose keys are in key services", flag, f.Configured.Path)
-		}
-	}
-	return nil
+	return f.refuseSecrets(f.Configured.Path + ", whose keys are in key services")
 }
 
 // refuseService refuses the URI of a key as a keystore: without a pin, the service would decide
@@ -160,23 +156,25 @@ func (s *atServices) Disabled(ctx context.Context, organizationID string) (infos
 	return infos, err
 }
 
-// atService reports whether a key of a keystore is in a key service, whose keys make no BIP-340
-// signatures.
-func atService(keys keystore.Keystore, public string) bool {
+// PinsOf returns the keys of a keystore that are in key services, none if it does not know.
+func PinsOf(ctx context.Context, keys keystore.Keystore) []remote.Pin {
 	pinned, ok := keys.(interface {
 		Pins(ctx context.Context) ([]remote.Pin, error)
 	})
 	if !ok {
-		return false
+		return nil
 	}
-	pins, err := pinned.Pins(context.Background())
+	pins, err := pinned.Pins(ctx)
 	if err != nil {
-		return false
+		return nil
 	}
-	for _, pin := range pins {
-		if strings.EqualFold(pin.PublicKey.String(), public) {
-			return true
-		}
-	}
-	return false
+	return pins
+}
+
+// atService reports whether a key of a keystore is in a key service, whose keys make no BIP-340
+// signatures.
+func atService(keys keystore.Keystore, public string) bool {
+	return slices.ContainsFunc(PinsOf(context.Background(), keys), func(pin remote.Pin) bool {
+		return strings.EqualFold(pin.PublicKey.String(), public)
+	})
 }

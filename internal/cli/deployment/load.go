@@ -173,8 +173,10 @@ func (l *Loaded) openSigners(ctx context.Context, login bool) (err error) {
 	if l.signers.log, err = OpenLogKey(ctx, configured.Log.KeyFile); err != nil {
 		return configured.At("log.keyFile", fmt.Errorf("log: keyFile: %w", err))
 	}
-	if err := checkEvents(ctx, configured.Events); err != nil {
-		return configured.At("events.webhook.secretFile", err)
+	if configured.Events.Delivered() { // read once more when they are sent
+		if _, err := eventSecrets(ctx, configured.Events); err != nil {
+			return configured.At("events.webhook.secretFile", err)
+		}
 	}
 	if l.signers.codes, err = PrepareOTP(ctx, configured.OTP); err != nil {
 		return configured.At("otp", fmt.Errorf("otp: %s", strings.TrimPrefix(err.Error(), "otp: ")))

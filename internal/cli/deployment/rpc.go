@@ -82,12 +82,9 @@ func (s *RPCState) Serves(host string) bool {
 func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	var roots *x509.CertPool
 	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
-		text, err := console.ReadText(t.ClientCAFile, maxPEM)
-		if err != nil {
+		var err error
+		if roots, err = readAuthorities(t.ClientCAFile); err != nil {
 			return nil, fmt.Errorf("rpc.tls.clientCAFile: %w", err)
-		}
-		if roots = x509.NewCertPool(); !roots.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("rpc.tls.clientCAFile: %s has no certificate in PEM", t.ClientCAFile)
 		}
 	}
 	users := make([]rpcapi.User, len(c.RPC.Users))

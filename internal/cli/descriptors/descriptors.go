@@ -20,11 +20,14 @@ import (
 
 // NewCommand returns the command descriptors.
 func NewCommand() *cobra.Command {
-	return console.Group("descriptors", "List and pin the descriptors that explain calls", `
+	var flags descriptorFlags
+	group := console.Group("descriptors", "List and pin the descriptors that explain calls", `
 Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls, files of
 Solana lookup tables list the accounts that transactions take from them, and templates say
 whose texts are: see docs/descriptors.md. A file is used only if you have pinned it.`,
-		newDescriptorsListCommand(), newDescriptorsCheckCommand(), newDescriptorsPinCommand())
+		newDescriptorsListCommand(&flags), newDescriptorsCheckCommand(&flags), newDescriptorsPinCommand(&flags))
+	flags.register(group)
+	return group
 }
 
 // descriptorFlags name a folder of descriptors: the one of a configuration, or one on its
@@ -35,8 +38,8 @@ type descriptorFlags struct {
 	output console.OutputFlag
 }
 
-func (f *descriptorFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
+func (f *descriptorFlags) register(group *cobra.Command) {
+	flags := group.PersistentFlags()
 	flags.StringVar(&f.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
 	flags.StringVar(&f.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
 	flags.StringVar(&f.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
@@ -82,8 +85,7 @@ func (f describedFile) cells() []string {
 	return []string{f.File, cmp.Or(f.Trust, "no: "+f.Problem), cmp.Or(strings.Join(f.Targets, ", "), "-"), cmp.Or(f.SHA256, "-")}
 }
 
-func newDescriptorsListCommand() *cobra.Command {
-	var flags descriptorFlags
+func newDescriptorsListCommand(flags *descriptorFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List the files of a folder, and why each is trusted",
@@ -95,16 +97,14 @@ List the files as a table on a terminal, otherwise as one line of JSON each:
 A file without "trust" is not used, and "problem" says why.`),
 		Example: "  countersign descriptors list --config countersign.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printDescriptors(cmd, &flags, func(*descriptors.File) bool { return true })
+			return printDescriptors(cmd, flags, func(*descriptors.File) bool { return true })
 		},
 	}
-	flags.register(command)
 	flags.output.RegisterListing(command)
 	return command
 }
 
-func newDescriptorsCheckCommand() *cobra.Command {
-	var flags descriptorFlags
+func newDescriptorsCheckCommand(flags *descriptorFlags) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "check",
 		Short: "Check that every file of a folder is used",
@@ -120,7 +120,7 @@ function does that, keep its calls blind by a line below the pin of its file:
 		Example: "  countersign descriptors check --config countersign.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			unused := 0
-			err := printDescriptors(cmd, &flags, func(file *descriptors.File) bool {
+			err := printDescriptors(cmd, flags, func(file *descriptors.File) bool {
 				if file.Problem != "" {
 					unused++
 					return true
@@ -139,22 +139,18 @@ function does that, keep its calls blind by a line below the pin of its file:
 			return err
 		},
 	}
-	flags.register(command)
 	flags.output.RegisterListing(command)
 	return command
 }
 
 // printDescriptors prints the files that wanted selects.
 func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
-	asTable, err := flags.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	folder, err := flags.open()
 	if err != nil {
 		return err
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
+	out := console.NewListing(cmd.OutOrStdout(), flags.output.IsText(),
+		[]string{"FILE", "USED", "TARGETS", "SHA-256"}, describedFile.cells)
 	for _, file := range folder.Files() {
 		if !wanted(file) {
 			continue
@@ -166,8 +162,7 @@ func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*d
 	return out.Flush()
 }
 
-func newDescriptorsPinCommand() *cobra.Command {
-	var flags descriptorFlags
+func newDescriptorsPinCommand(flags *descriptorFlags) *cobra.Command {
 	var all bool
 	command := &cobra.Command{
 		Use:   "pin [FILE]…",
@@ -180,10 +175,9 @@ before you pin it, because it will be trusted.`),
 		Example: "  countersign descriptors pin --config countersign.yaml router.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return pinDescriptors(cmd, &flags, args, all)
+			return pinDescriptors(cmd, flags, args, all)
 		},
 	}
-	flags.register(command)
 	command.Flags().BoolVar(&all, "all", false, "pin every file that can be read")
 	return command
 }

@@ -6,11 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
 // NewCommand returns the command keys.
 func NewCommand() *cobra.Command {
-	return console.Group("keys", "Create, import, export, change and list keys", `
+	var at deployment.KeystoreFlags
+	group := console.Group("keys", "Create, import, export, change and list keys", `
 Create, import, export, change and list the keys of a keystore.
 
 Each key is printed as one line of JSON, with all its addresses:
@@ -21,9 +23,13 @@ Each key is printed as one line of JSON, with all its addresses:
 The keys of a wallet also have "walletId" and "path", a disabled key has "disabled",
 and a Tempo access key has "actsFor". Keys in an HSM and in key services have no taproot
 address: they make no BIP-340 signature.`,
-		newGenerateCommand(), newImportCommand(), newDeriveCommand(), newExportCommand(), newListCommand(),
-		newShowCommand(), newAddCommand(), newCheckCommand(),
-		newRenameCommand(), newDisableCommand(), newEnableCommand(), newActForCommand(), newDeleteCommand(),
-		newRestoreCommand(), newBackupCommand(), console.Group("passphrase", "Change the passphrase of a keystore",
-			"Change the passphrase of a keystore in a directory.\n", newPassphraseChangeCommand()))
+		newGenerateCommand(&at), newImportCommand(&at), newDeriveCommand(&at), newExportCommand(&at),
+		newListCommand(&at),
+		newShowCommand(&at), newAddCommand(&at), newCheckCommand(&at),
+		newRenameCommand(&at), newDisableCommand(&at), newEnableCommand(&at), newActForCommand(&at),
+		newDeleteCommand(&at),
+		newRestoreCommand(&at), newBackupCommand(&at), console.Group("passphrase", "Change the passphrase of a keystore",
+			"Change the passphrase of a keystore in a directory.\n", newPassphraseChangeCommand(&at)))
+	at.RegisterAll(group)
+	return group
 }

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,20 +19,19 @@ import (
 
 // serviceKey is a key in a key service that a command adds to a configuration.
 type serviceKey struct {
-	configFile   string
-	organization string
-	uri          string
-	name         string
-	publicKey    string // that was compared; empty: ask
-	created      bool   // by this command: there is nothing to compare
-	network      *show.NetworkFlag
-	field        *fieldFlag
+	at        *deployment.KeystoreFlags
+	uri       string
+	name      string
+	publicKey string // that was compared; empty: ask
+	created   bool   // by this command: there is nothing to compare
+	network   *show.NetworkFlag
+	field     *fieldFlag
 }
 
-func newAddCommand() *cobra.Command {
+func newAddCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var network show.NetworkFlag
 	var field fieldFlag
-	add := serviceKey{network: &network, field: &field}
+	add := serviceKey{at: at, network: &network, field: &field}
 	command := &cobra.Command{
 		Use:   "add",
 		Short: "Add a key in a key service to a configuration",
@@ -51,53 +49,47 @@ that was compared. Servers that use the configuration find the key at once.
 The released countersign has no key services. countersign-kms has awskms:,
 vaulttransit:, gcpkms: and azurekms:.`),
 		Example: "  countersign keys add --config countersign.yaml --uri 'awskms:alias/hot?region=eu-central-1' --name hot",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if add.uri == "" {
-				return console.Usagef("--uri is missing: name a key in a key service, such as awskms:alias/hot?region=eu-central-1")
-			}
-			return add.run(cmd, add.uri)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return add.run(cmd, add.uri) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&add.configFile, "config", "", "configuration `FILE` to add it to: countersign.yaml")
-	flags.StringVar(&add.organization, "org", "", "`ID` of the organization that owns the key; default: the only one of the configuration")
 	flags.StringVar(&add.uri, "uri", "", "`KEY` in a key service: awskms:…, vaulttransit:…, gcpkms:… or azurekms:…")
 	flags.StringVar(&add.name, "name", "", "`NAME` of the key: free text for people")
 	flags.StringVar(&add.publicKey, "public-key", "",
 		"add without asking, if the service has this `KEY`, in hex, which was compared before")
+	console.Require(command, "uri", "name a key in a key service, such as awskms:alias/hot?region=eu-central-1")
 	network.Register(command)
 	field.register(command)
 	return command
 }
 
-// check checks the flags and returns the organization.
-func (s *serviceKey) check() (organizationID string, err error) {
-	if err := errors.Join(s.network.Check(), s.field.check()); err != nil {
-		return "", err
+// check checks the flags, and reads the configuration.
+func (s *serviceKey) check() error {
+	for _, flag := range []string{"passphrase-file", "pin-file", "count", "recovery", "post-quantum"} {
+		if s.at.Set(flag) {
+			return console.Usagef("--%s does not go with --uri", flag)
+		}
 	}
-	if s.configFile == "" {
-		return "", console.Usagef("--config is missing: a key in a key service is added to a configuration, such as countersign.yaml")
+	if s.at.ConfigFile == "" {
+		return console.Usagef("--config is missing: a key in a key service is added to a configuration, such as countersign.yaml")
 	}
 	if err := keystore.CheckName("--name", s.name); err != nil {
-		return "", console.Usagef("%v", err)
+		return console.Usagef("%v", err)
 	}
-	configured, organization, err := deployment.ReadConfig(s.configFile, s.organization)
-	if err != nil {
-		return "", err
+	if err := s.at.Resolve(); err != nil {
+		return err
 	}
-	pins, err := configured.Pins()
+	pins, err := s.at.Configured.Pins()
 	if i := slices.IndexFunc(pins, func(pin remote.Pin) bool {
-		return s.name != "" && pin.Name == s.name && pin.OrganizationID == organization.ID
+		return s.name != "" && pin.Name == s.name && pin.OrganizationID == s.at.Organization
 	}); i >= 0 {
-		return "", fmt.Errorf("--name %s: kms[%d] has this name: choose another, since policies name keys by it", s.name, i)
+		return fmt.Errorf("--name %s: kms[%d] has this name: choose another, since policies name keys by it", s.name, i)
 	}
-	return organization.ID, err
+	return err
 }
 
 // run fetches the public key of a URI, prints it, and adds it.
 func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
-	organizationID, err := s.check()
-	if err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	public, err := fetch(cmd.Context(), uri)
@@ -109,8 +101,8 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	if err := s.confirm(cmd.Context(), uri, public); err != nil {
 		return err
 	}
-	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: organizationID}
-	if err := config.AddKMS(s.configFile, key); err != nil {
+	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: s.at.Organization}
+	if err := config.AddKMS(s.at.ConfigFile, key); err != nil {
 		return err
 	}
 	return s.field.print(cmd.OutOrStdout(), line)
@@ -161,7 +153,7 @@ func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err erro
 
 // generate has a service create a key, and adds it.
 func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
-	if _, err := s.check(); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	service, scheme, err := deployment.Services(cmd.Context()).Of(s.uri)

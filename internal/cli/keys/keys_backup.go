@@ -16,9 +16,8 @@ import (
 
 const noBackup = "an HSM is backed up with its vendor's tools: name a directory with --keystore file:DIR"
 
-func newBackupCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
-	command := &cobra.Command{
+func newBackupCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:   "backup DIR",
 		Short: "Copy a keystore into a directory, and verify the copy",
 		Long: console.Paragraphs(`
@@ -31,10 +30,8 @@ passphrase that the keystore has today. To restore the whole keystore, copy the 
 back to its place, or name it with --keystore. 'countersign keys restore --from DIR'
 restores single keys.`),
 		Example: "  countersign keys backup --keystore file:keys /media/stick/keys",
-		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, &flags, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return backupKeys(cmd, at, args[0]) },
 	}
-	flags.Register(command)
-	return command
 }
 
 func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) error {
@@ -76,9 +73,9 @@ type restorer interface {
 	Restore(ctx context.Context, organizationID, id, from string) error
 }
 
-func newRestoreCommand() *cobra.Command {
+func newRestoreCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var from string
-	command := changeCommand(&cobra.Command{
+	command := changeCommand(at, &cobra.Command{
 		Use:   "restore ID",
 		Short: "Restore a deleted key or wallet",
 		Long: console.Paragraphs(`

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // checkMessage is what each key signs: no transaction and no message of any chain. Its first
@@ -21,9 +20,8 @@ import (
 // is no Keccak hash of anything known.
 const checkMessage = "\xffcountersign keys check: this is neither a transaction nor a message"
 
-func newCheckCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
-	command := &cobra.Command{
+func newCheckCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:   "check [ID]…",
 		Short: "Have keys sign a fixed message, to see that they can",
 		Long: console.Paragraphs(`
@@ -39,10 +37,8 @@ missing, such as the right kms:Sign, in the service's own words. The message beg
 The exit status is 1 if any key could not sign.`),
 		Example: "  countersign keys check --config countersign.yaml",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, &flags, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return checkKeys(cmd, at, args) },
 	}
-	flags.Register(command)
-	return command
 }
 
 // checkLine is the result for one key as it is printed.
@@ -71,7 +67,10 @@ func checkKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, ids []string
 			ids = append(ids, info.ID)
 		}
 	}
-	uris := urisOf(cmd.Context(), keys)
+	uris := map[keystore.PublicKey]string{}
+	for _, pin := range deployment.PinsOf(cmd.Context(), keys) {
+		uris[pin.PublicKey] = pin.URI
+	}
 	failed := 0
 	for _, id := range ids {
 		line := checkLine{PrivateKeyID: id, Name: names[keystore.ByID(id)].Name, URI: uris[names[keystore.ByID(id)].PublicKey]}
@@ -94,25 +93,6 @@ func checkKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, ids []string
 		return fmt.Errorf("organization %q has no keys here: --org names another", flags.Organization)
 	}
 	return nil
-}
-
-// urisOf returns the URIs of the keys in key services.
-func urisOf(ctx context.Context, keys keystore.Keystore) map[keystore.PublicKey]string {
-	uris := map[keystore.PublicKey]string{}
-	pinned, ok := keys.(interface {
-		Pins(ctx context.Context) ([]remote.Pin, error)
-	})
-	if !ok {
-		return uris
-	}
-	pins, err := pinned.Pins(ctx)
-	if err != nil {
-		return uris
-	}
-	for _, pin := range pins {
-		uris[pin.PublicKey] = pin.URI
-	}
-	return uris
 }
 
 // checkKey has a key sign the message, and verifies the signature.

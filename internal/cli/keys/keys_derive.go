@@ -18,7 +18,7 @@ import (
 
 // deriveCommand holds the flags of one call of keys derive.
 type deriveCommand struct {
-	at       deployment.KeystoreFlags
+	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
 	field    fieldFlag
 	walletID string
@@ -28,8 +28,8 @@ type deriveCommand struct {
 	gap      uint32
 }
 
-func newDeriveCommand() *cobra.Command {
-	var c deriveCommand
+func newDeriveCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := deriveCommand{at: at}
 	command := &cobra.Command{
 		Use:   "derive",
 		Short: "Add an account to a wallet",
@@ -55,11 +55,11 @@ a path below Solana's m/44'/501' is on CURVE_ED25519, any other on CURVE_SECP256
   countersign keys derive --keystore file:keys --wallet 0198… --psbt < payment.psbt` + "\n",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	c.field.register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet")
+	console.Require(command, "wallet", "the id or the name of a wallet")
 	flags.StringVar(&c.path, "path", "", "`PATH` of the account, such as m/44'/60'/0'/0/1")
 	flags.BoolVar(&c.psbt, "psbt", false, "derive the keys named by the PSBT on standard input")
 	flags.Uint32Var(&c.gap, "gap", file.GapLimit, "with --psbt: derive at most `N` addresses after the last derived one")
@@ -74,17 +74,11 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	if err := c.at.Check(); err != nil {
 		return err
 	}
-	if !deployment.Can[walletKeeper](&c.at) {
+	if !deployment.Can[walletKeeper](c.at) {
 		return console.Usagef("an HSM has no wallets, because it derives no keys (BIP-32, SLIP-10): name the " +
 			"directory that has the wallet with --keystore file:DIR")
 	}
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
-		return err
-	}
-	switch {
-	case c.walletID == "":
-		return console.Usagef("--wallet is missing: the id or the name of a wallet")
-	case c.psbt:
+	if c.psbt {
 		return c.discover(cmd)
 	}
 	account, err := c.account()
@@ -110,7 +104,7 @@ func (c *deriveCommand) account() (account wallet.Account, err error) {
 }
 
 func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err error) {
-	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
@@ -142,11 +136,15 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 	if c.gap > file.MaxAccounts {
 		return console.Usagef("--gap %d: at most %d", c.gap, file.MaxAccounts)
 	}
-	named, err := readNamed(cmd)
+	text, err := show.ReadTransaction(cmd)
 	if err != nil {
 		return err
 	}
-	keys, err := deployment.OpenFor[discoverer](&c.at, cmd, noWallets)
+	_, named, err := show.NamedKeys(text)
+	if err != nil {
+		return err
+	}
+	keys, err := deployment.OpenFor[discoverer](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
@@ -188,14 +186,4 @@ const maxLeft = 20
 type discoverer interface {
 	walletKeeper
 	Discover(ctx context.Context, organizationID, walletID string, named []file.Named, gap uint32) ([]file.Account, []wallet.Path, error)
-}
-
-// readNamed reads the PSBT on standard input and returns the keys that it names.
-func readNamed(cmd *cobra.Command) (named []file.Named, err error) {
-	text, err := show.ReadTransaction(cmd)
-	if err != nil {
-		return nil, err
-	}
-	_, named, err = show.NamedKeys(text)
-	return named, err
 }

@@ -22,7 +22,7 @@ import (
 
 // exportCommand is one call of keys export.
 type exportCommand struct {
-	at           deployment.KeystoreFlags
+	at           *deployment.KeystoreFlags
 	network      show.NetworkFlag
 	format       string
 	passwordFile string
@@ -42,8 +42,8 @@ type exporter interface {
 const noExport = "an HSM does not give keys away (CKA_EXTRACTABLE is false): back it up with the vendor's tools, " +
 	"or name a directory with --keystore file:DIR"
 
-func newExportCommand() *cobra.Command {
-	var c exportCommand
+func newExportCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := exportCommand{at: at}
 	command := &cobra.Command{
 		Use:   "export ID | --all",
 		Short: "Print the secret of a key, of a wallet, or of all keys",
@@ -83,7 +83,6 @@ Accounts of wallets are exported as single keys. Disabled keys are not exported.
 		},
 		RunE: c.run,
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	registerFormatFlag(command, &c.format, "", exportFormats)
 	registerPasswordFlag(command, &c.passwordFile)
@@ -113,7 +112,7 @@ func (c *exportCommand) run(cmd *cobra.Command, ids []string) (err error) {
 		return err
 	}
 	defer keystore.Wipe(password)
-	keys, err := deployment.OpenFor[exporter](&c.at, cmd, noExport)
+	keys, err := deployment.OpenFor[exporter](c.at, cmd, noExport)
 	if err != nil {
 		return err
 	}
@@ -144,11 +143,8 @@ func (c *exportCommand) check() error {
 	if err := c.at.Check(); err != nil {
 		return err
 	}
-	if !deployment.Can[exporter](&c.at) {
+	if !deployment.Can[exporter](c.at) {
 		return console.Usagef("%s", noExport)
-	}
-	if err := c.network.Check(); err != nil {
-		return err
 	}
 	if c.all {
 		if c.plain && c.passwordFile != "" {

@@ -27,6 +27,7 @@ var keyFields = []string{"privateKeyId", "name", "curve", "publicKey", "walletId
 func (f *fieldFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.name, "field", "", "print one `FIELD` of the key as plain text: "+strings.Join(keyFields,
 		", ")+", or an address by its format, such as ADDRESS_FORMAT_ETHEREUM")
+	console.Check(cmd, f.check)
 }
 
 func (f *fieldFlag) check() error {

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,7 @@ import (
 
 // generateCommand is one call of keys generate.
 type generateCommand struct {
-	at      deployment.KeystoreFlags
+	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
 	field   fieldFlag
 	curve   string
@@ -23,8 +22,8 @@ type generateCommand struct {
 	uri     string // in a key service
 }
 
-func newGenerateCommand() *cobra.Command {
-	var c generateCommand
+func newGenerateCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := generateCommand{at: at}
 	command := &cobra.Command{
 		Use:   "generate",
 		Short: "Create a key",
@@ -40,7 +39,6 @@ configuration, see 'countersign keys add'.`),
 		Example: "  countersign keys generate --keystore file:keys --curve secp256k1 --name 'hot wallet'",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.at.Register(command)
 	c.at.RegisterNew(command)
 	c.network.Register(command)
 	c.field.register(command)
@@ -57,9 +55,6 @@ type generator interface {
 }
 
 func (c *generateCommand) run(cmd *cobra.Command) (err error) {
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
-		return err
-	}
 	curve, err := parseCurve(c.curve)
 	if err != nil {
 		return err
@@ -68,9 +63,10 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 		return console.Usagef("--count %d: at least 1", c.count)
 	}
 	if c.uri != "" {
-		return c.generateAtService(cmd, curve)
+		key := serviceKey{at: c.at, uri: c.uri, name: c.name, network: &c.network, field: &c.field}
+		return key.generate(cmd, curve)
 	}
-	keys, err := deployment.OpenFor[generator](&c.at, cmd, "this keystore generates no keys")
+	keys, err := deployment.OpenFor[generator](c.at, cmd, "this keystore generates no keys")
 	if err != nil {
 		return err
 	}
@@ -96,18 +92,4 @@ func (c *generateCommand) run(cmd *cobra.Command) (err error) {
 		}
 	}
 	return nil
-}
-
-// generateAtService is keys generate --uri.
-func (c *generateCommand) generateAtService(cmd *cobra.Command, curve keystore.Curve) error {
-	for _, flag := range []string{"keystore", "count", "passphrase-file", "pin-file", "recovery", "post-quantum"} {
-		if cmd.Flags().Changed(flag) {
-			return console.Usagef("--%s does not go with --uri", flag)
-		}
-	}
-	key := serviceKey{configFile: c.at.ConfigFile, uri: c.uri, name: c.name, network: &c.network, field: &c.field}
-	if cmd.Flags().Changed("org") {
-		key.organization = c.at.Organization
-	}
-	return key.generate(cmd, curve)
 }

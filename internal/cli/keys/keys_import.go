@@ -17,7 +17,7 @@ import (
 
 // importCommand is one call of keys import.
 type importCommand struct {
-	at           deployment.KeystoreFlags
+	at           *deployment.KeystoreFlags
 	network      show.NetworkFlag
 	field        fieldFlag
 	curve        string
@@ -96,8 +96,8 @@ the others and exits with status 1. A key that the keystore has already is answe
 its line, so that an interrupted import can be run again as a whole; it is refused only
 if its name or id differs.`
 
-func newImportCommand() *cobra.Command {
-	var c importCommand
+func newImportCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := importCommand{at: at}
 	command := &cobra.Command{
 		Use:   "import",
 		Short: "Import keys from standard input",
@@ -109,7 +109,6 @@ func newImportCommand() *cobra.Command {
 		Args: console.StdinArgs("secret"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.at.Register(command)
 	c.at.RegisterNew(command)
 	c.network.Register(command)
 	c.field.register(command)
@@ -128,9 +127,6 @@ func newImportCommand() *cobra.Command {
 
 func (c *importCommand) run(cmd *cobra.Command) error {
 	if err := c.at.Check(); err != nil {
-		return err
-	}
-	if err := errors.Join(c.network.Check(), c.field.check()); err != nil {
 		return err
 	}
 	if err := checkFormat(c.format, ImportFormats); err != nil {
@@ -202,7 +198,7 @@ func sameKey(existing keystore.KeyInfo, key keystore.NewKey, err error) (keystor
 // warns and asks for confirmation first.
 func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 	c.warnings = cmd.ErrOrStderr()
-	if !deployment.Can[keystore.Exporter](&c.at) {
+	if !deployment.Can[keystore.Exporter](c.at) {
 		fmt.Fprintln(c.warnings,
 			"An imported key existed outside the HSM (CKA_LOCAL is false), and the HSM cannot know who has a copy: "+
 				"'countersign keys generate' creates a key that was never outside.")
@@ -212,7 +208,7 @@ func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 		}
 	}
 	var err error
-	c.into, err = deployment.OpenFor[importTarget](&c.at, cmd, "this keystore takes no secrets")
+	c.into, err = deployment.OpenFor[importTarget](c.at, cmd, "this keystore takes no secrets")
 	return c.into, err
 }
 

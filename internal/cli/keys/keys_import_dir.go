@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -45,9 +44,9 @@ func (c *importCommand) importDirectory(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	bar := console.NewFileProgress(cmd, len(names))
+	bar := console.NewFileProgress(cmd)
 	failed, err := c.importFiles(cmd, directory, names, password, bar)
-	_ = bar.Finish()
+	bar.Finish()
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %d files failed", failed, len(names))
 	}
@@ -74,8 +73,8 @@ func keyFiles(directory fs.FS) (names []string, err error) {
 
 // importFiles imports the files and answers each on standard output.
 func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, names []string, password []byte,
-	bar *progressbar.ProgressBar) (failed int, err error) {
-	for _, name := range names {
+	bar *console.Progress) (failed int, err error) {
+	for i, name := range names {
 		if cmd.Context().Err() != nil {
 			return failed, terminal.ErrInterrupted
 		}
@@ -88,7 +87,7 @@ func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, name
 		if _, err := cmd.OutOrStdout().Write(append(answer.Text, '\n')); err != nil {
 			return failed, err
 		}
-		_ = bar.Add(1)
+		bar.Set(i+1, len(names))
 	}
 	return failed, nil
 }

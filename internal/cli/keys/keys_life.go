@@ -41,8 +41,8 @@ const (
 	noActing    = "an HSM does not store which account a key acts for: import the access key with --keystore file:DIR"
 )
 
-func newRenameCommand() *cobra.Command {
-	return changeCommand(&cobra.Command{
+func newRenameCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return changeCommand(at, &cobra.Command{
 		Use:   "rename ID NAME",
 		Short: "Rename a key or a wallet",
 		Long: console.Paragraphs(`
@@ -55,8 +55,8 @@ NAME removes the name.`),
 	})
 }
 
-func newDisableCommand() *cobra.Command {
-	return changeCommand(&cobra.Command{
+func newDisableCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return changeCommand(at, &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disable a key or a wallet",
 		Long: console.Paragraphs(`
@@ -71,8 +71,8 @@ signature in progress may still be completed.`),
 	})
 }
 
-func newEnableCommand() *cobra.Command {
-	return changeCommand(&cobra.Command{
+func newEnableCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return changeCommand(at, &cobra.Command{
 		Use:     "enable ID",
 		Short:   "Enable a disabled key or wallet",
 		Long:    "Enable a key, an account or a wallet that 'countersign keys disable' disabled, and print it.\n",
@@ -82,8 +82,8 @@ func newEnableCommand() *cobra.Command {
 	})
 }
 
-func newActForCommand() *cobra.Command {
-	return changeCommand(&cobra.Command{
+func newActForCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	return changeCommand(at, &cobra.Command{
 		Use:   "act-for ID ACCOUNT",
 		Short: "Make a key the access key of another account (Tempo)",
 		Long: console.Paragraphs(`
@@ -111,26 +111,21 @@ nothing changes.`),
 
 // changeCommand completes a command that changes the key or wallet named by its first
 // argument, and prints it afterwards. refusal says why a keystore lacks the capability.
-func changeCommand[Capability keystore.Keystore](command *cobra.Command, refusal string,
+func changeCommand[Capability keystore.Keystore](at *deployment.KeystoreFlags, command *cobra.Command, refusal string,
 	change func(ctx context.Context, keys Capability, organizationID string, args []string) error) *cobra.Command {
-	var flags deployment.KeystoreFlags
 	var network show.NetworkFlag
 	command.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := network.Check(); err != nil {
-			return err
-		}
-		keys, err := deployment.OpenFor[Capability](&flags, cmd, refusal)
+		at.WarnOnly = cmd.Name() == "disable"
+		keys, err := deployment.OpenFor[Capability](at, cmd, refusal)
 		if err != nil {
 			return err
 		}
 		defer deployment.CloseKeystore(keys, &err)
-		if err := change(cmd.Context(), keys, flags.Organization, args); err != nil {
-			return noSuchKey(flags.Organization, args[0], err)
+		if err := change(cmd.Context(), keys, at.Organization, args); err != nil {
+			return noSuchKey(at.Organization, args[0], err)
 		}
-		return printKeyOrWallet(cmd, keys, flags.Organization, network, args[0])
+		return printKeyOrWallet(cmd, keys, at.Organization, network, args[0])
 	}
-	flags.Register(command)
-	flags.WarnOnly = command.Name() == "disable"
 	network.Register(command)
 	return command
 }
@@ -162,13 +157,13 @@ func noSuchKey(organizationID, id string, err error) error {
 
 // deleteCommand is one call of keys delete.
 type deleteCommand struct {
-	at     deployment.KeystoreFlags
+	at     *deployment.KeystoreFlags
 	noCopy bool
 	yes    bool
 }
 
-func newDeleteCommand() *cobra.Command {
-	var c deleteCommand
+func newDeleteCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := deleteCommand{at: at}
 	command := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a key or a wallet",
@@ -184,14 +179,13 @@ copies, so --no-copy is required there.`),
 		Example: "  countersign keys delete --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.at.Register(command)
 	command.Flags().BoolVar(&c.noCopy, "no-copy", false, "keep no copy: without a backup, the key is lost")
 	command.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation")
 	return command
 }
 
 func (c *deleteCommand) run(cmd *cobra.Command, id string) (err error) {
-	keys, err := deployment.OpenFor[deleter](&c.at, cmd, "this keystore deletes no keys")
+	keys, err := deployment.OpenFor[deleter](c.at, cmd, "this keystore deletes no keys")
 	if err != nil {
 		return err
 	}

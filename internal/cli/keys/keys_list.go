@@ -16,8 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-func newListCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newListCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var network show.NetworkFlag
 	var output console.OutputFlag
 	command := &cobra.Command{
@@ -33,14 +32,9 @@ otherwise Ethereum's or Solana's. 'countersign keys show' prints them all. A tab
 wallets follows.`),
 		Example: "  countersign keys list --keystore file:keys",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			asTable, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
-			return listKeys(cmd, &flags, network, asTable)
+			return listKeys(cmd, at, network, output.IsText())
 		},
 	}
-	flags.Register(command)
 	network.Register(command)
 	output.RegisterListing(command)
 	return command
@@ -49,9 +43,6 @@ wallets follows.`),
 // listKeys prints all keys. If there are none, it says so: the organization may be the
 // wrong one.
 func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
-	if err := network.Check(); err != nil {
-		return err
-	}
 	keys, err := flags.Open(cmd)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -21,8 +20,7 @@ type passphraseKeeper interface {
 
 const noPassphrase = "an HSM has a PIN, which its own tools change: name a directory with --keystore file:DIR"
 
-func newPassphraseChangeCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newPassphraseChangeCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var newFile string
 	command := &cobra.Command{
 		Use:   "change",
@@ -38,18 +36,14 @@ identity.age, such as one in a backup.
 
 With --config, the new passphrase also replaces the old one in the passphraseFile.`),
 		Example: "  countersign keys passphrase change --keystore file:keys --passphrase-file old --new-passphrase-file new",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, &flags, newFile) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return changePassphrase(cmd, at, newFile) },
 	}
-	flags.Register(command)
 	command.Flags().StringVar(&newFile, "new-passphrase-file", "",
 		"`FILE` with the new passphrase, mode 0600 (default: ask on the terminal)")
 	return command
 }
 
 func changePassphrase(cmd *cobra.Command, flags *deployment.KeystoreFlags, newFile string) (err error) {
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return err
-	}
 	keys, err := deployment.OpenFor[passphraseKeeper](flags, cmd, noPassphrase)
 	if err != nil {
 		return err

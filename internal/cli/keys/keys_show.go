@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -22,7 +20,7 @@ import (
 
 // showCommand is one call of keys show.
 type showCommand struct {
-	at       deployment.KeystoreFlags
+	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
 	field    fieldFlag
 	xpub     bool
@@ -32,8 +30,8 @@ type showCommand struct {
 	output   console.OutputFlag
 }
 
-func newShowCommand() *cobra.Command {
-	var c showCommand
+func newShowCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := showCommand{at: at}
 	command := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one key, or the public keys and descriptors of a wallet",
@@ -62,12 +60,11 @@ accounts (BCR-2023-019).`),
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	c.field.register(command)
 	command.Flags().BoolVar(&c.xpub, "xpub", false, "print the extended public keys and output descriptors (BIP-380) of a wallet")
 	command.Flags().StringArrayVar(&c.accounts, "account", nil, "with --xpub: the account at a `PATH`, such as m/84'/0'/0' (repeatable)")
-	c.qr.Register(command.Flags())
+	c.qr.Register(command)
 	command.Flags().StringVar(&c.qrType, "qr-type", qrTypes[0],
 		"`TYPE` of the codes: crypto-hdkey, of one account, or account-descriptor, of all")
 	c.output.RegisterListing(command)
@@ -77,20 +74,13 @@ accounts (BCR-2023-019).`),
 }
 
 func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
-	if err := cmp.Or(c.network.Check(), c.field.check(), c.qr.Check()); err != nil {
-		return err
-	}
 	if !slices.Contains(qrTypes, c.qrType) {
 		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
 	}
-	asText, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	if c.xpub {
-		return c.showWallet(cmd, id, asText)
+		return c.showWallet(cmd, id, c.output.IsText())
 	}
-	return c.showKey(cmd, id, asText)
+	return c.showKey(cmd, id, c.output.IsText())
 }
 
 // showKey is keys show without --xpub.
@@ -188,10 +178,7 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (er
 	if err != nil {
 		return err
 	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return err
-	}
-	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}

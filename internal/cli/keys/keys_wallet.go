@@ -123,7 +123,7 @@ const noWallets = "a wallet cannot be imported into an HSM, which derives no key
 
 // importWallet is keys import --format mnemonic and --format xprv.
 func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
-	if !deployment.Can[walletKeeper](&c.at) {
+	if !deployment.Can[walletKeeper](c.at) {
 		return console.Usagef("%s", noWallets)
 	}
 	if c.curve != "" {
@@ -138,7 +138,7 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := deployment.OpenFor[walletKeeper](&c.at, cmd, noWallets)
+	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,11 @@ import (
 
 // logAccept is one call of log accept.
 type logAccept struct {
-	configFile, organization string
-	confirm                  string
-	memory                   string // path
-	none                     bool   // there is no store
-	configured               *config.Config
+	logFlags
+	confirm    string
+	memory     string // path
+	none       bool   // there is no store
+	configured *config.Config
 }
 
 func newLogAcceptCommand() *cobra.Command {
@@ -52,8 +52,8 @@ end as failed.`),
   countersign log accept --config countersign.yaml --confirm 52fdfc072182654f`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	command.Flags().StringVar(&c.configFile, "config", "", "configuration `FILE` of the server: countersign.yaml")
-	command.Flags().StringVar(&c.organization, "org", "", "`ID` of the organization, if several have a conflict")
+	c.register(command)
+	console.Require(command, "config", "the configuration of the server")
 	command.Flags().StringVar(&c.confirm, "confirm", "", "`CONFLICT` to accept, as this command printed it")
 	return command
 }
@@ -77,9 +77,6 @@ type seenLine struct {
 }
 
 func (c *logAccept) run(cmd *cobra.Command) (err error) {
-	if c.configFile == "" {
-		return console.Usagef("--config is missing: the configuration of the server")
-	}
 	if c.configured, err = config.Read(c.configFile); err != nil {
 		return err
 	}

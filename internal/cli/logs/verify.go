@@ -91,6 +91,7 @@ an hour after they were made. The exit status is 1 if any check fails.`),
 func (c *verifyCommand) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&c.body, "body", "", "`FILE` with the exact body of the request")
+	console.Require(command, "body", "the file with the body of the request")
 	flags.StringVar(&c.proofKey, "proof-key", "", "`FILE` with the public key of app proofs, in PEM")
 	deployment.RegisterLogKey(command, &c.logKey)
 	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
@@ -180,8 +181,6 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 // trust reads the keys, the body and the users that the caller trusts.
 func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 	switch {
-	case c.body == "":
-		return trust, console.Usagef("--body is missing: the file with the body of the request")
 	case c.signed != "" && c.proofKey == "":
 		return trust, console.Usagef("--signed needs --proof-key: without it nothing proves that the transaction is the engine's")
 	case c.signature != "" && c.proofKey == "":
@@ -192,11 +191,7 @@ func (c *verifyCommand) trust() (trust verify.Trust, err error) {
 			return trust, err
 		}
 	}
-	limits, err := c.network.Limits()
-	if err != nil {
-		return trust, err
-	}
-	trust.Chains = all.Chains(limits)
+	trust.Chains = all.Chains(c.network.Limits())
 	if trust.Body, err = console.ReadFile(c.body, api.MaxAnswer); err != nil {
 		return trust, err
 	}

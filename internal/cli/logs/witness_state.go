@@ -51,8 +51,12 @@ func OpenWitnessState(ctx context.Context, dir, logKey string) (s *witnessState,
 	if err != nil {
 		return nil, err
 	}
-	if err := TryFlock(lock); err != nil {
-		return nil, errors.Join(fmt.Errorf("--state %s: in use by another witness: %w", dir, err), lock.Close())
+	held, err := trust.TryLock(lock)
+	if err == nil && !held {
+		err = errors.New("in use by another witness")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--state %s: %w", dir, err), lock.Close())
 	}
 	s = &witnessState{logKey: logKey, lock: lock, Path: filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256([]byte(logKey))))}
 	if s.key, err = openWitnessKey(ctx, filepath.Join(dir, witnessKeyName)); err != nil {

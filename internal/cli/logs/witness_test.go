@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/logs"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/trust"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -152,7 +153,7 @@ func TestWitnessState(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = lock.Close() }()
-	if err := logs.TryFlock(lock); err != nil {
+	if held, err := trust.TryLock(lock); err != nil || !held {
 		t.Fatal(err)
 	}
 	witnessing(t, state, "in use by another witness", "--show")

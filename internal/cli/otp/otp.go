@@ -40,9 +40,6 @@ submit it, and print the verification token:
 			"0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
 		Args: console.StdinArgs("code"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if id == "" {
-				return console.Usagef("--otp-id is missing: the otpId from the answer to init_otp_auth")
-			}
 			if err := to.Open(cmd.Context()); err != nil {
 				return err
 			}
@@ -59,6 +56,7 @@ submit it, and print the verification token:
 	}
 	to.Register(command)
 	command.Flags().StringVar(&id, "otp-id", "", "`ID` of the one-time password: the otpId from the answer to init_otp_auth")
+	console.Require(command, "otp-id", "the otpId from the answer to init_otp_auth")
 	return command
 }
 

@@ -76,7 +76,7 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
 	c.register(command)
 	set := command.Flags()
 	set.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	c.message.Register(set, "ask about a message of `KIND`")
+	c.message.Register(command, "ask about a message of `KIND`")
 	set.StringVar(&c.user, "as", "", "`USER` who submits it, by name or id")
 	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
 	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id; with --config, the keystore is opened")
@@ -87,10 +87,6 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
 }
 
 func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
-	asText, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	c.now = time.Now()
 	if c.at != "" {
 		if c.now, err = time.Parse(time.RFC3339, c.at); err != nil {
@@ -115,7 +111,7 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 			fmt.Fprintln(cmd.ErrOrStderr(), "With --sign-with the keystore is asked, as sign does.")
 		}
 	}
-	if !asText {
+	if !c.output.IsText() {
 		return console.PrintJSON(cmd.OutOrStdout(), explanation)
 	}
 	_, err = cmd.OutOrStdout().Write([]byte(explanation.String()))
@@ -124,13 +120,7 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 
 // ask returns the policy and what it is asked about what is on standard input.
 func (c *policyExplain) ask(cmd *cobra.Command, path string) (*policy.File, access.Authorization, error) {
-	if err := c.message.Check(); err != nil {
-		return nil, access.Authorization{}, err
-	}
 	if c.message.Kind != "" {
-		if c.kind != "" {
-			return nil, access.Authorization{}, console.Usagef("--message does not go with --type: a message has no transaction type")
-		}
 		c.useKey()
 		intent, err := c.message.Read(cmd, c.signWith)
 		if err != nil {

@@ -60,6 +60,7 @@ would be decided differently.`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
 	c.at.Register(command)
+	console.Require(command, "config", "the configuration of the server")
 	flags := command.Flags()
 	flags.StringVar(&c.since, "since", "",
 		"only activities of the last `TIME`, such as 24h or 7d, or since a time such as 2026-11-23T09:00:00Z")
@@ -70,16 +71,9 @@ would be decided differently.`),
 }
 
 func (c *policyReplay) run(cmd *cobra.Command, path string) error {
-	asTable, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
 	since, err := console.ParseSince(c.since, time.Now())
 	if err != nil {
 		return err
-	}
-	if c.at.ConfigFile == "" {
-		return console.Usagef("--config is missing: the configuration of the server")
 	}
 	if err := c.at.Resolve(); err != nil {
 		return err
@@ -103,7 +97,7 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	if policyErr != nil {
 		return errors.Join(policyErr, engine.Close())
 	}
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES",
+	out := console.NewListing(cmd.OutOrStdout(), c.output.IsText(), []string{"ID", "AT", "USER", "BEFORE", "AFTER", "CHANGES",
 		"BECAUSE"}, replayCells)
 	return errors.Join(c.replay(cmd, engine, records, file, since, out), engine.Close())
 }

@@ -60,13 +60,13 @@ written as for 'countersign sign --message'.
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	c.message.Register(flags, "ask for a message of `KIND` to be signed")
+	c.message.Register(command, "ask for a message of `KIND` to be signed")
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if there is no --api-key to name it")
 	flags.BoolVar(&c.proofs, "proofs", true, "request an app proof, with which the answer can be verified")
 	flags.StringVar(&c.body, "body", "", "new `FILE` to write the body to")
 	c.key.Register(command)
-	c.qr.Register(flags)
+	c.qr.Register(command)
 	console.Exclusive(command, "the key names its organization", "org", "api-key")
 	return command
 }
@@ -122,7 +122,11 @@ func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	unsigned, err := show.ReadTransactionOf(cmd, kind)
+	content, err := show.ReadTransaction(cmd)
+	if err != nil {
+		return nil, err
+	}
+	unsigned, err := show.DecodeAs(kind, content)
 	return activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text}, err
 }
 
@@ -138,23 +142,18 @@ func (c *requestCommand) check() error {
 	case c.key.Path == "" && c.qr.Wanted():
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}
-	return c.qr.Check()
+	return nil
 }
 
 // checkAsked refuses what does not say what is to be signed, and by whom.
 func (c *requestCommand) checkAsked() error {
 	switch {
-	case c.message.Kind != "" && c.kind != "":
-		return console.Usagef("--message does not go with --type: a message has no transaction type")
 	case c.message.Kind == "" && c.kind == "":
 		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
 	case c.message.Kind == "":
 		if _, err := show.ParseType(c.kind); err != nil {
 			return err
 		}
-	}
-	if err := c.message.Check(); err != nil {
-		return err
 	}
 	return c.message.CheckSigner(c.signWith)
 }

@@ -34,9 +34,6 @@ body, including a final newline.`),
       --data-binary @body.json http://127.0.0.1:8080/public/v1/submit/sign_transaction`),
 		Args: console.StdinArgs("request body"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := qr.Check(); err != nil {
-				return err
-			}
 			by, err := key.Open(cmd.Context())
 			if err != nil {
 				return err
@@ -57,7 +54,7 @@ body, including a final newline.`),
 		},
 	}
 	key.Register(command)
-	qr.Register(command.Flags())
+	qr.Register(command)
 	command.Flags().BoolVar(&onlyHeader, "header", false, "print only the value of the header")
 	for _, codes := range []string{"qr", "qr-png"} {
 		console.Exclusive(command, "the codes hold both the body and the stamp", "header", codes)

@@ -49,13 +49,11 @@ what a restored store is compared with.
 Restore it with 'countersign restore'.`),
 		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if path == "" {
-				return console.Usagef("--config is missing: the configuration of the server")
-			}
 			return makeBackup(cmd, path, args[0], withPassphrase)
 		},
 	}
 	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
+	console.Require(command, "config", "the configuration of the server")
 	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then reveals the keys")
 	return command
 }

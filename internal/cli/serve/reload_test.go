@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -238,48 +237,6 @@ func TestParseDays(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "12h": 12 * time.Hour, "0d": 0, "-1h": 0, "d": 0, "": 0, "99999999d": 0, "1w": 0} {
 		if got, err := console.ParseDays(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-}
-
-// TestCheckConfiguration checks that serve --check checks everything a reload reads, the
-// addresses and the form of the store, and serves nothing.
-func TestCheckConfiguration(t *testing.T) {
-	t.Parallel()
-	s := clitest.NewServed(t)
-	if out := s.Run(t, "serve", "--check", "--config", s.Config()); !strings.Contains(string(out), `"organizations":1`) {
-		t.Errorf("%s", out)
-	}
-	session := clitest.NewSession(t)
-	clitest.WritePrivate(t, filepath.Join(s.Dir, "policy.yaml"), "schema: countersign.policy/2\nrules: [{name: a, allow: transfer, when: 'nonsense'}]\n")
-	s.Edit(t, "name: Example", "name: Example\n    policy: policy.yaml")
-	if _, stderr, status := session.Run(nil, "serve", "--check", "--config", s.Config()); status != console.ExitFailure || !strings.Contains(string(stderr), "rule a: ") {
-		t.Errorf("a wrong policy: exit status %d: %s", status, stderr)
-	}
-	s.Edit(t, "name: Example", "nme: Example")
-	if _, stderr, status := session.Run(nil, "serve", "--check", "--config", s.Config()); status != console.ExitFailure || !strings.Contains(string(stderr), "nme") {
-		t.Errorf("exit status %d: %s", status, stderr)
-	}
-	for _, test := range []struct{ member, value, want string }{
-		{"store", "mysql:x", "store: unknown store"},
-		{"store", "'bolt:'", "names no file"},
-		{"listen", "0.0.0.0:0", "listen: 0.0.0.0:0 is not a loopback address"},
-		{"listen", "localhost", "has no port"},
-		{"admin", "0.0.0.0:0", "admin: 0.0.0.0:0 is not a loopback address"},
-		{"admin", "127.0.0.1:1\nlisten: 127.0.0.1:1", "also the address of the API"},
-	} {
-		s := clitest.NewServed(t)
-		content, err := os.ReadFile(s.Config())
-		if err != nil {
-			t.Fatal(err)
-		}
-		without := regexp.MustCompile("(?m)^("+test.member+"|listen):.*\n").ReplaceAllString(string(content), "")
-		if !strings.Contains(test.member+": "+test.value, "listen:") {
-			without += "listen: 127.0.0.1:0\n"
-		}
-		clitest.WritePrivate(t, s.Config(), without+test.member+": "+test.value+"\n")
-		if _, stderr, status := session.Run(nil, "serve", "--check", "--config", s.Config()); status != console.ExitFailure || !strings.Contains(string(stderr), test.want) {
-			t.Errorf("%s: %s: exit status %d: %s", test.member, test.value, status, stderr)
 		}
 	}
 }

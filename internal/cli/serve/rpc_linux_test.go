@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -101,30 +100,5 @@ func TestServeRPC(t *testing.T) {
 	}
 	if _, err := os.Stat(socket); err == nil {
 		t.Error("the socket is still there")
-	}
-}
-
-// TestServeRPCRefused checks configurations of the signer that serve and --check refuse.
-func TestServeRPCRefused(t *testing.T) {
-	t.Parallel()
-	for section, problem := range map[string]string{
-		"rpc: {users: [{user: admin, uid: 1}]}":                                                            "rpc needs listen, socket or both",
-		"rpc: {listen: \"127.0.0.1:0\"}":                                                                   "rpc.users is missing",
-		"rpc: {listen: \"127.0.0.1:0\", users: [{user: admin, uid: 1}]}":                                   "no user has certificates or a tokenFile",
-		"rpc: {socket: s, users: [{user: admin, tokenFile: proof.pem}]}":                                   "no user has a uid",
-		"rpc: {listen: \"0.0.0.0:0\", users: [{user: admin, tokenFile: proof.pem}]}":                       "is not a loopback address",
-		"rpc: {listen: \"127.0.0.1:0\", users: [{user: nobody, tokenFile: proof.pem}]}":                    "has no user with this name or id",
-		"rpc: {listen: \"127.0.0.1:0\", users: [{user: admin, certificates: [{dnsName: a.example}]}]}":     "clientCAFile",
-		"rpc: {listen: \"127.0.0.1:0\", users: [{user: admin, tokenFile: absent}]}":                        "tokenFile",
-		"rpc: {listen: \"127.0.0.1:0\", tls: {certFile: a}, users: [{user: admin, tokenFile: proof.pem}]}": "both certFile and keyFile",
-	} {
-		s := clitest.NewServed(t)
-		appendConfig(t, s, section+"\n")
-		for _, args := range [][]string{{"--check"}, {"--listen", "127.0.0.1:0", "--admin", "none"}} {
-			out, err := exec.CommandContext(t.Context(), "countersign", append([]string{"serve", "--config", s.Config()}, args...)...).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), problem) {
-				t.Errorf("%s %q: %v: %s", section, args, err, out)
-			}
-		}
 	}
 }

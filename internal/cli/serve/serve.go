@@ -84,13 +84,11 @@ from being read, and neither is the answer protected.`),
 	flags.BoolVar(&s.profile, "pprof", false, "also serve Go's profiles under /debug/pprof/ of the admin address")
 	flags.DurationVar(&s.drain, "drain-delay", 0, "`TIME` for which /readyz answers 503 before the server stops accepting requests")
 	flags.TextVar(&s.level, "log-level", slog.LevelInfo, "lowest `LEVEL` to log: debug, info (each request), warn, error")
+	console.Require(command, "config", "'countersign init DIR' writes a configuration")
 	return command
 }
 
 func (s *Server) run(cmd *cobra.Command) (err error) {
-	if s.configFile == "" {
-		return console.Usagef("--config is missing: 'countersign init DIR' writes a configuration")
-	}
 	if s.profile && s.at.Admin == "none" {
 		return console.Usagef("--pprof needs an admin address")
 	}

@@ -19,14 +19,6 @@ import (
 // The store cannot reuse the pages of a snapshot while it is held.
 const snapshotStall = 30 * time.Second
 
-// readStore reads the whole file of a bolt store if --check-store asks for it.
-func (s *Server) readStore(ctx context.Context) error {
-	if file, ok := deployment.WithoutMemory(s.records).(*bolt.Store); ok && s.checkStore {
-		return file.Check(ctx)
-	}
-	return nil
-}
-
 // giveSnapshots serves snapshots of a bolt store to backup commands of the same user,
 // until close.
 func (s *Server) giveSnapshots(ctx context.Context) {

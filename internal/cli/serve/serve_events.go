@@ -3,14 +3,12 @@ package serve
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/events"
-	"github.com/countersign-dev/countersign/metrics"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -57,7 +55,6 @@ func (s *Server) notify(ctx context.Context) (err error) {
 	if n.sender, err = deployment.OpenEvents(ctx, n.configured, s.records, s.log); err != nil {
 		return err
 	}
-	s.observer.WatchEvents(func() metrics.Events { return metrics.Events(n.sender.Stats()) })
 	var running []func(context.Context)
 	if n.others != nil {
 		n.others.Conflict = s.memory.Conflicts
@@ -68,15 +65,4 @@ func (s *Server) notify(ctx context.Context) (err error) {
 	}
 	s.background(ctx, running...)
 	return nil
-}
-
-// withEvents serves the latest events at the admin address.
-func (n *notifier) withEvents(admin http.Handler) http.Handler {
-	if n.ring == nil {
-		return admin
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET "+events.Path, n.ring)
-	mux.Handle("/", admin)
-	return mux
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/internal/request"
 )
 
@@ -47,8 +48,20 @@ func withConsole(page, api http.Handler) http.Handler {
 
 // adminPages are what the admin address serves.
 func (s *Server) adminPages() http.Handler {
-	pages := httpapi.Admin(s.engine, s.observer.Handler())
-	return s.UnlessDraining(s.withState(s.notifier.withEvents(s.withProfiles(pages))))
+	mux := http.NewServeMux()
+	mux.Handle("/", httpapi.Admin(s.engine, s.observer.Handler()))
+	if s.notifier.ring != nil {
+		mux.Handle("GET "+events.Path, s.notifier.ring)
+	}
+	// Package net/http/pprof also adds its pages to http.DefaultServeMux, which nothing serves.
+	if s.profile {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return s.UnlessDraining(s.withState(mux))
 }
 
 // UnlessDraining answers /readyz with 503 while the server drains.
@@ -60,23 +73,6 @@ func (s *Server) UnlessDraining(admin http.Handler) http.Handler {
 		}
 		admin.ServeHTTP(w, r)
 	})
-}
-
-// withProfiles serves the profiles of package net/http/pprof if --pprof asks for them. They
-// are on the admin address only: that package also adds them to http.DefaultServeMux, which
-// nothing serves.
-func (s *Server) withProfiles(admin http.Handler) http.Handler {
-	if !s.profile {
-		return admin
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/", admin)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
 }
 
 // ServerLog logs the complaints of an http.Server: failures to accept connections

@@ -29,6 +29,7 @@ import (
 	"github.com/countersign-dev/countersign/metrics"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
 )
 
 // Server is a server: its flags, and what is open while it runs.
@@ -78,8 +79,10 @@ func (s *Server) open(cmd *cobra.Command) error {
 	if err := s.openEngine(cmd.Context(), loaded); err != nil {
 		return err
 	}
-	if err := s.readStore(cmd.Context()); err != nil {
-		return err
+	if file, ok := deployment.WithoutMemory(s.records).(*bolt.Store); ok && s.checkStore {
+		if err := file.Check(cmd.Context()); err != nil {
+			return err
+		}
 	}
 	s.current.Policies.Log(s.log, nil)
 	return s.current.Policies.Record(cmd.Context(), s.engine)
@@ -117,7 +120,6 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 		settings.Logger, settings.Observer, settings.Names = s.log, s.notifier.observer(s.observer), &s.current.InForce
 		settings.Directory = rpcapi.Directory(&s.current.InForce, s.current.callers)
 		s.keys = settings.Keystore
-		watchKeys(s.observer, settings.Keystore)
 		if loaded.Configured.Descriptors != nil {
 			settings.Descriptors = &s.current.InForce
 		}
@@ -131,24 +133,6 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 	return nil
 }
 
-// watchKeys has the metrics count keys that are skipped or extractable. The
-// keystore itself logs them.
-func watchKeys(observer *metrics.Metrics, keys keystore.Keystore) {
-	observer.WatchKeys(
-		func() int {
-			if skipper, ok := keys.(keystore.Skipper); ok {
-				return len(skipper.Skipped())
-			}
-			return 0
-		},
-		func() int {
-			if token, ok := keys.(deployment.Extractabler); ok {
-				return len(token.Extractable())
-			}
-			return 0
-		})
-}
-
 // follow starts what runs beside the requests, and what the metrics watch.
 func (s *Server) follow(ctx context.Context) error {
 	s.giveSnapshots(ctx)
@@ -158,16 +142,29 @@ func (s *Server) follow(ctx context.Context) error {
 	if err := s.notify(ctx); err != nil {
 		return err
 	}
-	s.observer.Describe(s.build.Version, s.build.Commit, s.build.Go, s.current.Expiry)
-	s.observer.WatchReady(func() bool {
-		ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
-		defer cancel()
-		_, all := s.conflicts()
-		return s.engine.Ready(ctx) == nil && !all
-	})
-	s.observer.WatchConfiguration(s.current.OlderSince, s.current.failures.Load)
-	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, s.memory.Failures)
+	s.observer.Watch(func() metrics.State { return s.state(ctx) })
 	return nil
+}
+
+// state returns what the metrics say of the server.
+func (s *Server) state(ctx context.Context) metrics.State {
+	ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
+	defer cancel()
+	_, all := s.conflicts()
+	state := metrics.State{
+		Version: s.build.Version, Commit: s.build.Commit, Go: s.build.Go, CertificateExpiry: s.current.Expiry(),
+		Ready: s.engine.Ready(ctx) == nil && !all, OlderSince: s.current.OlderSince(),
+		ReloadFailures: s.current.failures.Load(),
+		LogConflicts:   len(s.memory.Conflicts()), LogMemoryFailures: s.memory.Failures(),
+		Events: metrics.Events(s.notifier.sender.Stats()),
+	}
+	if skipper, ok := s.keys.(keystore.Skipper); ok { // which logs them itself
+		state.SkippedKeys = len(skipper.Skipped())
+	}
+	if token, ok := s.keys.(deployment.Extractabler); ok {
+		state.ExtractableKeys = len(token.Extractable())
+	}
+	return state
 }
 
 // background runs functions until close, which cancels their context and waits for them.

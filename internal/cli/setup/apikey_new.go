@@ -50,26 +50,18 @@ registered without a list of activities may not vote.`),
   countersign apikey new --name ci --config countersign.yaml --out ci-next.json`),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
+	c.register(command, "create a key that may vote on requests waiting for approvals, and nothing else")
 	flags := command.Flags()
-	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
-	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, as in the configuration")
-	flags.StringVar(&c.config, "config", "", "`FILE` with the organization, and perhaps the user: countersign.yaml")
 	flags.StringVar(&c.out, "out", "", "new `FILE` for the key")
 	flags.StringVar(&c.curve, "curve", "p256", "`KIND` of key: p256, secp256k1 or ed25519")
-	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
-	flags.BoolVar(&c.votes, "votes", false, "create a key that may vote on requests waiting for approvals, and nothing else")
 	flags.StringVar(&c.expires, "expires", "", "`TIME` until the key expires, such as 90d or 12h (default: never)")
+	console.Require(command, "out", "a new file for the key")
 	return command
 }
 
 func (c *apiKeyNewCommand) run(cmd *cobra.Command) error {
-	switch {
-	case c.name == "":
-		return console.Usagef("--name is missing: the name of the user")
-	case c.organization == "" && c.config == "":
+	if c.organization == "" && c.config == "" {
 		return console.Usagef("--org is missing: the id of the organization, or --config with the file that names it")
-	case c.out == "":
-		return console.Usagef("--out is missing: a new file for the key")
 	}
 	curve, err := deployment.ParseAPIKeyCurve(c.curve)
 	if err != nil {

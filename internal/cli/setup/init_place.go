@@ -11,6 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
+// StagingName is the folder in which init creates everything. It is inside the directory
+// that init fills, which may be a volume: a folder outside could not be renamed over it.
+const StagingName = ".countersign-init"
+
 // answerName is the file that is written into the staging folder last: if it exists, the
 // folder is complete. It holds the output of init, with paths relative to the directory.
 const answerName = "answer.json"
@@ -23,7 +27,7 @@ var rename = os.Rename
 // with the same directory starts over if the staging folder is incomplete. Otherwise it
 // finishes the first call, and sets *answer to the answer of that call.
 func fillAtOnce(dir string, answer *initialized, steps func(staged func(name string) string) []func() error) error {
-	staging := filepath.Join(dir, console.StagingName)
+	staging := filepath.Join(dir, StagingName)
 	finished, err := os.ReadFile(filepath.Join(staging, answerName)) //nolint:gosec // named by the user
 	if err == nil {
 		if err := json.Unmarshal(finished, answer); err != nil {
@@ -31,7 +35,7 @@ func fillAtOnce(dir string, answer *initialized, steps func(staged func(name str
 		}
 		return moveUp(staging, dir)
 	}
-	if err := console.MakeEmptyDirectory(dir); err != nil {
+	if err := console.MakeEmptyDirectory(dir, StagingName); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(staging); err != nil { // nothing in it was ever in use

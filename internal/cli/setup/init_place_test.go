@@ -81,7 +81,7 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 			t.Error(err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, console.StagingName)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, StagingName)); err == nil {
 		t.Error("the staging folder is left")
 	}
 	if _, err := initialize(dir); err == nil {

@@ -44,29 +44,20 @@ the result of response.getPublicKey() (SPKI).`),
 			"   --credential-id dGVzdA --public-key MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE…",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
+	c.register(command, "register a passkey for the approvals page: it may vote, and nothing else, with user verification")
 	flags := command.Flags()
-	flags.StringVar(&c.name, "name", "", "`NAME` of the user")
 	flags.StringVar(&c.credentialID, "credential-id", "", "`ID` of the credential, in base64url")
 	flags.StringVar(&c.publicKey, "public-key", "", "`KEY` of the credential, COSE or SPKI, in base64url")
 	flags.StringVar(&c.rpID, "rp-id", "", "`DOMAIN` that the passkey belongs to, such as example.com")
 	flags.StringArrayVar(&c.origins, "origin", nil,
 		"`ORIGIN` whose pages may use it, such as https://app.example.com (repeatable; default: any of the domain)")
-	flags.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
-	flags.StringVar(&c.config, "config", "", "`FILE` that may have the user already: countersign.yaml")
-	flags.StringVar(&c.organization, "org", "", "`ID` of the organization, if --config has several")
-	flags.BoolVar(&c.votes, "votes", false,
-		"register a passkey for the approvals page: it may vote, and nothing else, with user verification")
+	console.Require(command, "credential-id", "the credential's rawId")
+	console.Require(command, "public-key", "the key of the credential")
+	console.Require(command, "rp-id", "the domain of the pages")
 	return command
 }
 
 func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
-	for _, flag := range []struct{ name, value string }{
-		{"name", c.name}, {"credential-id", c.credentialID}, {"public-key", c.publicKey}, {"rp-id", c.rpID},
-	} {
-		if flag.value == "" {
-			return console.Usagef("--%s is missing", flag.name)
-		}
-	}
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -22,6 +22,17 @@ type user struct {
 	known                      bool // the configuration has the user already
 }
 
+// register adds the flags to a command.
+func (u *user) register(cmd *cobra.Command, votes string) {
+	flags := cmd.Flags()
+	flags.StringVar(&u.name, "name", "", "`NAME` of the user")
+	flags.StringVar(&u.organization, "org", "", "`ID` of the organization, if --config does not name the only one")
+	flags.StringVar(&u.config, "config", "", "`FILE` with the organization, and perhaps the user: countersign.yaml")
+	flags.StringSliceVar(&u.tags, "tag", nil, "`TAG` of the user, for policies (repeatable)")
+	flags.BoolVar(&u.votes, "votes", false, votes)
+	console.Require(cmd, "name", "the name of the user")
+}
+
 // check refuses names that serve would refuse in its configuration. If there is one, the
 // organization is taken from it, and it is checked whether that has the user: the reload would
 // refuse a second entry of the same name.

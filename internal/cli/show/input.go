@@ -51,15 +51,6 @@ type Written struct {
 	Message []byte // what is signed, if only that came; Text has empty signatures
 }
 
-// ReadTransactionOf reads one transaction of a type: see DecodeAs.
-func ReadTransactionOf(cmd *cobra.Command, kind activity.TransactionType, file ...string) (Written, error) {
-	content, err := ReadTransaction(cmd, file...)
-	if err != nil {
-		return Written{}, err
-	}
-	return DecodeAs(kind, content)
-}
-
 // DecodeAs reads a transaction of a type: hex, or a form in which its chain exchanges
 // them. The error is about the form: whether the bytes are a transaction is for the engine
 // to say.

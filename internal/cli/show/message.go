@@ -13,7 +13,6 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -73,17 +72,19 @@ type MessageFlags struct {
 }
 
 // Register adds the flags to a command. usage says what the command does with a message.
-func (f *MessageFlags) Register(flags *pflag.FlagSet, usage string) {
+func (f *MessageFlags) Register(cmd *cobra.Command, usage string) {
+	flags := cmd.Flags()
 	kinds := strings.Join(slices.Sorted(maps.Keys(messageKinds)), ", ") + ", " + kindBIP322
 	flags.StringVar(&f.Kind, "message", "", usage+": "+kinds)
 	flags.StringVar(&f.address, "address", "", "with --message bip322 or bip137: the `ADDRESS` that makes the statement")
 	flags.StringVar(&f.encoding, "encoding", "", "with --message solana: the `ENCODING` of the message: hex (default), base64 or base58")
 	flags.StringVar(&f.funds, "funds", "", "with --message bip322: `FILE` with a PSBT whose inputs are proven too (a proof of funds)")
+	console.Check(cmd, f.check)
+	console.Exclusive(cmd, "a message has no transaction type", "message", "type")
 }
 
-// Check refuses an unknown kind, and flags of other kinds of messages. It runs before
-// anything is read.
-func (f *MessageFlags) Check() error {
+// check refuses an unknown kind, and flags of other kinds of messages.
+func (f *MessageFlags) check() error {
 	_, known := messageKinds[f.Kind]
 	switch {
 	case f.funds != "" && f.Kind != kindBIP322:

@@ -17,16 +17,16 @@ import (
 // NetworkFlag selects the Bitcoin network whose addresses are printed.
 type NetworkFlag struct{ Name string }
 
-// Register adds the flag to a set.
+// Register adds the flag to a command, which refuses a network that is not known.
 func (n *NetworkFlag) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&n.Name, "network", bitcoin.Mainnet.String(),
 		"Bitcoin `NETWORK` of the addresses: mainnet, testnet, signet, regtest")
-}
-
-// Check refuses a network that is not known.
-func (n *NetworkFlag) Check() error {
-	_, err := n.Limits()
-	return err
+	console.Check(cmd, func() error {
+		if _, err := bitcoin.ParseNetwork(n.Name); err != nil {
+			return console.Usagef("--network: %v", err)
+		}
+		return nil
+	})
 }
 
 // RefuseOther refuses a key that is written for Bitcoin's mainnet, or for its test networks,
@@ -49,12 +49,9 @@ const MaxPSBT = 32 << 20
 const MaxPSBTText = 2*MaxPSBT + MaxPSBT/16
 
 // Limits returns the engine's limits for the network.
-func (n *NetworkFlag) Limits() (all.Limits, error) {
-	network, err := bitcoin.ParseNetwork(n.Name)
-	if err != nil {
-		return all.Limits{}, console.Usagef("--network: %v", err)
-	}
-	return all.Limits{Bitcoin: bitcoin.Limits{Network: network, MaxSize: MaxPSBT}}, nil
+func (n *NetworkFlag) Limits() all.Limits {
+	network, _ := bitcoin.ParseNetwork(n.Name) // which Register checks
+	return all.Limits{Bitcoin: bitcoin.Limits{Network: network, MaxSize: MaxPSBT}}
 }
 
 // KeyLine is a key as it is printed.

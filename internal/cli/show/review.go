@@ -164,13 +164,10 @@ func MissingText(group activity.Group) string {
 	if group.Passkey {
 		voters = append(voters, "with a passkey")
 	}
-	return strings.TrimSpace(fmt.Sprintf("%d of %d %s %s (rule %s)", group.Missing, group.Count,
-		plural(group.Count, "vote"), strings.Join(voters, ", "), group.Rule))
-}
-
-func plural(count int, word string) string {
-	if count == 1 {
-		return word
+	votes := "votes"
+	if group.Count == 1 {
+		votes = "vote"
 	}
-	return word + "s"
+	return strings.TrimSpace(fmt.Sprintf("%d of %d %s %s (rule %s)", group.Missing, group.Count,
+		votes, strings.Join(voters, ", "), group.Rule))
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
-	"github.com/countersign-dev/countersign/internal/cli/lines"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
@@ -114,46 +113,6 @@ func checkSigned(t *testing.T, line []byte, number int, address string) {
 	sender, err := types.Sender(types.LatestSignerForChainID(tx.ChainId()), &tx)
 	if err != nil || sender != common.HexToAddress(address) {
 		t.Fatalf("answer %d: signed by %v, not %s: %v", number, sender, address, err)
-	}
-}
-
-// TestLongLines checks that a line of 8 MiB is read and a longer one answered with an error.
-func TestLongLines(t *testing.T) {
-	t.Parallel()
-	s := clitest.NewSession(t)
-	var in bytes.Buffer
-	line := clitest.IntentLine(clitest.Address, clitest.Unsigned)
-	in.WriteString(strings.Repeat(" ", lines.MaxLength-len(line)+1) + line) // exactly MaxLength and its end
-	in.WriteString(strings.Repeat(" ", lines.MaxLength-len(line)+2) + line)
-	in.WriteString(line)
-	stdout, _, status := s.Run(in.Bytes(), "sign", "--jsonl")
-	const signed = `{"signedTransaction":"` + clitest.Signed + `"}` + "\n"
-	const refused = `{"error":{"code":3,"reason":"REQUEST_INVALID","message":"the line is longer than 8388608 bytes (8 MiB)"}}` + "\n"
-	if status != console.ExitFailure || string(stdout) != signed+refused+signed {
-		t.Errorf("exit status %d, %.500s", status, stdout)
-	}
-}
-
-// TestDialogue checks that a client that sends one line gets its answer before it sends the
-// next.
-func TestDialogue(t *testing.T) {
-	t.Parallel()
-	s := clitest.NewSession(t)
-	command := s.Command("sign", "--jsonl")
-	in, out := clitest.StartPiped(t, command)
-	answers := bufio.NewScanner(out)
-	for i := range 50 {
-		if _, err := io.WriteString(in, clitest.IntentLine(clitest.Address, clitest.NthTransaction(i))); err != nil {
-			t.Fatal(err)
-		}
-		if !answers.Scan() {
-			t.Fatalf("no answer to line %d", i+1)
-		}
-		checkSigned(t, answers.Bytes(), i, clitest.Address)
-	}
-	in.Close()
-	if err := command.Wait(); err != nil {
-		t.Error(err)
 	}
 }
 

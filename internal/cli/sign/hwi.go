@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -71,6 +70,7 @@ allow it for the user of --as; otherwise nothing is signed. Refusals are answere
 	c.at.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.walletID, "wallet", "", "`ID` or name of the wallet that signs")
+	console.Require(command, "wallet", "the id or the name of the wallet that signs")
 	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
 	flags.StringVarP(&c.fingerprint, "fingerprint", "f", "", "`FINGERPRINT` of the master key, which must be the wallet's")
 	flags.StringVar(&c.chain, "chain", "main", "`CHAIN`: main, test, testnet4, signet or regtest")
@@ -93,9 +93,6 @@ func (c *hwiCommand) run(cmd *cobra.Command, args []string) error {
 		return console.Usagef("--chain: unknown chain %q: use main, test, testnet4, signet or regtest", c.chain)
 	}
 	c.network.Name = network.String()
-	if c.walletID == "" {
-		return console.Usagef("--wallet is missing: the id or the name of the wallet that signs")
-	}
 	if err := c.at.Check(); err != nil {
 		return err
 	}
@@ -129,9 +126,6 @@ func (c *hwiCommand) answer(cmd *cobra.Command, args []string) (answer any, err 
 	carryOut, ok := commands[args[0]]
 	if !ok {
 		return nil, fmt.Errorf("unknown command %q: use enumerate, getdescriptors, displayaddress or signtx", args[0])
-	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return nil, err
 	}
 	if c.keys, err = deployment.OpenFor[hwiKeeper](&c.at, cmd, "an HSM has no wallets, because it derives no keys (BIP-32)"); err != nil {
 		return nil, err

@@ -56,14 +56,10 @@ func (c *hwiCommand) signTx(cmd *cobra.Command, args []string) (any, error) {
 func (c *hwiCommand) signConsented(cmd *cobra.Command, intent activity.SignTransactionIntent) (signed string, err error) {
 	keys := c.keys
 	c.keys = nil // the engine closes them
-	limits, err := c.network.Limits()
-	if err == nil {
-		c.known, err = deployment.ReadKnowledge(c.at.Configured)
-	}
-	if err != nil {
+	if c.known, err = deployment.ReadKnowledge(c.at.Configured); err != nil {
 		return "", errors.Join(err, keys.Close())
 	}
-	engine, err := c.engineOver(cmd.Context(), keys, limits)
+	engine, err := c.engineOver(cmd.Context(), keys)
 	if err != nil {
 		return "", errors.Join(err, keys.Close())
 	}

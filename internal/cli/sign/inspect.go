@@ -59,7 +59,7 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	c.message.Register(flags, "read a message of this `KIND` instead, as sign does")
+	c.message.Register(command, "read a message of this `KIND` instead, as sign does")
 	c.network.Register(command)
 	flags.StringVar(&c.configFile, "config", "", "`FILE` with descriptors, tokens and labels: countersign.yaml")
 	c.output.RegisterReading(command)
@@ -67,23 +67,10 @@ labels name what is shown; "readings" and "readingsDigest" are then added.`),
 }
 
 func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
-	switch {
-	case c.message.Kind != "" && file != "":
+	if c.message.Kind != "" && file != "" {
 		return console.Usagef("--message reads standard input: 'countersign inspect --message %s < %s'", c.message.Kind, file)
-	case c.message.Kind != "" && c.kind != "":
-		return console.Usagef("--message does not go with --type: a message has no transaction type")
 	}
-	if err := c.message.Check(); err != nil {
-		return err
-	}
-	asText, err := c.output.IsText(cmd)
-	if err != nil {
-		return err
-	}
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
+	limits := c.network.Limits()
 	knowledge, err := deployment.KnowledgeOf(c.configFile)
 	if err != nil {
 		return err
@@ -105,7 +92,7 @@ func (c *inspectCommand) run(cmd *cobra.Command, file string) error {
 	if _, template := show.UnknownIn(inspection); template != "" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "to know such texts, pin a file with their template (docs/messages.md):", template)
 	}
-	if asText {
+	if c.output.IsText() {
 		return show.View{Summary: inspection.Summary, Effects: inspection.Effects, Signer: show.NetworkFields(&inspection.Summary, limits),
 			Reading: inspection.Readings, Hazards: inspection.Hazards, Names: knowledge.Names(),
 			Message: c.message.Kind != ""}.Render(cmd.OutOrStdout())

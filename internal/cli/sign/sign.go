@@ -135,7 +135,7 @@ func NewCommand() *cobra.Command {
 	c.network.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.kind, "type", "", "`TYPE` of the transaction: "+show.TypeNames())
-	c.message.Register(flags, "sign a message of `KIND`")
+	c.message.Register(command, "sign a message of `KIND`")
 	flags.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`HAZARD` to allow, by name, or all; can be repeated")
 	flags.StringVar(&c.as, "as", "", "`USER` of --config who signs, by name or id: recorded, and judged by the policy")
@@ -143,17 +143,23 @@ func NewCommand() *cobra.Command {
 	flags.BoolVar(&c.jsonl, "jsonl", false, "sign many transactions, one JSON object per line")
 	flags.BoolVar(&c.finalize, "finalize", false, "Bitcoin: print the network transaction instead of the PSBT")
 	c.request.register(flags)
-	c.qr.Register(flags)
+	c.qr.Register(command)
 	flags.BoolVar(&c.scan, "scan", false, "read the request from QR codes, one payload per line of standard input")
 	flags.IntVar(&c.workers, "workers", runtime.NumCPU(), "`NUMBER` of transactions to sign in parallel with --jsonl")
+	for _, name := range []string{"message", "type", "sign-with"} {
+		console.Exclusive(command, "each line has its own", name, "jsonl")
+	}
+	console.Needs(command, []string{"workers"}, []string{"jsonl"})
+	console.Needs(command, []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"},
+		[]string{"request", "scan"})
+	for _, name := range []string{"request", "jsonl", "workers", "finalize", "type"} {
+		console.Exclusive(command, "", name, "scan")
+	}
 	flags.Lookup("workers").DefValue = "one per processor" // the same help on every machine
 	return command
 }
 
 func (c *signCommand) run(cmd *cobra.Command) error {
-	if err := c.qr.Check(); err != nil {
-		return err
-	}
 	if c.scan {
 		return c.signScanned(cmd)
 	}
@@ -162,8 +168,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 			return show.ReadRequestFile(cmd, c.request.in)
 		})
 	}
-	limits, err := c.check(cmd)
-	switch {
+	switch err := c.check(); {
 	case err != nil:
 		return err
 	case c.jsonl:
@@ -171,7 +176,7 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 	case c.message.Kind != "":
 		return c.signMessage(cmd)
 	}
-	read, err := show.ReadTransactionAs(cmd, c.kind, "", limits)
+	read, err := show.ReadTransactionAs(cmd, c.kind, "", c.network.Limits())
 	if err != nil {
 		return err
 	}
@@ -180,42 +185,29 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 }
 
 // check refuses flags that do not go together. It runs before anything is read.
-func (c *signCommand) check(cmd *cobra.Command) (all.Limits, error) {
-	limits, err := c.network.Limits()
-	err = cmp.Or(c.checkRequestFlags(cmd), c.at.Check(), checkHazardNames(c.allow), err)
-	single := !c.jsonl && c.message.Kind == ""
+func (c *signCommand) check() error {
+	err := cmp.Or(c.checkCodes(), c.at.Check(), checkHazardNames(c.allow))
 	switch {
 	case err != nil:
-		return limits, err
+		return err
 	case c.finalize && (c.jsonl || !show.IsBitcoin(c.kind)):
-		return limits, console.Usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
-	case c.message.Kind != "" && (c.kind != "" || c.jsonl):
-		return limits, console.Usagef("--message goes with neither --type nor --jsonl: each line of --jsonl says what it is")
-	case !c.jsonl && cmd.Flags().Changed("workers"):
-		return limits, console.Usagef("--workers goes with --jsonl: one transaction has one signer")
-	}
-	if err := c.message.Check(); err != nil || !single {
-		return limits, err
+		return console.Usagef("--finalize goes with --type %s", activity.TransactionTypeBitcoin)
+	case c.jsonl || c.message.Kind != "":
+		return nil
 	}
 	if c.kind != "" {
 		if _, err := show.ParseType(c.kind); err != nil {
-			return limits, err
+			return err
 		}
 	}
 	if c.signWith == "" {
-		return limits, console.Usagef("--sign-with is missing: an address of the key, or its id")
+		return console.Usagef("--sign-with is missing: an address of the key, or its id")
 	}
-	return limits, nil
+	return nil
 }
 
-// checkRequestFlags refuses flags that need a stamped request, and --qr where no type of
-// code exists for the answer.
-func (c *signCommand) checkRequestFlags(cmd *cobra.Command) error {
-	for _, name := range []string{"out", "out-signed", "vote", "max-request-age", "any-request-time"} {
-		if cmd.Flags().Changed(name) {
-			return console.Usagef("--%s goes with --request", name)
-		}
-	}
+// checkCodes refuses --qr where no type of code exists for the answer.
+func (c *signCommand) checkCodes() error {
 	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
 		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
 	}

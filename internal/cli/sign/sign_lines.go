@@ -22,9 +22,6 @@ const maxWorkers = 1024
 
 // signLines runs sign --jsonl.
 func (c *signCommand) signLines(cmd *cobra.Command) (err error) {
-	if c.kind != "" || c.signWith != "" {
-		return console.Usagef("--type and --sign-with do not go with --jsonl: each line has its own")
-	}
 	if c.workers < 1 || c.workers > maxWorkers {
 		return console.Usagef("--workers %d: use 1 to %d", c.workers, maxWorkers)
 	}

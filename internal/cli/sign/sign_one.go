@@ -48,10 +48,6 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 	if c.as != "" && c.at.ConfigFile == "" {
 		return nil, console.Usagef("--as goes with --config, which knows the users")
 	}
-	limits, err := c.network.Limits()
-	if err != nil {
-		return nil, err
-	}
 	keys, err := c.at.Open(cmd)
 	if err != nil {
 		return nil, err
@@ -59,7 +55,7 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 	if c.known, err = deployment.ReadKnowledge(c.at.Configured); err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
-	engine, err := c.engineOver(cmd.Context(), keys, limits)
+	engine, err := c.engineOver(cmd.Context(), keys)
 	if err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
@@ -68,10 +64,11 @@ func (c *signCommand) engine(cmd *cobra.Command) (*opened, error) {
 
 // engineOver returns an engine over keys. With --config, the organization's allowed
 // hazards and policy apply.
-func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore, limits all.Limits) (*opened, error) {
+func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore) (*opened, error) {
 	c.keystore = keys
-	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: all.Chains(limits),
-		Operations: messages.Operations(all.Chains(limits)...), Descriptors: c.known.Reader()}
+	signs := all.Chains(c.network.Limits())
+	settings := countersign.Config{Keystore: keys, AllowHazards: c.allow, Chains: signs,
+		Operations: messages.Operations(signs...), Descriptors: c.known.Reader()}
 	var user *access.User
 	if c.at.Configured != nil {
 		wallets, err := deployment.Wallets(c.at.Configured, keys)
@@ -148,12 +145,11 @@ func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent acti
 	}
 	prepared, err := engine.Prepare(cmd.Context(), c.at.Organization, intent)
 	if err != nil {
-		limits, _ := c.network.Limits() // the engine has been opened with them
 		notes = append(notes, c.named(cmd.Context(), err, intents.SignWith(intent))...)
 		if len(notes) > 0 {
 			err = fmt.Errorf("%w. %s", err, strings.Join(notes, " "))
 		}
-		return nil, explainRefusal(err, intent, limits)
+		return nil, explainRefusal(err, intent, c.network.Limits())
 	}
 	shown, err := show.ViewOf(cmd.Context(), prepared, c.known.Names())
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 // addressCommand is one call of wallets address.
 type addressCommand struct {
-	at      deployment.KeystoreFlags
+	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
 	index   uint32
 	count   uint32
@@ -36,8 +36,8 @@ type addressLine struct {
 	Index   uint32 `json:"index"`
 }
 
-func newAddressCommand() *cobra.Command {
-	var c addressCommand
+func newAddressCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := addressCommand{at: at}
 	command := &cobra.Command{
 		Use:   "address NAME",
 		Short: "Print addresses of a registered wallet",
@@ -47,7 +47,6 @@ JSON: {"address","change","index"}.`),
 		Example: "  countersign wallets address --keystore file:keys treasury --index 7",
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	flags := command.Flags()
 	flags.Uint32Var(&c.index, "index", 0, "`INDEX` of the first address")
@@ -57,19 +56,15 @@ JSON: {"address","change","index"}.`),
 }
 
 func (c *addressCommand) run(cmd *cobra.Command, name string) error {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
 	if c.count == 0 || uint64(c.index)+uint64(c.count) > walletpolicy.MaxIndex+1 {
 		return console.Usagef("--index and --count: addresses have indexes from 0 to %d", walletpolicy.MaxIndex)
 	}
-	return opened(cmd, &c.at, name, func(_ keeper, w file.Registered) error {
+	return opened(cmd, c.at, name, func(_ keeper, w file.Registered) error {
 		if err := c.network.RefuseOther("this wallet", w.Policy.TestNetwork()); err != nil {
 			return err
 		}
 		for index := c.index; index < c.index+c.count; index++ {
-			address, err := addressOf(w.Policy, limits.Bitcoin.Network, c.change, index)
+			address, err := addressOf(w.Policy, c.network.Limits().Bitcoin.Network, c.change, index)
 			if err != nil {
 				return err
 			}
@@ -98,13 +93,13 @@ var exportFormats = []string{"descriptor", "bip388", "core"}
 
 // exportCommand is one call of wallets export.
 type exportCommand struct {
-	at     deployment.KeystoreFlags
+	at     *deployment.KeystoreFlags
 	format string
 	qr     console.QRFlags
 }
 
-func newExportCommand() *cobra.Command {
-	var c exportCommand
+func newExportCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := exportCommand{at: at}
 	command := &cobra.Command{
 		Use:   "export NAME",
 		Short: "Print a registered wallet for other signers",
@@ -121,9 +116,8 @@ Print a registered wallet for other signers and for watch-only wallets:
   countersign wallets export --keystore file:keys --format core treasury`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.at.Register(command)
 	command.Flags().StringVar(&c.format, "format", exportFormats[0], "`FORMAT`: "+strings.Join(exportFormats, ", "))
-	c.qr.Register(command.Flags())
+	c.qr.Register(command)
 	return command
 }
 
@@ -131,10 +125,7 @@ func (c *exportCommand) run(cmd *cobra.Command, name string) error {
 	if !slices.Contains(exportFormats, c.format) {
 		return console.Usagef("--format: unknown format %q: use %s", c.format, strings.Join(exportFormats, ", "))
 	}
-	if err := c.qr.Check(); err != nil {
-		return err
-	}
-	return opened(cmd, &c.at, name, func(_ keeper, w file.Registered) error {
+	return opened(cmd, c.at, name, func(_ keeper, w file.Registered) error {
 		switch {
 		case c.qr.Wanted():
 			message, err := code(w.Policy)

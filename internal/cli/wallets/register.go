@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
-	"github.com/countersign-dev/countersign/internal/cli/harden"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/keystore/file"
@@ -26,15 +25,15 @@ import (
 
 // registerCommand is one call of wallets register.
 type registerCommand struct {
-	at      deployment.KeystoreFlags
+	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
 	name    string
 	replace bool
 	digest  digestFlag
 }
 
-func newRegisterCommand() *cobra.Command {
-	var c registerCommand
+func newRegisterCommand(at *deployment.KeystoreFlags) *cobra.Command {
+	c := registerCommand{at: at}
 	command := &cobra.Command{
 		Use:   "register",
 		Short: "Register a wallet, after comparing its keys",
@@ -65,7 +64,6 @@ policy. With --config and a store, registering and replacing are leaves in the l
 		Args: console.StdinArgs("wallet policy"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
-	c.at.Register(command)
 	c.network.Register(command)
 	flags := command.Flags()
 	flags.StringVar(&c.name, "name", "", "`NAME` of the wallet (default: the one in the input)")
@@ -75,10 +73,6 @@ policy. With --config and a store, registering and replacing are leaves in the l
 }
 
 func (c *registerCommand) run(cmd *cobra.Command) (err error) {
-	limits, err := c.network.Limits()
-	if err != nil {
-		return err
-	}
 	if err := c.at.Check(); err != nil {
 		return err
 	}
@@ -93,18 +87,15 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 	if err := c.network.RefuseOther("this wallet", policy.TestNetwork()); err != nil {
 		return err
 	}
-	if !deployment.Can[keeper](&c.at) {
-		return c.pin(cmd, policy, limits.Bitcoin.Network)
+	if !deployment.Can[keeper](c.at) {
+		return c.pin(cmd, policy, c.network.Limits().Bitcoin.Network)
 	}
-	if err := harden.NoCoreDumps(); err != nil { // before any secret is read
-		return err
-	}
-	keys, err := deployment.OpenFor[keeper](&c.at, cmd, noRegistry)
+	keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
 	if err != nil {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	return c.register(cmd, keys, policy, limits.Bitcoin.Network)
+	return c.register(cmd, keys, policy, c.network.Limits().Bitcoin.Network)
 }
 
 func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *walletpolicy.Policy, network bitcoin.Network) error {
@@ -166,14 +157,15 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy, network bitcoin.Network) error {
 	details := line.details()
 	for _, shown := range []struct {
+		label  string
 		change bool
 		index  uint32
-	}{{false, 0}, {false, 1}, {false, 2}, {true, 0}} {
+	}{{"address", false, 0}, {"address", false, 1}, {"address", false, 2}, {"change address", true, 0}} {
 		address, err := addressOf(policy, network, shown.change, shown.index)
 		if err != nil {
 			return err
 		}
-		details = append(details, console.Detail{labelOf(shown.change, shown.index), address})
+		details = append(details, console.Detail{fmt.Sprintf("%s %d", shown.label, shown.index), address})
 	}
 	if err := console.PrintDetails(cmd.ErrOrStderr(), details); err != nil {
 		return err
@@ -187,13 +179,6 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 		return console.Ask(cmd.Context(), tty,
 			"Have you compared the others' keys and the addresses with another signer?", "not registered")
 	})
-}
-
-func labelOf(change bool, index uint32) string {
-	if change {
-		return fmt.Sprintf("change address %d", index)
-	}
-	return fmt.Sprintf("address %d", index)
 }
 
 // pin prints what to put into the configuration of a keystore that keeps no wallets.
@@ -237,8 +222,7 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 }
 
 // newRemoveCommand returns wallets remove.
-func newRemoveCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newRemoveCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var digest digestFlag
 	command := &cobra.Command{
 		Use:   "remove NAME",
@@ -248,20 +232,19 @@ Remove a registered wallet. Its keys stay, and it can be registered again. From 
 its inputs and outputs are those of unknown scripts: what goes to them is a payment.`),
 		Example: "  countersign wallets remove --keystore file:keys treasury",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
+			return opened(cmd, at, args[0], func(keys keeper, w file.Registered) error {
 				if err := digest.confirmed(w.Policy, func(tty *terminal.Terminal) error {
 					return console.Ask(cmd.Context(), tty, fmt.Sprintf("Remove the wallet %q?", args[0]), "not removed")
 				}); err != nil {
 					return err
 				}
-				if _, err := logged(cmd.Context(), flags.Configured, flags.Organization, translog.WalletRemoved, w.Policy); err != nil {
+				if _, err := logged(cmd.Context(), at.Configured, at.Organization, translog.WalletRemoved, w.Policy); err != nil {
 					return err
 				}
-				return keys.Unregister(cmd.Context(), flags.Organization, args[0])
+				return keys.Unregister(cmd.Context(), at.Organization, args[0])
 			})
 		},
 	}
-	flags.Register(command)
 	digest.register(command.Flags(), "remove without asking, if it is the wallet with this `DIGEST`")
 	return command
 }

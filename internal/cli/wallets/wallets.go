@@ -19,7 +19,8 @@ import (
 
 // NewCommand returns the command wallets.
 func NewCommand() *cobra.Command {
-	return console.Group("wallets", "Register Bitcoin wallets of several keys", `
+	var at deployment.KeystoreFlags
+	group := console.Group("wallets", "Register Bitcoin wallets of several keys", `
 Register Bitcoin wallets whose outputs are scripts of several keys, some of them of
 others (BIP-388), and print what other signers need to know about them.
 
@@ -27,7 +28,10 @@ What such a wallet spends and gets back cannot be told from a PSBT, whose creato
 put keys of their own in the place of the others'. Once a person has compared the keys
 and registered the wallet, its inputs and its change are recognized, by deriving every
 key: see docs/wallets.md.`,
-		newRegisterCommand(), newListCommand(), newShowCommand(), newAddressCommand(), newExportCommand(), newRemoveCommand())
+		newRegisterCommand(&at), newListCommand(&at), newShowCommand(&at), newAddressCommand(&at), newExportCommand(&at),
+		newRemoveCommand(&at))
+	at.RegisterAll(group)
+	return group
 }
 
 // keeper is a keystore that keeps registered wallets.
@@ -134,8 +138,7 @@ func find(ctx context.Context, keys keeper, organizationID, name string) (file.R
 		organizationID, name, strings.Join(names, ", "))
 }
 
-func newListCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newListCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var output console.OutputFlag
 	command := &cobra.Command{
 		Use:   "list",
@@ -145,19 +148,14 @@ List the registered wallets of an organization, by name: as a table on a termina
 otherwise as one line of JSON each.`),
 		Example: "  countersign wallets list --keystore file:keys",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			asTable, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
-			keys, err := deployment.OpenFor[keeper](&flags, cmd, noRegistry)
+			keys, err := deployment.OpenFor[keeper](at, cmd, noRegistry)
 			if err != nil {
 				return err
 			}
 			defer deployment.CloseKeystore(keys, &err)
-			return list(cmd, keys, flags.Organization, asTable)
+			return list(cmd, keys, at.Organization, output.IsText())
 		},
 	}
-	flags.Register(command)
 	output.RegisterListing(command)
 	return command
 }
@@ -194,8 +192,7 @@ func known(ctx context.Context, keys keeper, organizationID string, w file.Regis
 	return line, err
 }
 
-func newShowCommand() *cobra.Command {
-	var flags deployment.KeystoreFlags
+func newShowCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var output console.OutputFlag
 	command := &cobra.Command{
 		Use:   "show NAME",
@@ -205,23 +202,18 @@ Print a registered wallet: who must sign, and all its keys, with yours marked. O
 property per line on a terminal, otherwise one line of JSON.`),
 		Example: "  countersign wallets show --keystore file:keys treasury",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asText, err := output.IsText(cmd)
-			if err != nil {
-				return err
-			}
-			return opened(cmd, &flags, args[0], func(keys keeper, w file.Registered) error {
-				line, err := known(cmd.Context(), keys, flags.Organization, w)
+			return opened(cmd, at, args[0], func(keys keeper, w file.Registered) error {
+				line, err := known(cmd.Context(), keys, at.Organization, w)
 				if err != nil {
 					return err
 				}
-				if asText {
+				if output.IsText() {
 					return console.PrintDetails(cmd.OutOrStdout(), line.details())
 				}
 				return console.PrintJSON(cmd.OutOrStdout(), line)
 			})
 		},
 	}
-	flags.Register(command)
 	output.RegisterListing(command)
 	return command
 }

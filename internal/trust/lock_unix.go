@@ -1,6 +1,6 @@
 //go:build unix && !aix
 
-package file
+package trust
 
 import (
 	"errors"
@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func tryLock(file openFile) (held bool, err error) {
+// TryLock locks an open file exclusively, unless another process holds it. The lock ends with
+// the process.
+func TryLock(file interface{ Fd() uintptr }) (held bool, err error) {
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
 		return false, nil
