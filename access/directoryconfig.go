@@ -29,7 +29,15 @@ type OrganizationConfig struct {
 	Name         string       `yaml:"name"`
 	AllowHazards []string     `yaml:"allowHazards"` // one by one; AllHazards is refused here
 	Policy       string       `yaml:"policy"`       // file of package policy; not read here
+	Resume       ResumeConfig `yaml:"resume"`
 	Users        []UserConfig `yaml:"users"`
+}
+
+// ResumeConfig configures what it takes to end a halt.
+type ResumeConfig struct {
+	// Approvals is how many users have to ask for it. It is required if a credential that is no
+	// passkey may halt or resume.
+	Approvals int `yaml:"approvals"`
 }
 
 // UserConfig configures a user.
@@ -156,9 +164,10 @@ func (d configuredDirectory) checkID(id string) error {
 
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
 	configured := &configuredOrganization{
-		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
-		members:      map[stamp.ID]*Member{},
-		users:        map[string]*User{},
+		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards),
+			ResumeApprovals: config.Resume.Approvals},
+		members: map[stamp.ID]*Member{},
+		users:   map[string]*User{},
 	}
 	for i := range config.Users {
 		user := &config.Users[i]
@@ -180,7 +189,30 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, entryError(item("users", i), "users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
-	return configured, nil
+	return configured, configured.checkHalts()
+}
+
+// checkHalts refuses halts that one stolen file could end, and those that never could be ended.
+func (o *configuredOrganization) checkHalts() error {
+	approvals, halts, file := o.organization.ResumeApprovals, false, false
+	resuming := map[string]bool{}
+	for _, member := range o.members {
+		may := member.May(activity.TypeHalt)
+		if member.May(activity.TypeResume) {
+			may, resuming[member.User.ID] = true, true
+		}
+		halts = halts || may
+		file = file || may && !member.Credential.IsPasskey()
+	}
+	switch {
+	case approvals < 0 || file && approvals == 0:
+		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that a stolen "+
+			"file could end a halt: say how many users have to ask for it", activity.TypeHalt, activity.TypeResume)
+	case halts && len(resuming) < max(approvals, 1):
+		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: name %s in "+
+			"the activities of a credential", max(approvals, 1), len(resuming), activity.TypeResume)
+	}
+	return nil
 }
 
 // Members returns the organization's credentials and their users, as NewDirectory has

@@ -20,7 +20,7 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	for i, op := range configured {
 		_, twice := served[op.Type]
 		switch {
-		case op.Type == activity.TypeSignTransaction || twice:
+		case op.Type == activity.TypeSignTransaction || op.Type.Halts() || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,
@@ -31,6 +31,13 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 		served[op.Type] = op
 	}
 	return served, nil
+}
+
+// Add adds operations that every engine with a log has.
+func (o Operations) Add(operations ...operation.Operation) {
+	for _, op := range operations {
+		o[op.Type] = op
+	}
 }
 
 // Of returns the operation of a type, or the refusal of a type that is not served. That of a

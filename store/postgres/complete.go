@@ -275,7 +275,7 @@ func (r *recorder) Replace(ctx context.Context, activity store.Activity, _ time.
 		return r.run(ctx, replace)
 	}
 	if !activity.Sent.IsZero() {
-		call.activity.Sent = always // it is not carried out: it may have been superseded
+		call.activity.Sent, call.activity.Of = always, nil // it is not carried out: it may be superseded, or stopped
 	}
 	return r.endWith(ctx, activity.OrganizationID, replace, r.logged(ctx, call, change))
 }
