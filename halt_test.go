@@ -71,7 +71,7 @@ func (h *halted) resume(parameters string) {
 		if err != nil {
 			h.T.Fatal(err)
 		}
-		if result := record.Result.(activity.ResumeResult); result.Missing != 1-missing {
+		if result := record.Result.(activity.HaltResult); result.Missing != 1-missing {
 			h.T.Errorf("%d are missing after %d", result.Missing, missing+1)
 		}
 	}
@@ -284,7 +284,7 @@ func TestResume(t *testing.T) {
 	stays := func(missing int, by *enginetest.APIKey) {
 		t.Helper()
 		record, err := h.asks(by, activity.TypeResume, "")
-		if err != nil || record.Result.(activity.ResumeResult).Missing != missing {
+		if err != nil || record.Result.(activity.HaltResult).Missing != missing {
 			t.Errorf("%+v, %v: want %d missing", record, err, missing)
 		}
 		_, err = h.Submit(t, enginetest.Request{})
@@ -300,7 +300,7 @@ func TestResume(t *testing.T) {
 	h.refused("a request after a reload", err)
 	_, err = h.asks(h.APIKey, activity.TypeResume, "")
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
-	if record, err := h.asks(h.Dan, activity.TypeResume, ""); err != nil || record.Result.(activity.ResumeResult).Missing != 0 {
+	if record, err := h.asks(h.Dan, activity.TypeResume, ""); err != nil || record.Result.(activity.HaltResult).Missing != 0 {
 		t.Errorf("%+v, %v", record, err)
 	}
 	if _, err := h.Submit(t, enginetest.Request{}); err != nil {

@@ -63,8 +63,8 @@ const (
 // missing is how many votes it still needs.
 func EventOf(record *Record, sentences []string, missing int) Event {
 	submitter := record.Submitter()
-	if halted := haltSentence(record.Result); halted != "" {
-		sentences = []string{halted}
+	if halt, ok := record.Result.(HaltResult); ok {
+		sentences, missing = []string{halt.Sentence()}, halt.Missing
 	}
 	event := Event{Type: eventTypeOf(record), Timestamp: record.UpdatedAt.UTC(), Data: EventData{
 		OrganizationID: record.Request.OrganizationID, ActivityID: record.ID, ActivityType: record.Request.Type,

@@ -6,82 +6,59 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// HaltIntent asks to stop signing: for the whole organization if it names neither a user nor
-// a key. It has the parameters of halt.
+// HaltIntent asks to halt signing, or to resume it: for the whole organization if it names
+// neither a user nor a key. It has the parameters of halt and resume.
 type HaltIntent struct {
 	UserID  string `json:"userId,omitempty"`       // what the user submits or approves
 	KeyID   string `json:"privateKeyId,omitempty"` // what the key signs
-	Answers bool   `json:"answers,omitempty"`      // what was signed before is not answered again either
-}
+	Answers bool   `json:"answers,omitempty"`      // of halt: what was signed before is not answered again either
 
-// ResumeIntent asks to end the halt of what it names. It has the parameters of resume.
-type ResumeIntent struct {
-	UserID string `json:"userId,omitempty"`
-	KeyID  string `json:"privateKeyId,omitempty"`
+	kind Type
 }
 
 // HaltResult is the result of a [HaltIntent] (haltResult).
 type HaltResult struct {
-	Of string `json:"of"` // whose signatures stop: the organization, user ID or key ID
+	Of      string `json:"of"`      // the organization, user ID or key ID
+	Halted  bool   `json:"halted"`  // signing is halted for it
+	Missing int    `json:"missing"` // how many more users have to ask to resume it, if some have
 }
 
-// ResumeResult is the result of a [ResumeIntent] (resumeResult).
-type ResumeResult struct {
-	Of      string `json:"of"`
-	Missing int    `json:"missing"` // how many more users have to ask for it; 0: it has ended
+// NewHalt returns the intent of a halt; of nothing but the organization's if both ids are empty.
+func NewHalt(userID, keyID string, answers bool) HaltIntent {
+	return HaltIntent{userID, keyID, answers, TypeHalt}
 }
 
-// ActivityType implements Intent.
-func (HaltIntent) ActivityType() Type { return TypeHalt }
+// NewResume returns the intent to end a halt.
+func NewResume(userID, keyID string) HaltIntent { return HaltIntent{userID, keyID, false, TypeResume} }
 
 // ActivityType implements Intent.
-func (ResumeIntent) ActivityType() Type { return TypeResume }
+func (i HaltIntent) ActivityType() Type { return i.kind }
 
-// ActivityType implements Result.
+// ActivityType implements Result. What resumes has the same result.
 func (HaltResult) ActivityType() Type { return TypeHalt }
 
-// ActivityType implements Result.
-func (ResumeResult) ActivityType() Type { return TypeResume }
+// Sentence says what came of it.
+func (r HaltResult) Sentence() string {
+	switch {
+	case r.Missing > 0:
+		return fmt.Sprintf("signing stays halted for %s until %d more users ask to resume it", r.Of, r.Missing)
+	case r.Halted:
+		return "signing is halted for " + r.Of
+	}
+	return "signing is resumed for " + r.Of
+}
 
-// haltSentence says what a halt or the end of one did; empty for another result.
-func haltSentence(result Result) string {
-	switch result := result.(type) {
-	case HaltResult:
-		return "signing is halted for " + result.Of
-	case ResumeResult:
-		if result.Missing > 0 {
-			return fmt.Sprintf("signing stays halted for %s until %d more users ask to resume it", result.Of, result.Missing)
+func decodeHalt(kind Type) func(*parameterText) (Intent, bool, error) {
+	return func(parameters *parameterText) (Intent, bool, error) {
+		intent := HaltIntent{kind: kind}
+		fields := []strictjson.Field{optional("userId", &intent.UserID), optional("privateKeyId", &intent.KeyID)}
+		if kind == TypeHalt {
+			fields = append(fields, strictjson.Optional("answers", &intent.Answers))
 		}
-		return "signing is resumed for " + result.Of
+		proofs, err := parameters.read(fields...)
+		if err == nil && intent.UserID != "" && intent.KeyID != "" {
+			err = NewError(ReasonRequestInvalid, "privateKeyId", nil, "userId, privateKeyId: expected at most one of the two")
+		}
+		return intent, proofs, err
 	}
-	return ""
-}
-
-func decodeHalt(parameters *parameterText) (Intent, bool, error) {
-	var intent HaltIntent
-	proofs, err := parameters.read(
-		optional("userId", &intent.UserID),
-		optional("privateKeyId", &intent.KeyID),
-		strictjson.Optional("answers", &intent.Answers),
-	)
-	if err == nil {
-		err = ResumeIntent{intent.UserID, intent.KeyID}.check()
-	}
-	return intent, proofs, err
-}
-
-func decodeResume(parameters *parameterText) (Intent, bool, error) {
-	var intent ResumeIntent
-	proofs, err := parameters.read(optional("userId", &intent.UserID), optional("privateKeyId", &intent.KeyID))
-	if err == nil {
-		err = intent.check()
-	}
-	return intent, proofs, err
-}
-
-func (i ResumeIntent) check() error {
-	if i.UserID != "" && i.KeyID != "" {
-		return NewError(ReasonRequestInvalid, "privateKeyId", nil, "userId, privateKeyId: expected at most one of the two")
-	}
-	return nil
 }

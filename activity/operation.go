@@ -43,7 +43,7 @@ func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
 // Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
 // [InitOTPV2Intent], [InitOTPV3Intent], [VerifyOTPIntent], [VerifyOTPV2Intent],
-// [SignRawPayloadIntent], [SignRawPayloadsIntent], [VoteIntent], [HaltIntent] or [ResumeIntent].
+// [SignRawPayloadIntent], [SignRawPayloadsIntent], [VoteIntent] or [HaltIntent].
 type Intent interface {
 	ActivityType() Type
 }
@@ -62,7 +62,7 @@ type Personal interface {
 
 // Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
 // [InitOTPV2Result], [InitOTPV3Result], [VerifyOTPResult], [VerifyOTPV2Result],
-// [SignRawPayloadResult], [SignRawPayloadsResult], [HaltResult] or [ResumeResult].
+// [SignRawPayloadResult], [SignRawPayloadsResult] or [HaltResult].
 type Result interface {
 	ActivityType() Type
 }
@@ -121,11 +121,11 @@ var operations = []Operation{
 	{Type: TypeRejectActivity, Path: "reject_activity", named: true, decode: decodeVote(TypeRejectActivity)},
 	{
 		Type: TypeHalt, Path: "halt", named: true, intent: "haltIntent", result: "haltResult",
-		decode: decodeHalt, decodeResult: resultOf[HaltResult],
+		decode: decodeHalt(TypeHalt), decodeResult: resultOf[HaltResult],
 	},
 	{
-		Type: TypeResume, Path: "resume", named: true, intent: "resumeIntent", result: "resumeResult",
-		decode: decodeResume, decodeResult: resultOf[ResumeResult],
+		Type: TypeResume, Path: "resume", named: true, intent: "resumeIntent", result: "haltResult",
+		decode: decodeHalt(TypeResume), decodeResult: resultOf[HaltResult],
 	},
 }
 

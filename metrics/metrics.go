@@ -219,12 +219,15 @@ func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func(
 // WatchLogs adds
 //
 //	countersign_log_conflicts                      organizations that take no requests, because their log is behind what was seen
+//	countersign_halted                             organizations in which signing is halted, for all or for a user or a key
 //	countersign_log_memory_write_failures_total    how often the memory of the logs could not be written
 //
-// Both functions are called at each scrape. WatchLogs may be called only once.
-func (m *Metrics) WatchLogs(conflicts func() int, failures func() uint64) {
+// The functions are called at each scrape. WatchLogs may be called only once.
+func (m *Metrics) WatchLogs(conflicts, halted func() int, failures func() uint64) {
 	m.gauge("countersign_log_conflicts",
 		"Organizations that take no requests, because their log is behind what was seen.", func() float64 { return float64(conflicts()) })
+	m.gauge("countersign_halted", "Organizations in which signing is halted, for all or for a user or a key.",
+		func() float64 { return float64(halted()) })
 	m.counter("countersign_log_memory_write_failures_total",
 		"How often the memory of the logs could not be written; the log has the cause.", failures)
 }

@@ -165,9 +165,10 @@ func TestWatchConfiguration(t *testing.T) {
 func TestWatchLogs(t *testing.T) {
 	observer := metrics.New()
 	conflicts := 0
-	observer.WatchLogs(func() int { return conflicts }, func() uint64 { return 7 })
+	observer.WatchLogs(func() int { return conflicts }, func() int { return 3 }, func() uint64 { return 7 })
 	for _, want := range []string{"countersign_log_conflicts 0\n", "countersign_log_conflicts 1\n"} {
-		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_log_memory_write_failures_total 7\n") {
+		if text := scrape(t, observer); !strings.Contains(text, want) || !strings.Contains(text, "countersign_log_memory_write_failures_total 7\n") ||
+			!strings.Contains(text, "countersign_halted 3\n") {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 		conflicts++

@@ -38,7 +38,7 @@ func newWatched() *watched {
 	w.WatchKeys(func() int { return w.skipped }, func() int { return 0 })
 	w.WatchReady(func() bool { return w.ready })
 	w.WatchConfiguration(func() time.Time { return w.older }, func() uint64 { return 0 })
-	w.WatchLogs(func() int { return w.conflicts }, func() uint64 { return w.failures })
+	w.WatchLogs(func() int { return w.conflicts }, func() int { return 0 }, func() uint64 { return w.failures })
 	w.WatchEvents(func() metrics.Events { return w.events })
 	return w
 }

@@ -31,7 +31,7 @@ func servedMetrics(t *testing.T) string {
 	seen.WatchKeys(func() int { return 0 }, func() int { return 0 })
 	seen.WatchReady(func() bool { return true })
 	seen.WatchConfiguration(func() time.Time { return time.Time{} }, func() uint64 { return 0 })
-	seen.WatchLogs(func() int { return 0 }, func() uint64 { return 0 })
+	seen.WatchLogs(func() int { return 0 }, func() int { return 0 }, func() uint64 { return 0 })
 	seen.WatchEvents(func() metrics.Events { return metrics.Events{} })
 	for _, outcome := range remote.Outcomes() {
 		seen.ObserveService(remote.Observation{Service: "awskms", Operation: "sign", Outcome: outcome, Duration: 1})

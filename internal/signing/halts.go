@@ -46,33 +46,30 @@ type halting struct {
 
 	log     store.Log
 	request operation.Request
-	halt    *activity.HaltIntent // nil: it resumes
-	subject string               // of the stop
+	intent  activity.HaltIntent
+	subject string // of the stop
 }
 
+// prepare refuses to halt a user or a key that there is not: nothing would stop.
 func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation.Task, error) {
-	task := &halting{log: h.Log, request: asked}
-	named, resumes := asked.Intent.(activity.ResumeIntent)
-	if halt, ok := asked.Intent.(activity.HaltIntent); ok {
-		task.halt, named = &halt, activity.ResumeIntent{UserID: halt.UserID, KeyID: halt.KeyID}
-	}
+	task := &halting{log: h.Log, request: asked, intent: asked.Intent.(activity.HaltIntent)}
 	var err error
-	switch {
-	case named.UserID != "":
-		task.subject = translog.UserSubject(named.UserID)
-		if !resumes {
-			err = h.checkUser(ctx, asked.Organization.ID, named.UserID)
-		}
-	case named.KeyID != "":
-		task.subject = translog.KeySubject(named.KeyID)
-		if !resumes {
-			err = h.checkKey(ctx, asked.Organization.ID, named.KeyID)
-		}
+	switch id := cmp.Or(task.intent.UserID, task.intent.KeyID); {
+	case task.intent.UserID != "":
+		task.subject = translog.UserSubject(id)
+		err = h.checkUser(ctx, asked.Organization.ID, id)
+	case id != "":
+		task.subject = translog.KeySubject(id)
+		err = h.checkKey(ctx, asked.Organization.ID, id)
+	}
+	if task.resumes() {
+		err = nil
 	}
 	return task, err
 }
 
-// checkUser refuses a user of whom nothing would stop.
+func (h *halting) resumes() bool { return h.intent.ActivityType() == activity.TypeResume }
+
 func (h *Halts) checkUser(ctx context.Context, organizationID, id string) error {
 	user, err := request.UserOf(ctx, h.Directory, organizationID, id)
 	if _, finds := h.Directory.(access.Users); err == nil && user == nil && finds {
@@ -82,7 +79,6 @@ func (h *Halts) checkUser(ctx context.Context, organizationID, id string) error 
 	return err
 }
 
-// checkKey refuses a key of which nothing would stop.
 func (h *Halts) checkKey(ctx context.Context, organizationID, id string) error {
 	found, err := h.Keystore.Find(ctx, organizationID, keystore.ByID(id))
 	switch {
@@ -97,7 +93,7 @@ func (h *Halts) checkKey(ctx context.Context, organizationID, id string) error {
 
 // Begin implements operation.Task: halts are counted.
 func (h *halting) Begin(now time.Time) store.Change {
-	if h.halt == nil {
+	if h.resumes() {
 		return nil
 	}
 	charges := store.Charges{By: h.request.Fingerprint, List: []store.Charge{{
@@ -109,9 +105,9 @@ func (h *halting) Begin(now time.Time) store.Change {
 
 // Perform implements operation.Task.
 func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
-	of := cmp.Or(h.subject, "the organization")
-	if h.halt != nil {
-		return operation.Outcome{Result: activity.HaltResult{Of: of}, Stops: h.stop}, nil
+	result := activity.HaltResult{Of: cmp.Or(h.subject, "the organization"), Halted: true}
+	if !h.resumes() {
+		return operation.Outcome{Result: result, Stops: h.stop}, nil
 	}
 	head, err := h.log.LogHead(ctx, h.request.Organization.ID)
 	if err != nil {
@@ -119,22 +115,23 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	}
 	i := slices.IndexFunc(head.Stops, h.isIt)
 	if i < 0 {
-		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil, "signing is not halted for %s", of)
+		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil, "signing is not halted for %s", result.Of)
 	}
 	seen := head.Stops[i]
 	after := seen
 	if !slices.Contains(seen.Resume, h.request.UserID) {
 		after.Resume = append(slices.Clone(seen.Resume), h.request.UserID)
 	}
-	missing := max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
-	return operation.Outcome{Result: activity.ResumeResult{Of: of, Missing: missing},
+	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
+	result.Halted = result.Missing > 0
+	return operation.Outcome{Result: result,
 		Stops: func(stops []translog.Stop) ([]translog.Stop, error) {
 			i := slices.IndexFunc(stops, h.isIt)
 			if i < 0 || !reflect.DeepEqual(stops[i], seen) {
 				return nil, activity.NewError(activity.ReasonUnavailable, "", nil,
 					"others halt or resume at the same time: send the same body again")
 			}
-			if missing == 0 {
+			if !result.Halted {
 				return slices.Delete(stops, i, i+1), nil
 			}
 			stops[i] = after
@@ -148,13 +145,13 @@ func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subje
 // has to ask again.
 func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
 	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
-		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.halt.Answers, nil
+		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil
 		return stops, nil
 	}
 	if len(stops) >= translog.MaxStops {
 		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
 			"%d users and keys are halted, and no more can be: halt the organization", len(stops))
 	}
-	return append(stops, translog.Stop{Subject: h.subject, By: h.request.UserID, Answers: h.halt.Answers,
+	return append(stops, translog.Stop{Subject: h.subject, By: h.request.UserID, Answers: h.intent.Answers,
 		Since: h.request.Now().UTC().Truncate(time.Millisecond)}), nil
 }

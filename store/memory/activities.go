@@ -22,11 +22,10 @@ type kept struct {
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
 	leaf, event := activity.Leaf, activity.Event
-	var stopped *log
-	var after translog.Head
-	if activity.Stops != nil {
-		stopped = s.log(activity.OrganizationID)
-		after = stopped.head
+	var after translog.Head // with the stops that the log will have
+	restops := activity.Stops != nil
+	if restops {
+		after = s.log(activity.OrganizationID).head
 		if err := activity.Restop(&after); err != nil {
 			return err
 		}
@@ -53,8 +52,8 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	if leaf != nil {
 		s.append(activity.OrganizationID, activity.ID, leaf)
 	}
-	if stopped != nil {
-		stopped.head.Stops = after.Stops
+	if restops {
+		s.log(activity.OrganizationID).head.Stops = after.Stops
 	}
 	if event != nil {
 		s.addEvent(activity.OrganizationID, activity.ID, *event)

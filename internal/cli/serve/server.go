@@ -166,7 +166,8 @@ func (s *Server) follow(ctx context.Context) error {
 		return s.engine.Ready(ctx) == nil && !all
 	})
 	s.observer.WatchConfiguration(s.current.OlderSince, s.current.failures.Load)
-	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, s.memory.Failures)
+	s.observer.WatchLogs(func() int { return len(s.memory.Conflicts()) }, func() int { return len(s.memory.Halted()) },
+		s.memory.Failures)
 	return nil
 }
 
