@@ -194,7 +194,9 @@ func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activ
 }
 
 // marked reports whether a log has a conflict, or a stop.
-func marked(err error) bool { return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStopped) }
+func marked(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStopped)
+}
 
 // Close implements store.Store.
 func (r *RememberedStore) Close() error {
