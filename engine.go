@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +67,7 @@ func New(config Config) (*Engine, error) {
 	}
 	if config.Log {
 		halts := signing.Halts{Log: e.can.Log, Keystore: config.Keystore, Directory: config.Directory}
-		e.operations.Add(halts.Operations()...)
+		maps.Copy(e.operations, halts.Operations())
 	}
 	e.furnish(table, allowed)
 	e.lastSweep.Store(config.Now().UnixNano())

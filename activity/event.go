@@ -9,14 +9,12 @@ import (
 // EventType names what an event tells.
 type EventType string
 
-// The events. The first six are about an activity, and are recorded with it.
+// The events. The first four are about an activity, and are recorded with it.
 const (
 	EventWaiting     EventType = "activity.waiting"   // it waits for votes
 	EventCompleted   EventType = "activity.completed" // it was carried out
 	EventRejected    EventType = "activity.rejected"  // by a vote, or because its votes did not come in time
 	EventFailed      EventType = "activity.failed"    // it has its votes and can never be carried out
-	EventHalted      EventType = "signing.halted"     // signing was halted
-	EventResumed     EventType = "signing.resumed"    // it was resumed, or a user asked for it
 	EventRefused     EventType = "request.refused"    // requests of a user that were refused within a minute
 	EventReloaded    EventType = "server.reloaded"    // the configuration was read again
 	EventLogConflict EventType = "log.conflict"       // an organization takes no requests: its log is behind what was seen
@@ -24,8 +22,8 @@ const (
 
 // EventTypes returns all types of events.
 func EventTypes() []EventType {
-	return []EventType{EventWaiting, EventCompleted, EventRejected, EventFailed, EventHalted, EventResumed,
-		EventRefused, EventReloaded, EventLogConflict}
+	return []EventType{EventWaiting, EventCompleted, EventRejected, EventFailed, EventRefused, EventReloaded,
+		EventLogConflict}
 }
 
 // Event is what a receiver of events is told. It has no secrets, no contacts and no stamps:
@@ -66,7 +64,7 @@ func EventOf(record *Record, sentences []string, missing int) Event {
 	if halt, ok := record.Result.(HaltResult); ok {
 		sentences, missing = []string{halt.Sentence()}, halt.Missing
 	}
-	event := Event{Type: eventTypeOf(record), Timestamp: record.UpdatedAt.UTC(), Data: EventData{
+	event := Event{Type: eventTypeOf(record.Status), Timestamp: record.UpdatedAt.UTC(), Data: EventData{
 		OrganizationID: record.Request.OrganizationID, ActivityID: record.ID, ActivityType: record.Request.Type,
 		Fingerprint: record.Request.Fingerprint.String(), Status: record.Status,
 		UserID: submitter.UserID, UserName: submitter.UserName, Rules: record.Decision.Rules, MissingVotes: missing,
@@ -83,20 +81,16 @@ func EventOf(record *Record, sentences []string, missing int) Event {
 	return event
 }
 
-func eventTypeOf(record *Record) EventType {
-	switch {
-	case record.Status == StatusRejected:
+func eventTypeOf(status Status) EventType {
+	switch status {
+	case StatusCompleted:
+		return EventCompleted
+	case StatusRejected:
 		return EventRejected
-	case record.Status == StatusFailed:
+	case StatusFailed:
 		return EventFailed
-	case record.Status.Waits():
-		return EventWaiting
-	case record.Request.Type == TypeHalt:
-		return EventHalted
-	case record.Request.Type == TypeResume:
-		return EventResumed
 	}
-	return EventCompleted
+	return EventWaiting
 }
 
 // Encode returns the event as JSON.

@@ -32,12 +32,13 @@ type Halts struct {
 	Directory access.Directory
 }
 
-// Operations returns the operations.
-func (h *Halts) Operations() []operation.Operation {
-	return []operation.Operation{
-		{Type: activity.TypeHalt, Prepare: h.prepare, NeedsStore: true},
-		{Type: activity.TypeResume, Prepare: h.prepare, NeedsStore: true},
+// Operations returns the operations that every engine with a log has.
+func (h *Halts) Operations() Operations {
+	served := Operations{}
+	for _, kind := range []activity.Type{activity.TypeHalt, activity.TypeResume} {
+		served[kind] = operation.Operation{Type: kind, Prepare: h.prepare, NeedsStore: true}
 	}
+	return served
 }
 
 // halting is the task of either.
@@ -50,45 +51,46 @@ type halting struct {
 	subject string // of the stop
 }
 
-// prepare refuses to halt a user or a key that there is not: nothing would stop.
 func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation.Task, error) {
 	task := &halting{log: h.Log, request: asked, intent: asked.Intent.(activity.HaltIntent)}
+	exists, id := true, cmp.Or(task.intent.UserID, task.intent.KeyID)
 	var err error
-	switch id := cmp.Or(task.intent.UserID, task.intent.KeyID); {
+	switch {
 	case task.intent.UserID != "":
 		task.subject = translog.UserSubject(id)
-		err = h.checkUser(ctx, asked.Organization.ID, id)
+		exists, err = h.hasUser(ctx, asked.Organization.ID, id)
 	case id != "":
 		task.subject = translog.KeySubject(id)
-		err = h.checkKey(ctx, asked.Organization.ID, id)
+		exists, err = h.hasKey(ctx, asked.Organization.ID, id)
 	}
-	if task.resumes() {
-		err = nil
+	switch {
+	case task.resumes() || err == nil && exists:
+		return task, nil
+	case err == nil:
+		err = activity.NewError(activity.ReasonNotFound, "", nil, "the organization has no %s: nothing is halted",
+			refuse.Shorten(task.subject))
 	}
-	return task, err
+	return nil, err
 }
 
 func (h *halting) resumes() bool { return h.intent.ActivityType() == activity.TypeResume }
 
-func (h *Halts) checkUser(ctx context.Context, organizationID, id string) error {
+// hasUser reports whether there is a user, true if the directory cannot say.
+func (h *Halts) hasUser(ctx context.Context, organizationID, id string) (bool, error) {
 	user, err := request.UserOf(ctx, h.Directory, organizationID, id)
-	if _, finds := h.Directory.(access.Users); err == nil && user == nil && finds {
-		err = activity.NewError(activity.ReasonNotFound, "userId", access.ErrUserNotFound,
-			"the organization has no user with the id %q: nothing is halted", refuse.Shorten(id))
-	}
-	return err
+	_, finds := h.Directory.(access.Users)
+	return user != nil || !finds, err
 }
 
-func (h *Halts) checkKey(ctx context.Context, organizationID, id string) error {
+func (h *Halts) hasKey(ctx context.Context, organizationID, id string) (bool, error) {
 	found, err := h.Keystore.Find(ctx, organizationID, keystore.ByID(id))
 	switch {
-	case errors.Is(err, keystore.ErrKeyNotFound) || err == nil && found.ID() != id:
-		return activity.NewError(activity.ReasonNotFound, "privateKeyId", err,
-			"the organization has no key with the id %q: nothing is halted", refuse.Shorten(id))
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return false, nil
 	case err != nil:
-		return refuse.Key(err)
+		return false, refuse.Key(err)
 	}
-	return nil
+	return found.ID() == id, nil
 }
 
 // Begin implements operation.Task: halts are counted.
@@ -116,6 +118,11 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	i := slices.IndexFunc(head.Stops, h.isIt)
 	if i < 0 {
 		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil, "signing is not halted for %s", result.Of)
+	}
+	if own := translog.UserSubject(h.request.UserID); slices.ContainsFunc(head.Stops,
+		func(stop translog.Stop) bool { return stop.Subject == own }) {
+		return operation.Outcome{}, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
+			"not authorized: a user who is halted cannot resume")
 	}
 	seen := head.Stops[i]
 	after := seen

@@ -33,13 +33,6 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	return served, nil
 }
 
-// Add adds operations that every engine with a log has.
-func (o Operations) Add(operations ...operation.Operation) {
-	for _, op := range operations {
-		o[op.Type] = op
-	}
-}
-
 // Of returns the operation of a type, or the refusal of a type that is not served. That of a
 // transaction, which every engine signs, has no functions.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {

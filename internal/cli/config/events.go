@@ -54,7 +54,7 @@ func (e *Events) Wanted() []activity.EventType {
 	case len(e.Types) > 0:
 		return e.Types
 	}
-	return activity.EventTypes()[:6]
+	return []activity.EventType{activity.EventWaiting, activity.EventCompleted, activity.EventRejected, activity.EventFailed}
 }
 
 // Delivered reports whether events go to an endpoint.
