@@ -35,9 +35,7 @@ type OrganizationConfig struct {
 
 // ResumeConfig configures what it takes to end a halt.
 type ResumeConfig struct {
-	// Approvals is how many users have to ask for it. It is required if a credential that is no
-	// passkey may halt or resume.
-	Approvals int `yaml:"approvals"`
+	Approvals int `yaml:"approvals"` // how many users have to ask; required if an API key may halt or resume
 }
 
 // UserConfig configures a user.
@@ -194,23 +192,23 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 
 // checkHalts refuses halts that one stolen file could end, and those that never could be ended.
 func (o *configuredOrganization) checkHalts() error {
-	approvals, halts, file := o.organization.ResumeApprovals, false, false
+	approvals, halts, inFile := o.organization.ResumeApprovals, false, false
 	resuming := map[string]bool{}
 	for _, member := range o.members {
-		may := member.May(activity.TypeHalt)
 		if member.May(activity.TypeResume) {
-			may, resuming[member.User.ID] = true, true
+			resuming[member.User.ID] = true
 		}
-		halts = halts || may
-		file = file || may && !member.Credential.IsPasskey()
+		if member.May(activity.TypeHalt) || member.May(activity.TypeResume) {
+			halts, inFile = true, inFile || !member.Credential.IsPasskey()
+		}
 	}
-	switch {
-	case approvals < 0 || file && approvals == 0:
-		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that a stolen "+
-			"file could end a halt: say how many users have to ask for it", activity.TypeHalt, activity.TypeResume)
-	case halts && len(resuming) < max(approvals, 1):
-		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: name %s in "+
-			"the activities of a credential", max(approvals, 1), len(resuming), activity.TypeResume)
+	switch least := max(approvals, 1); {
+	case approvals < 0 || inFile && approvals == 0:
+		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that a "+
+			"stolen file could end a halt: say how many users have to ask for it", activity.TypeHalt, activity.TypeResume)
+	case halts && len(resuming) < least:
+		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: name %s "+
+			"in the activities of a credential", least, len(resuming), activity.TypeResume)
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func (m *Metrics) WatchConfiguration(olderSince func() time.Time, failures func(
 // WatchLogs adds
 //
 //	countersign_log_conflicts                      organizations that take no requests, because their log is behind what was seen
-//	countersign_halted                             organizations in which signing is halted, for all or for a user or a key
+//	countersign_halted                             organizations in which something is halted
 //	countersign_log_memory_write_failures_total    how often the memory of the logs could not be written
 //
 // The functions are called at each scrape. WatchLogs may be called only once.

@@ -13,12 +13,10 @@ func (s *Submission) Concerns(subject string) bool {
 	if s.Intent.ActivityType().Halts() {
 		return false
 	}
-	var keys []string
-	if signs := s.Signs(); signs != nil {
-		keys = signs.KeyIDs()
-	}
 	by := s.Caller != nil && subject == translog.UserSubject(s.Caller.Member.User.ID)
-	return by || s.Record != nil && Recorded{s.Record}.Concerns(subject) || isOf(subject, keys)
+	signs := s.Signs()
+	return subject == "" || by || signs != nil && isKey(subject, signs.KeyIDs()) ||
+		s.Record != nil && Recorded{s.Record}.Concerns(subject)
 }
 
 // Recorded is a recorded activity as a store.Stoppable.
@@ -26,21 +24,16 @@ type Recorded struct{ *activity.Record }
 
 // Concerns implements store.Stoppable.
 func (r Recorded) Concerns(subject string) bool {
-	var keys []string
-	switch {
-	case r.Request.Type.Halts():
+	if r.Request.Type.Halts() {
 		return false
-	case r.Did != nil:
-		keys = r.Did.KeyIDs
-	case r.Reading != nil:
-		keys = r.Reading.KeyIDs
 	}
-	return isOf(subject, keys) || slices.ContainsFunc(r.Votes, func(vote activity.Vote) bool {
+	approved := func(vote activity.Vote) bool {
 		return vote.Selection == activity.SelectionApproved && subject == translog.UserSubject(vote.UserID)
-	})
+	}
+	return subject == "" || slices.ContainsFunc(r.Votes, approved) || r.Did != nil && isKey(subject, r.Did.KeyIDs) ||
+		r.Reading != nil && isKey(subject, r.Reading.KeyIDs)
 }
 
-// isOf reports whether the subject is the organization or one of the keys.
-func isOf(subject string, keys []string) bool {
-	return subject == "" || slices.ContainsFunc(keys, func(id string) bool { return subject == translog.KeySubject(id) })
+func isKey(subject string, ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return subject == translog.KeySubject(id) })
 }

@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// A credential halts at most MaxHalts times within HaltsWindow.
+// A credential halts at most maxHalts times within haltsWindow.
 const (
-	MaxHalts    = 10
-	HaltsWindow = time.Hour
+	maxHalts    = 10
+	haltsWindow = time.Hour
 )
 
 // Halts stops signing in the logs of organizations, and lets it go on.
@@ -100,7 +100,7 @@ func (h *halting) Begin(now time.Time) store.Change {
 	}
 	charges := store.Charges{By: h.request.Fingerprint, List: []store.Charge{{
 		Limit: string(activity.TypeHalt), Subject: h.request.Credential,
-		Amount: big.NewInt(1), Max: big.NewInt(MaxHalts), Window: HaltsWindow,
+		Amount: big.NewInt(1), Max: big.NewInt(maxHalts), Window: haltsWindow,
 	}}}
 	return charges.Take(now, nil)
 }
@@ -117,7 +117,8 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	}
 	i := slices.IndexFunc(head.Stops, h.isIt)
 	if i < 0 {
-		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil, "signing is not halted for %s", result.Of)
+		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil,
+			"signing is not halted for %s", result.Of)
 	}
 	if own := translog.UserSubject(h.request.UserID); slices.ContainsFunc(head.Stops,
 		func(stop translog.Stop) bool { return stop.Subject == own }) {

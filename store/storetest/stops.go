@@ -46,7 +46,7 @@ func (b *bench) restop(node store.Store, body string, subjects ...string) {
 
 // refusesAll checks that a node records nothing of what it had begun, and begins nothing once
 // it knows. What waits goes on waiting.
-func (b *bench) refusesAll(node store.Store, of store.Stoppable, begun map[string]*store.Lease) {
+func refusesAll(b *bench, node store.Store, of store.Stoppable, begun map[string]*store.Lease) {
 	b.t.Helper()
 	nothing := change(func(otpledger.Ledger) (refusal, err error) { return nil, nil })
 	for body, lease := range begun {
@@ -96,13 +96,13 @@ func logStops(t *testing.T, b *bench, other store.Store) {
 	}
 	for i, subject := range []string{"", "user ann", "key 1"} {
 		b.restop(b.raw, "halt"+subject, "key 9", subject)
-		b.refusesAll(other, ofAnn, begun)
+		refusesAll(b, other, ofAnn, begun)
 		for body, of := range map[string]parts{"of none": nil, "by another": {"user ann 2", "key 11"}} {
 			claim, activity := b.stoppable(fmt.Sprint(body, i), of)
 			b.noError(other.Complete(t.Context(), *b.taken(other, claim), activity, nil))
 		}
 	}
-	b.notStopped(other, waiting)
+	notStopped(b, other, waiting)
 	b.restop(other, "resume", "user ben")
 	claim, _ := b.stoppable("after", ofAnn)
 	begun["after"] = b.taken(b.raw, claim)
@@ -123,7 +123,7 @@ func withBody(claim store.Claim, body string) store.Claim {
 }
 
 // notStopped checks what a stop does not apply to, and a change of stops that fails.
-func (b *bench) notStopped(node store.Store, waiting store.Activity) {
+func notStopped(b *bench, node store.Store, waiting store.Activity) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	before, err := b.log.LogHead(ctx, organization)
