@@ -204,11 +204,11 @@ func (o *configuredOrganization) checkHalts() error {
 	}
 	switch least := max(approvals, 1); {
 	case approvals < 0 || inFile && approvals == 0:
-		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that a "+
-			"stolen file could end a halt: say how many users have to ask for it", activity.TypeHalt, activity.TypeResume)
+		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that "+
+			"a stolen file could end a halt: say how many users have to ask", activity.TypeHalt, activity.TypeResume)
 	case halts && len(resuming) < least:
-		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: name %s "+
-			"in the activities of a credential", least, len(resuming), activity.TypeResume)
+		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: "+
+			"name %s in the activities of a credential", least, len(resuming), activity.TypeResume)
 	}
 	return nil
 }
