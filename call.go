@@ -142,7 +142,13 @@ func (c call) performUnrecorded(ctx context.Context) (activity.Result, error) {
 	started := time.Now()
 	done, err := c.Task.Perform(ctx)
 	c.Performed = time.Since(started)
-	return done.Result, err
+	if err == nil {
+		err = c.engine.records.RefuseStopped(ctx, c.OrganizationID, c.Submission)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return done.Result, nil
 }
 
 // once carries out the call under the fingerprint of its latest body, or of a new one if

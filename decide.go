@@ -18,12 +18,16 @@ import (
 )
 
 // decide is step 5: it asks the policy, with the caller's own vote as the only one. A
-// transaction that needs more votes waits for them; what cannot wait is refused.
+// transaction that needs more votes waits for them; what cannot wait is refused. No policy
+// decides on a halt.
 //
 // spent is nil when a request is decided for the first time: the ledger is not read
 // then, since the charges are made in the transaction that takes the lease, or not at
 // all. A Decider whose charges exceeded a limit there is asked again with the ledger.
 func (e *Engine) decide(ctx context.Context, s *request.Submission, spent access.SpentReader) error {
+	if s.Intent.ActivityType().Halts() {
+		return nil
+	}
 	now := e.config.Now()
 	votes := s.OwnVote(now)
 	decision, err := e.judge.ask(ctx, s, votes, spent)

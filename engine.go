@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,10 @@ func New(config Config) (*Engine, error) {
 	if err := e.config.checkStore(&e.can); err != nil {
 		return nil, err
 	}
+	if config.Log {
+		halts := signing.Halts{Log: e.can.Log, Keystore: config.Keystore, Directory: config.Directory}
+		maps.Copy(e.operations, halts.Operations())
+	}
 	e.furnish(table, allowed)
 	e.lastSweep.Store(config.Now().UnixNano())
 	return e, nil
@@ -77,10 +82,13 @@ func (e *Engine) furnish(table intents.Table, allowed allowance) {
 		Unverified: c.ReleaseUnverifiedSignatures, Now: c.Now,
 	}
 	e.records = records.Keeper{
-		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Log: c.Log, Logger: c.Logger, Now: c.Now,
+		Store: c.Store, Waiter: e.can.Waiter, ProofSigner: c.ProofSigner, Logger: c.Logger, Now: c.Now,
 		Window: c.MaxRequestAge + c.MaxRequestSkew, AnyTime: c.AnyRequestTime,
 		MaxWaiting: c.MaxWaiting, LeaseTTL: c.LeaseTTL,
 		Events: c.Events, Names: c.Names,
+	}
+	if c.Log {
+		e.records.Log = e.can.Log
 	}
 	e.judge = judge{policy: c.Policy, allowed: allowed, records: &e.records, now: c.Now}
 	e.approvals = approvals.Approvals{Prepare: e.prepareTask, Ask: e.judge.ask, Records: &e.records,

@@ -236,7 +236,11 @@ func TestInventoryTellsTypes(t *testing.T) {
 		key := enginetest.NewAPIKey(t)
 		config := key.Config()
 		config.Activities = []activity.Type{kind}
-		directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{{Name: "ci", APIKeys: []access.APIKeyConfig{config}}}}})
+		if kind == activity.TypeHalt {
+			config.Activities = append(config.Activities, activity.TypeResume) // no halt without its end
+		}
+		directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Resume: access.ResumeConfig{Approvals: 1},
+			Users: []access.UserConfig{{Name: "ci", APIKeys: []access.APIKeyConfig{config}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,11 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 		}
 		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit,
 			records: []*activity.Record{}}
-		return p.gather(ctx)
+		listed, err := p.gather(ctx)
+		if err == nil {
+			_, err = e.records.Withhold(ctx, query.OrganizationID, listed...)
+		}
+		return listed, err
 	})
 }
 

@@ -100,9 +100,9 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (acces
 	if err := o.engine.identify(ctx, s, sent); err != nil {
 		return access.Authorization{}, err
 	}
-	if _, vote := s.Intent.(activity.VoteIntent); vote {
+	if _, vote := s.Intent.(activity.VoteIntent); vote || s.Request.Type.Halts() {
 		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-			"a vote is not decided by a policy")
+			"no policy decides on a vote or a halt")
 	}
 	authorization, err := o.askedAbout(ctx, s)
 	if err != nil {

@@ -55,6 +55,9 @@ func (e *Engine) getActivity(ctx context.Context, reader *request.Caller,
 	if record, err = e.approvals.ShownTo(ctx, reader, record); err != nil {
 		return nil, err
 	}
+	if _, err := e.records.Withhold(ctx, query.OrganizationID, record); err != nil {
+		return nil, err
+	}
 	return record, e.proveLogged(ctx, record)
 }
 

@@ -76,7 +76,8 @@ func TestReady(t *testing.T) {
 // with a list nothing else. The test walks the table of operations, so that each new
 // type must be classified.
 func TestTypesThatMustBeNamed(t *testing.T) {
-	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeApproveActivity, activity.TypeRejectActivity}
+	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeApproveActivity, activity.TypeRejectActivity,
+		activity.TypeHalt, activity.TypeResume}
 	unnamed := []activity.Type{activity.TypeSignTransaction, activity.TypeInitOTPAuth, activity.TypeInitOTPV2, activity.TypeInitOTPV3, activity.TypeVerifyOTP, activity.TypeVerifyOTPV2}
 	for _, kind := range activity.Types() {
 		if slices.Contains(named, kind) == slices.Contains(unnamed, kind) {
@@ -106,13 +107,17 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 	key := enginetest.NewAPIKey(t)
 	config := key.Config()
 	config.Activities = list
-	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
-		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{config}},
-	}}})
+	resumes := enginetest.NewAPIKey(t).Config()
+	resumes.Activities = []activity.Type{activity.TypeResume}
+	users := []access.UserConfig{
+		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{config}}, {ID: "user-2", Name: "admin", APIKeys: []access.APIKeyConfig{resumes}},
+	}
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users,
+		Resume: access.ResumeConfig{Approvals: 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), func(config *countersign.Config) { config.Directory = directory })
+	f := enginetest.New(t, enginetest.WithLog(1), enginetest.WithOTP(t, new(enginetest.Outbox)), func(config *countersign.Config) { config.Directory = directory })
 	_, err = f.Engine.Submit(t.Context(), key.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s}`,
 		kind, f.Clock.Now().UnixMilli(), enginetest.Organization, minimal[kind])))
 	if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonNotAuthorized {
@@ -133,6 +138,8 @@ var minimal = map[activity.Type]string{
 	activity.TypeSignRawPayloads: `{"signWith":"key-1","payloads":["00"],"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
 	activity.TypeApproveActivity: `{"fingerprint":"sha256:` + zeros + `"}`,
 	activity.TypeRejectActivity:  `{"fingerprint":"sha256:` + zeros + `"}`,
+	activity.TypeHalt:            `{"userId":"user-1"}`,
+	activity.TypeResume:          `{}`,
 }
 
 const zeros = "0000000000000000000000000000000000000000000000000000000000000000"

@@ -57,7 +57,10 @@ func (e *Engine) process(ctx context.Context, s *request.Submission, sent Signed
 		if err != nil {
 			return nil, err
 		}
-		return e.approvals.ShownTo(ctx, s.Caller, record)
+		if record, err = e.approvals.ShownTo(ctx, s.Caller, record); err == nil {
+			_, err = e.records.Withhold(ctx, s.OrganizationID, record)
+		}
+		return record, err
 	}
 	if err := e.prepareTask(ctx, s); err != nil {
 		return nil, err
@@ -75,10 +78,13 @@ func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.
 	case recorded != nil:
 		s.Repeated = true
 		record, err := records.Decode(ctx, recorded)
+		if err == nil {
+			record, err = e.approvals.ShownTo(ctx, s.Caller, record)
+		}
 		if err != nil {
 			return nil, err
 		}
-		return e.approvals.ShownTo(ctx, s.Caller, record)
+		return record, e.refuseWithheld(ctx, record)
 	case s.Waits:
 		return e.approvals.Wait(ctx, s)
 	}
@@ -157,7 +163,7 @@ func (e *Engine) prepareTask(ctx context.Context, s *request.Submission) error {
 	}
 	if served.Prepare != nil {
 		s.Task, err = served.Prepare(ctx, operation.Request{
-			Organization: s.Caller.Organization, Credential: s.Caller.CredentialID(),
+			Organization: s.Caller.Organization, UserID: s.Caller.Member.User.ID, Credential: s.Caller.CredentialID(),
 			Intent: s.Intent, Fingerprint: s.Request.Fingerprint, Now: e.config.Now,
 		})
 		return err
@@ -182,7 +188,7 @@ func (e *Engine) begin(ctx context.Context, s *request.Submission) (*store.Activ
 		if s.Waits {
 			s.Charges.List = nil // charged with the last vote
 		}
-		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s.Request), e.config.Now,
+		begun, err := store.Acquire(ctx, e.config.Store, e.records.Claim(s), e.config.Now,
 			func(now time.Time) store.Change {
 				return e.records.Noted(s, s.Charges.Take(now, s.Task.Begin(now)))
 			})
@@ -209,7 +215,7 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal er
 	if _, ok := e.config.Policy.(access.Decider); !ok {
 		return nil, refusal
 	}
-	claim := e.records.Claim(s.Request)
+	claim := e.records.Claim(s)
 	claim.Now = e.config.Now()
 	recorded, err := store.Recorded(ctx, e.config.Store, claim)
 	switch {
@@ -222,6 +228,15 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal er
 		return nil, refusal
 	}
 	return recorded, nil
+}
+
+// refuseWithheld refuses to answer from a record while a halt withholds what was signed.
+func (e *Engine) refuseWithheld(ctx context.Context, record *activity.Record) error {
+	stop, err := e.records.Withhold(ctx, record.Request.OrganizationID, record)
+	if err == nil && stop != nil {
+		err = refuse.Store(&store.StoppedError{Stop: *stop})
+	}
+	return err
 }
 
 // takesRequests refuses all requests if the engine has no directory.

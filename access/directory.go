@@ -29,6 +29,9 @@ type Organization struct {
 	// AllowHazards names the hazards that may be signed for this organization, in
 	// addition to those of Config.AllowHazards.
 	AllowHazards []string
+
+	// ResumeApprovals is how many users have to ask for the end of a halt; 0 is 1.
+	ResumeApprovals int
 }
 
 // User is a person or a program of an organization.

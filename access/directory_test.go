@@ -96,3 +96,39 @@ func TestNewDirectoryRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestHaltsThatOneFileEnds: a directory in which an API key may halt or resume says how many users
+// end a halt, and no halt is without its end. Passkeys need nothing.
+func TestHaltsThatOneFileEnds(t *testing.T) {
+	key := func(types ...activity.Type) access.UserConfig {
+		const public = "0332064cec33af7ac82d026aa17bbb951c6b3a7f4d29bde5f4229eb26a93e2508b"
+		return access.UserConfig{Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: "API_KEY_CURVE_P256", PublicKey: public, Activities: types}}}
+	}
+	passkey := func(types ...activity.Type) access.UserConfig {
+		return access.UserConfig{Name: "person", Passkeys: []access.PasskeyConfig{{CredentialID: "aWQ=", PublicKey: coseKeyOfOnes, RPID: "example.com", Activities: types}}}
+	}
+	both := []activity.Type{activity.TypeHalt, activity.TypeResume}
+	for name, test := range map[string]struct {
+		users     []access.UserConfig
+		approvals int
+		refused   string
+	}{
+		"passkeys alone":             {[]access.UserConfig{passkey(both...)}, 0, ""},
+		"a passkey that only halts":  {[]access.UserConfig{passkey(activity.TypeHalt)}, 0, "and 0 may"},
+		"a key":                      {[]access.UserConfig{key(both...)}, 0, "resume: {approvals: N} is missing"},
+		"a key that only resumes":    {[]access.UserConfig{passkey(both...), key(activity.TypeResume)}, 0, "is missing"},
+		"a key that only halts":      {[]access.UserConfig{passkey(both...), key(activity.TypeHalt)}, 0, "is missing"},
+		"a key and two":              {[]access.UserConfig{passkey(both...), key(both...)}, 2, ""},
+		"a key and more than may":    {[]access.UserConfig{passkey(both...), key(activity.TypeHalt)}, 2, "2 users have to ask for the end of a halt, and 1 may"},
+		"a negative number":          {[]access.UserConfig{passkey(both...)}, -1, "is missing"},
+		"no halts, whatever it says": {[]access.UserConfig{key()}, 9, ""},
+	} {
+		_, err := access.NewDirectory([]access.OrganizationConfig{{ID: "o", Users: test.users, Resume: access.ResumeConfig{Approvals: test.approvals}}})
+		if (err == nil) != (test.refused == "") || err != nil && !strings.Contains(err.Error(), test.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && access.EntryOf(err) != "organizations[0].resume" {
+			t.Errorf("%s: the entry is %s", name, access.EntryOf(err))
+		}
+	}
+}

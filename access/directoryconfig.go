@@ -29,7 +29,13 @@ type OrganizationConfig struct {
 	Name         string       `yaml:"name"`
 	AllowHazards []string     `yaml:"allowHazards"` // one by one; AllHazards is refused here
 	Policy       string       `yaml:"policy"`       // file of package policy; not read here
+	Resume       ResumeConfig `yaml:"resume"`
 	Users        []UserConfig `yaml:"users"`
+}
+
+// ResumeConfig configures what it takes to end a halt.
+type ResumeConfig struct {
+	Approvals int `yaml:"approvals"` // how many users have to ask; required if an API key may halt or resume
 }
 
 // UserConfig configures a user.
@@ -156,9 +162,10 @@ func (d configuredDirectory) checkID(id string) error {
 
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
 	configured := &configuredOrganization{
-		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards)},
-		members:      map[stamp.ID]*Member{},
-		users:        map[string]*User{},
+		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards),
+			ResumeApprovals: config.Resume.Approvals},
+		members: map[stamp.ID]*Member{},
+		users:   map[string]*User{},
 	}
 	for i := range config.Users {
 		user := &config.Users[i]
@@ -180,7 +187,30 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, entryError(item("users", i), "users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
-	return configured, nil
+	return configured, configured.checkHalts()
+}
+
+// checkHalts refuses halts that one stolen file could end, and those that never could be ended.
+func (o *configuredOrganization) checkHalts() error {
+	approvals, halts, inFile := o.organization.ResumeApprovals, false, false
+	resuming := map[string]bool{}
+	for _, member := range o.members {
+		if member.May(activity.TypeResume) {
+			resuming[member.User.ID] = true
+		}
+		if member.May(activity.TypeHalt) || member.May(activity.TypeResume) {
+			halts, inFile = true, inFile || !member.Credential.IsPasskey()
+		}
+	}
+	switch least := max(approvals, 1); {
+	case approvals < 0 || inFile && approvals == 0:
+		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that "+
+			"a stolen file could end a halt: say how many users have to ask", activity.TypeHalt, activity.TypeResume)
+	case halts && len(resuming) < least:
+		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: "+
+			"name %s in the activities of a credential", least, len(resuming), activity.TypeResume)
+	}
+	return nil
 }
 
 // Members returns the organization's credentials and their users, as NewDirectory has

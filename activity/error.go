@@ -44,6 +44,7 @@ const (
 	ReasonRateLimitExceeded          Reason = "RATE_LIMIT_EXCEEDED"
 	ReasonMaxOTPInitiated            Reason = "MAX_OTP_INITIATED"
 	ReasonConsensusNeeded            Reason = "CONSENSUS_NEEDED" // of a call without a stamp: it waits for approvals
+	ReasonHalted                     Reason = "SIGNING_HALTED"
 	ReasonUnavailable                Reason = "UNAVAILABLE"
 	ReasonInternal                   Reason = "INTERNAL"
 )
@@ -68,6 +69,7 @@ var codes = map[Reason]Code{
 	ReasonRateLimitExceeded:          CodeResourceExhausted,
 	ReasonMaxOTPInitiated:            CodeResourceExhausted,
 	ReasonConsensusNeeded:            CodeFailedPrecondition,
+	ReasonHalted:                     CodePermissionDenied,
 	ReasonUnavailable:                CodeUnavailable,
 	ReasonInternal:                   CodeInternal,
 }

@@ -61,6 +61,9 @@ const (
 // missing is how many votes it still needs.
 func EventOf(record *Record, sentences []string, missing int) Event {
 	submitter := record.Submitter()
+	if halt, ok := record.Result.(HaltResult); ok {
+		sentences, missing = []string{halt.Sentence()}, halt.Missing
+	}
 	event := Event{Type: eventTypeOf(record.Status), Timestamp: record.UpdatedAt.UTC(), Data: EventData{
 		OrganizationID: record.Request.OrganizationID, ActivityID: record.ID, ActivityType: record.Request.Type,
 		Fingerprint: record.Request.Fingerprint.String(), Status: record.Status,

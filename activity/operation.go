@@ -23,6 +23,8 @@ const (
 	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
 	TypeApproveActivity Type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
 	TypeRejectActivity  Type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
+	TypeHalt            Type = "ACTIVITY_TYPE_HALT"
+	TypeResume          Type = "ACTIVITY_TYPE_RESUME"
 )
 
 // Status is the state of an activity.
@@ -41,7 +43,7 @@ func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
 // Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
 // [InitOTPV2Intent], [InitOTPV3Intent], [VerifyOTPIntent], [VerifyOTPV2Intent],
-// [SignRawPayloadIntent], [SignRawPayloadsIntent] or [VoteIntent].
+// [SignRawPayloadIntent], [SignRawPayloadsIntent], [VoteIntent] or [HaltIntent].
 type Intent interface {
 	ActivityType() Type
 }
@@ -60,7 +62,7 @@ type Personal interface {
 
 // Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
 // [InitOTPV2Result], [InitOTPV3Result], [VerifyOTPResult], [VerifyOTPV2Result],
-// [SignRawPayloadResult] or [SignRawPayloadsResult].
+// [SignRawPayloadResult], [SignRawPayloadsResult] or [HaltResult].
 type Result interface {
 	ActivityType() Type
 }
@@ -117,6 +119,14 @@ var operations = []Operation{
 	},
 	{Type: TypeApproveActivity, Path: "approve_activity", named: true, decode: decodeVote(TypeApproveActivity)},
 	{Type: TypeRejectActivity, Path: "reject_activity", named: true, decode: decodeVote(TypeRejectActivity)},
+	{
+		Type: TypeHalt, Path: "halt", named: true, intent: "haltIntent", result: "haltResult",
+		decode: decodeHalt(TypeHalt), decodeResult: resultOf[HaltResult],
+	},
+	{
+		Type: TypeResume, Path: "resume", named: true, intent: "resumeIntent", result: "haltResult",
+		decode: decodeHalt(TypeResume), decodeResult: resultOf[HaltResult],
+	},
 }
 
 // Operations returns all operations.
@@ -147,6 +157,10 @@ func (t Type) MustBeNamed() bool {
 func (t Type) Signs() bool {
 	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads
 }
+
+// Halts reports whether activities of the type stop signing or let it go on. Who may submit
+// them decides alone: no policy is asked, and no halt applies to them.
+func (t Type) Halts() bool { return t == TypeHalt || t == TypeResume }
 
 // HasBearerResult reports whether results of the type give their reader the rights of
 // their owner. Such results must only be shown to the credential that submitted the

@@ -47,6 +47,7 @@ type Result struct {
 	InitOTPV2       *activity.InitOTPV2Result       `json:"initOtpResult"`
 	InitOTPV3       *activity.InitOTPV3Result       `json:"initOtpResultV2"`
 	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"` // also of VERIFY_OTP_V2
+	Halt            *activity.HaltResult            `json:"haltResult"`      // also of RESUME
 }
 
 // Failure is the reason why an activity failed.

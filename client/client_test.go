@@ -172,6 +172,7 @@ func TestResults(t *testing.T) {
 	has := map[activity.Type]bool{
 		activity.TypeApproveActivity: true, activity.TypeRejectActivity: true, // without a result
 		activity.TypeVerifyOTPV2: true, // in the same form as VerifyOTP
+		activity.TypeResume:      true, // as Halt
 	}
 	for member := range reflect.TypeFor[client.Result]().Fields() {
 		has[reflect.Zero(member.Type.Elem()).Interface().(activity.Result).ActivityType()] = true

@@ -135,7 +135,7 @@ func (f *Fixture) directory(t testing.TB) access.Directory {
 	}
 	expired.ExpiresAt = f.Clock.Now()
 	directory, err := access.NewDirectory([]access.OrganizationConfig{
-		{ID: Organization, Name: "Example", Users: []access.UserConfig{
+		{ID: Organization, Name: "Example", Resume: access.ResumeConfig{Approvals: 1}, Users: []access.UserConfig{
 			{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{all, expired}},
 			{ID: "user-2", Name: "login", APIKeys: []access.APIKeyConfig{otp}},
 		}},

@@ -23,7 +23,7 @@ func listed(t *testing.T, addresses ...string) *enginetest.Fixture {
 	key := enginetest.NewAPIKey(t)
 	config := key.Config()
 	config.Addresses, config.Activities = addresses, activity.Types()
-	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization,
+	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Resume: access.ResumeConfig{Approvals: 1},
 		Users: []access.UserConfig{{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{config}}}}})
 	if err != nil {
 		t.Fatal(err)

@@ -175,6 +175,7 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 	if err != nil {
 		t.Fatal(err)
 	}
+	enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(envelope(activity.TypeHalt, `"userId":"user-2"`)))
 	asking := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, enginetest.Organization, more) }
 	all := map[string][]countersign.SignedBody{}
 	for path, bodies := range map[string][]string{
@@ -205,6 +206,11 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":["0x19457468657265756d205369676e6564204d6573736167653a0a3233417070726f766520506f7274616c73207369676e2d696e"]`, "KECCAK256")),
 			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":[]`, "KECCAK256")),
 		},
+		"/public/v1/submit/halt": {
+			envelope(activity.TypeHalt, `"userId":"user-2"`), envelope(activity.TypeHalt, `"privateKeyId":"key-9"`),
+			envelope(activity.TypeHalt, `"userId":"user-2","answers":true`),
+		},
+		"/public/v1/submit/resume": {envelope(activity.TypeResume, ""), envelope(activity.TypeResume, `"userId":"user-2"`)},
 		"/public/v1/query/get_activity": {
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
@@ -316,7 +322,7 @@ func TestOpenAPI(t *testing.T) {
 	described := openAPI(t)
 	outbox := new(enginetest.Outbox)
 	voter := enginetest.NewAPIKey(t)
-	f := enginetest.New(t, enginetest.WithOTP(t, outbox), withVoter(t, voter), wallettest.With(t, map[string]string{"key-2": "m/44'/501'/0'/0'"}))
+	f := enginetest.New(t, enginetest.WithLog(1), enginetest.WithOTP(t, outbox), withVoter(t, voter), wallettest.With(t, map[string]string{"key-2": "m/44'/501'/0'/0'"}))
 	server := serve(t, f, httpapi.Options{})
 	all := exchanges(t, f, outbox, voter)
 	if got, want := slices.Sorted(maps.Keys(described.Paths)), slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
@@ -353,12 +359,16 @@ func TestOpenAPIParameters(t *testing.T) {
 		activity.TypeApproveActivity: "VoteIntent", activity.TypeRejectActivity: "VoteIntent",
 		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
 		activity.TypeInitOTPV2: "InitOtpAuthIntent", activity.TypeInitOTPV3: "InitOtpAuthIntent", activity.TypeVerifyOTPV2: "VerifyOtpV2Intent",
+		activity.TypeHalt: "HaltIntent", activity.TypeResume: "ResumeIntent",
 		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
 	} {
 		intent := described.Components.Schemas[name]
 		parameters := map[string]any{}
 		for property, s := range intent.Properties {
 			parameters[property] = map[string]any{"string": cmp.Or(texts[property], "x"), "boolean": true, "integer": 1, "object": map[string]any{}, "array": []any{}}[s.Type]
+		}
+		if kind.Halts() {
+			delete(parameters, "privateKeyId") // or the user
 		}
 		if _, err := activity.Decode(bodyOf(t, kind, parameters)); err != nil {
 			t.Errorf("%s: %v", name, err)

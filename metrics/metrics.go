@@ -148,6 +148,7 @@ type State struct {
 	OlderSince          time.Time // since when what is in force is older than the configuration; zero if it is not
 	ReloadFailures      uint64
 	LogConflicts        int
+	Halted              int // organizations in which something is halted
 	LogMemoryFailures   uint64
 	Events              Events
 }
@@ -185,6 +186,8 @@ var series = []struct {
 		prometheus.CounterValue, func(s *State) float64 { return float64(s.ReloadFailures) }},
 	{"countersign_log_conflicts", "Organizations that take no requests, because their log is behind what was seen.",
 		prometheus.GaugeValue, func(s *State) float64 { return float64(s.LogConflicts) }},
+	{"countersign_halted", "Organizations in which signing is halted, for all or for a user or a key.",
+		prometheus.GaugeValue, func(s *State) float64 { return float64(s.Halted) }},
 	{"countersign_log_memory_write_failures_total",
 		"How often the memory of the logs could not be written; the log has the cause.",
 		prometheus.CounterValue, func(s *State) float64 { return float64(s.LogMemoryFailures) }},

@@ -117,12 +117,12 @@ func TestWatch(t *testing.T) {
 	observer.Watch(func() metrics.State { return state })
 	before := scrape(t, observer)
 	state = metrics.State{Version: "v1.2.3", Commit: "abc", Go: "go1.26", CertificateExpiry: at, Ready: true, SkippedKeys: 2,
-		ExtractableKeys: 3, OlderSince: at, ReloadFailures: 4, LogConflicts: 5, LogMemoryFailures: 6,
+		ExtractableKeys: 3, OlderSince: at, ReloadFailures: 4, LogConflicts: 5, Halted: 12, LogMemoryFailures: 6,
 		Events: metrics.Events{Delivered: 7, Failed: 8, Dropped: 9, DroppedOthers: 10, Waiting: 11, Oldest: time.Now().Add(-time.Hour)}}
 	after := scrape(t, observer)
 	for name, value := range map[string]string{
 		"tls_certificate_expiry_seconds": "1.7e+09", "ready": "1", "skipped_keys": "2", "extractable_keys": "3",
-		"configuration_older_since_seconds": "1.7e+09", "reload_failures_total": "4", "log_conflicts": "5",
+		"configuration_older_since_seconds": "1.7e+09", "reload_failures_total": "4", "log_conflicts": "5", "halted": "12",
 		"log_memory_write_failures_total": "6", "events_delivered_total": "7", "events_failed_attempts_total": "8",
 		"events_dropped_total": "9", "events_others_dropped_total": "10", "events_waiting": "11", "events_oldest_seconds": "360",
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // Operation carries out activities of one type. Exactly one of Prepare and Sign is set.
@@ -41,6 +42,7 @@ type Operation struct {
 // Request is a request to an operation, after its sender was authenticated.
 type Request struct {
 	Organization *access.Organization
+	UserID       string // who sent it
 	Credential   string // identifies what the request was stamped with
 	Intent       activity.Intent
 	Fingerprint  activity.Fingerprint // of the request's body
@@ -130,6 +132,7 @@ type RegisteredWallets struct {
 // Outcome is what a task has done.
 type Outcome struct {
 	Result   activity.Result
-	Complete store.Change // made as the activity is recorded, or nil
-	Release  store.Change // made if it is not, or nil
+	Complete store.Change                                   // made as the activity is recorded, or nil
+	Stops    func([]translog.Stop) ([]translog.Stop, error) // see store.Activity
+	Release  store.Change                                   // made if it is not, or nil
 }

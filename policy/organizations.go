@@ -132,7 +132,7 @@ func (r *rule) concerns(member *access.Member) bool {
 // mayJudge reports whether activities of a type can have effects of the rule's kinds.
 func (r *rule) mayJudge(kind activity.Type) bool {
 	switch {
-	case kind == activity.TypeApproveActivity, kind == activity.TypeRejectActivity:
+	case kind == activity.TypeApproveActivity, kind == activity.TypeRejectActivity, kind.Halts():
 		return false
 	case kind.Signs():
 		return r.request || slices.ContainsFunc(r.kinds, func(kind chains.Kind) bool { return kind != chains.KindOTP })

@@ -100,9 +100,9 @@ type Retention interface {
 }
 
 // Recorded returns the activity that a request has, done or waiting, or nil if none is
-// recorded. It takes no lease, and ignores the claim's LiveUntil and Sent.
+// recorded. It takes no lease, and ignores the claim's LiveUntil, Sent and Of.
 func Recorded(ctx context.Context, s Store, claim Claim) (*Activity, error) {
-	claim.Sent, claim.Revision = time.Time{}, 0
+	claim.Sent, claim.Of, claim.Revision = time.Time{}, nil, 0
 	claim.LiveUntil = claim.Now.Add(-1)
 	begun, err := s.Begin(ctx, claim, nil)
 	if errors.Is(err, ErrStale) {

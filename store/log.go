@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,18 +102,56 @@ func Mark(head *translog.Head, conflict translog.Conflict) bool {
 	return true
 }
 
+// Stoppable is what a stop may apply to.
+type Stoppable interface {
+	// Concerns reports whether the subject of a translog.Stop has a part in it.
+	Concerns(subject string) bool
+}
+
 // Admit refuses what may not be recorded under the head of a log: anything while it has a
-// conflict, and a request that was sent before an acceptance. sent is zero if only the
-// former is asked. The error is ErrConflict or a *SupersededError.
-func Admit(head *translog.Head, sent time.Time) error {
+// conflict, a request that was sent before an acceptance, and one that a stop applies to.
+// sent is zero and of nil if they do not matter. The error is ErrConflict, a
+// *SupersededError or a *StoppedError.
+func Admit(head *translog.Head, sent time.Time, of Stoppable) error {
 	switch {
 	case head.Conflict != nil:
 		return ErrConflict
 	case !sent.IsZero() && !sent.After(head.Accepted):
 		return &SupersededError{head.Accepted}
+	case of == nil:
+		return nil
+	}
+	for i := range head.Stops {
+		if stop := &head.Stops[i]; of.Concerns(stop.Subject) {
+			return &StoppedError{*stop}
+		}
 	}
 	return nil
 }
+
+// Restop makes the change of the stops that an activity comes with, if it does.
+func (a *Activity) Restop(head *translog.Head) error {
+	if a.Stops == nil {
+		return nil
+	}
+	stops, err := a.Stops(slices.Clone(head.Stops))
+	if err == nil {
+		head.Stops = stops
+	}
+	return err
+}
+
+// StoppedError refuses what a stop applies to.
+type StoppedError struct{ Stop translog.Stop }
+
+// Error says what is stopped and since when.
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("%v for %s since %s", ErrStopped, cmp.Or(e.Stop.Subject, "the organization"),
+		e.Stop.Since.UTC().Format(time.RFC3339))
+}
+
+// Unwrap returns ErrStopped.
+func (*StoppedError) Unwrap() error { return ErrStopped }
 
 // SupersededError refuses a request that is not recorded, but may have been answered in the
 // history that the log has lost.

@@ -31,7 +31,7 @@ func TestAcceptanceGoesByTheLatestClock(t *testing.T) {
 		if _, err := accepted.Apply(&head, test.others); err != nil || !head.Accepted.Equal(test.until) || head.Conflict != nil {
 			t.Errorf("%s: until %v, %v: want %v", name, head.Accepted, err, test.until)
 		}
-		if err := store.Admit(&head, test.until); !errors.Is(err, store.ErrStale) {
+		if err := store.Admit(&head, test.until, nil); !errors.Is(err, store.ErrStale) {
 			t.Errorf("%s: what was sent at %v: %v", name, test.until, err)
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"time"
+
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // Errors that every store reports, for errors.Is.
@@ -45,6 +47,10 @@ var (
 	// nothing. Nothing was written, and nothing is until an operator accepts the loss.
 	ErrConflict = errors.New("store: the log is behind what a node has seen, or has another history: run " +
 		"'countersign log accept'")
+
+	// ErrStopped: signing is stopped for the organization, a user or a key: nothing was
+	// written. The error is a *StoppedError.
+	ErrStopped = errors.New("store: signing is stopped")
 
 	// ErrUnavailable: the file or the database cannot be read or written at the
 	// moment. The call may be retried.
@@ -112,6 +118,14 @@ type Activity struct {
 	// Complete returns a *SupersededError if the request was sent before the log was
 	// accepted. Begin and Get do not return it.
 	Sent time.Time
+	// Of is what the activity is, for the stops of a log: with Sent, Complete returns a
+	// *StoppedError if one applies to it. Nil is what no stop applies to. Begin and Get do
+	// not return it.
+	Of Stoppable
+	// Stops, if not nil, changes the stops of the log in the transaction in which Complete
+	// appends Leaf. If it fails, nothing is written, and Complete returns its error. It may be
+	// called again. Begin and Get do not return it.
+	Stops func([]translog.Stop) ([]translog.Stop, error)
 }
 
 // Claim describes a request to Begin.
@@ -136,8 +150,10 @@ type Claim struct {
 	// for stores that do not forget.
 	LiveUntil time.Time
 
-	// Sent is Activity.Sent of the activity to come: Begin refuses what Complete would.
+	// Sent and Of are those of the activity to come: Begin refuses what Complete would. What
+	// other nodes have stopped may be refused by Complete alone.
 	Sent time.Time
+	Of   Stoppable
 
 	// Revision, if not zero, is the revision of the waiting activity that is to be
 	// carried out. LiveUntil is then ignored.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,11 @@ func marked(k *memoryStore) map[string]translog.Head {
 			head := k.head
 			head.Accepted, head.Conflict = accepted, conflict
 			heads[fmt.Sprintf("%v %v", accepted, conflict)] = head
+			head.Stops = []translog.Stop{
+				{By: "ann", Since: now.UTC().Truncate(time.Millisecond), Answers: true},
+				{Subject: translog.UserSubject("ben"), By: "<&", Resume: []string{"ann"}},
+			}
+			heads[fmt.Sprintf("%v %v, stopped", accepted, conflict)] = head
 		}
 	}
 	return heads
@@ -39,7 +45,7 @@ func TestMarksOneEncoding(t *testing.T) {
 		encoded := head.Encode()
 		parsed, err := translog.ParseHead(encoded)
 		if err != nil || !bytes.Equal(parsed.Encode(), encoded) || !parsed.Accepted.Equal(head.Accepted) || (parsed.Conflict == nil) != (head.Conflict == nil) ||
-			parsed.Conflict != nil && *parsed.Conflict != *head.Conflict {
+			parsed.Conflict != nil && *parsed.Conflict != *head.Conflict || !reflect.DeepEqual(parsed.Stops, head.Stops) {
 			t.Errorf("%s: %+v, %v", name, parsed, err)
 		}
 		for i := range encoded {
@@ -51,7 +57,8 @@ func TestMarksOneEncoding(t *testing.T) {
 			t.Errorf("%s: a byte more is read as %+v", name, long)
 		}
 		parsed.Append([]byte("leaf"))
-		if parsed.Size != 6 || !parsed.Accepted.Equal(head.Accepted) || (parsed.Conflict == nil) != (head.Conflict == nil) {
+		if parsed.Size != 6 || !parsed.Accepted.Equal(head.Accepted) || (parsed.Conflict == nil) != (head.Conflict == nil) ||
+			!reflect.DeepEqual(parsed.Stops, head.Stops) {
 			t.Errorf("%s: after a leaf: %+v", name, parsed)
 		}
 	}

@@ -135,7 +135,13 @@ type Head struct {
 	// no later, by its own time, may have been answered in the history that was lost: if
 	// it is not recorded, it is not carried out.
 	Accepted time.Time
+
+	// Stops are what is not signed for the organization at the moment: see [Stop].
+	Stops []Stop
 }
+
+// Marked reports whether the head has a mark.
+func (h *Head) Marked() bool { return h.Conflict != nil || !h.Accepted.IsZero() || len(h.Stops) > 0 }
 
 // Append adds a leaf and returns its row.
 func (h *Head) Append(leaf []byte) Row {
@@ -166,22 +172,29 @@ func (h *Head) Tree() tlog.Tree {
 
 // Encode returns the head in the form for a store:
 //
-//	size 8 ‖ the edge ‖ nothing, accepted 8, or accepted 8 ‖ conflict 56
+//	size 8 ‖ the edge ‖ nothing, accepted 8, accepted 8 ‖ conflict 56, or
+//	                    accepted 8 ‖ conflict 56, zeros if there is none ‖ stops as JSON
 //
 // with integers in big-endian order and times in milliseconds since the epoch. A program
-// that knows no conflicts refuses a head that has one.
+// that knows no conflicts or no stops refuses a head that has one.
 func (h *Head) Encode() []byte {
 	out := binary.BigEndian.AppendUint64(nil, uint64(h.Size))
 	for _, hash := range h.Edge {
 		out = append(out, hash[:]...)
 	}
-	if !h.Accepted.IsZero() || h.Conflict != nil {
+	if h.Marked() {
 		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Accepted))
 	}
 	if h.Conflict != nil {
 		out = append(out, h.Conflict.encode()...)
 	}
-	return out
+	if len(h.Stops) == 0 {
+		return out
+	}
+	if h.Conflict == nil {
+		out = append(out, noConflict[:]...)
+	}
+	return append(out, encodeStops(h.Stops)...)
 }
 
 // ParseHead parses what [Head.Encode] returns. Empty input is an empty log.
@@ -212,21 +225,29 @@ func (h *Head) parseMarks(in []byte) (err error) {
 	if len(in) == 0 {
 		return nil
 	}
-	if len(in) != 8 && len(in) != 8+conflictSize {
+	if len(in) != 8 && len(in) < 8+conflictSize {
 		return errHead
 	}
 	if h.Accepted, err = parseTime(in); err != nil {
 		return err
 	}
-	if len(in) > 8 {
-		h.Conflict, err = parseConflict(in[8:])
+	if len(in) > 8+conflictSize {
+		if h.Stops, err = parseStops(in[8+conflictSize:]); err != nil {
+			return err
+		}
+	}
+	if len(in) > 8 && (len(h.Stops) == 0 || !bytes.HasPrefix(in[8:], noConflict[:])) {
+		h.Conflict, err = parseConflict(in[8 : 8+conflictSize])
 		return err
 	}
-	if h.Accepted.IsZero() {
+	if !h.Marked() {
 		return errHead // another encoding of a head without marks
 	}
 	return nil
 }
 
+// noConflict is in the place of a conflict before stops.
+var noConflict [conflictSize]byte
+
 var errHead = errors.New("translog: the head of the log is damaged: expected a size, one hash for each of its " +
-	"subtrees, and at most an acceptance and a conflict")
+	"subtrees, and at most an acceptance, a conflict and stops")

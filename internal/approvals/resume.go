@@ -50,11 +50,11 @@ func (a *Approvals) resume(ctx context.Context, s *request.Submission, waiting *
 // carryOut takes the lease of a waiting activity with its charges, and performs it.
 func (a *Approvals) carryOut(ctx context.Context, s, resumed *request.Submission, waiting *pending) (*activity.Record, error) {
 	resumed.Charges = store.Charges{By: resumed.ChargedBy(), List: resumed.Decision.Charges}
-	claim := a.Records.Claim(waiting.Request)
+	claim := a.Records.Claim(resumed)
 	claim.Revision, claim.Now = waiting.revision, a.Records.Now()
 	begun, err := a.Records.Store.Begin(ctx, claim, resumed.Charges.Take(claim.Now, nil))
 	switch {
-	case errors.Is(err, store.ErrStale):
+	case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrStopped):
 		return a.notNow(ctx, waiting, refuse.Store(err))
 	case err != nil:
 		return nil, err
@@ -69,7 +69,7 @@ func (a *Approvals) carryOut(ctx context.Context, s, resumed *request.Submission
 	switch {
 	case errors.Is(err, store.ErrLeaseLost):
 		return nil, store.ErrChanged // another node took over, and its result is the answer
-	case err != nil && resumed.Result == nil:
+	case err != nil && (resumed.Result == nil || errors.Is(err, store.ErrStopped)):
 		return a.notNow(ctx, waiting, err)
 	}
 	return record, err

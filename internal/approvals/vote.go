@@ -101,10 +101,15 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 		return nil, err
 	}
 	after := withVote(waiting.Record, s, intent, a.Records.Now())
+	var err error
 	if intent.Selection() == activity.SelectionRejected {
 		after.Status, after.Decision.Reason = activity.StatusRejected, ""
+	} else {
+		err = a.Records.RefuseStopped(ctx, after.Request.OrganizationID, request.Recorded{Record: after})
 	}
-	after, err := a.update(ctx, waiting, after)
+	if err == nil {
+		after, err = a.update(ctx, waiting, after)
+	}
 	if err != nil || !after.Status.Waits() {
 		return after, err
 	}
@@ -170,7 +175,8 @@ func spentVote(s *request.Submission) store.Key {
 
 // awaitHolder waits until no one is carrying out the activity.
 func (a *Approvals) awaitHolder(ctx context.Context, waiting *pending) error {
-	claim := a.Records.Claim(waiting.Request)
+	claim := a.Records.Claim(&request.Submission{Request: waiting.Request})
+	claim.Of = nil // nothing is carried out
 	claim.Revision, claim.Now = waiting.revision, a.Records.Now()
 	begun, err := a.Records.Store.Begin(ctx, claim, nil)
 	switch {

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -52,7 +53,7 @@ func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.
 		event, err = a.Records.Tell(record, a.missing(s, record))
 	}
 	if err == nil {
-		err = a.Records.Complete(ctx, s.Lease, record, event, nil)
+		err = a.Records.Complete(ctx, s, record, event, operation.Outcome{})
 	}
 	if err != nil {
 		a.Records.Release(ctx, s.Lease, nil)

@@ -125,7 +125,8 @@ argument or the environment.`),
 		setup.NewAPIKeyCommand(), setup.NewPasskeyCommand(), policy.NewCommand(), descriptors.NewCommand())
 	addGroup(root, "Send requests and votes:", requests.NewRequestCommand(), requests.NewStampCommand(),
 		requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),
-		approvals.NewApproveCommand(), approvals.NewRejectCommand(), otp.NewCommand())
+		approvals.NewApproveCommand(), approvals.NewRejectCommand(), approvals.NewHaltCommand(),
+		approvals.NewResumeCommand(), otp.NewCommand())
 	addGroup(root, "Verify answers and the log:", logs.NewVerifyCommand(), logs.NewCommand(), logs.NewWitnessCommand())
 	root.AddCommand(console.NewVersionCommand(slices.Sorted(maps.Keys(backends))))
 	addCompletions(root, completions(backends))

@@ -25,7 +25,7 @@ type Keeper struct {
 	Store       store.Store
 	Waiter      store.Waiter  // of the store; nil: no activity can wait
 	ProofSigner crypto.Signer // may be nil
-	Log         bool          // activities that end are appended to the transparency log
+	Log         store.Log     // of the store: activities that end are appended to it; nil: there is no log
 	Logger      *slog.Logger
 	Now         func() time.Time
 	Window      time.Duration // how long a request is live, with the skew of its clock
@@ -41,7 +41,8 @@ type Keeper struct {
 const recordOverhead = 2 << 10
 
 // Claim describes a request to the store.
-func (k *Keeper) Claim(request *activity.Request) store.Claim {
+func (k *Keeper) Claim(s *request.Submission) store.Claim {
+	request := s.Request
 	claim := store.Claim{
 		OrganizationID: request.OrganizationID,
 		Fingerprint:    request.Fingerprint,
@@ -50,8 +51,8 @@ func (k *Keeper) Claim(request *activity.Request) store.Claim {
 		LiveUntil:      k.LiveUntil(request.Time()),
 		Size:           2*len(request.Body) + recordOverhead,
 	}
-	if k.Log {
-		claim.Sent = request.Time()
+	if k.Log != nil {
+		claim.Sent, claim.Of = request.Time(), s
 	}
 	return claim
 }

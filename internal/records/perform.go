@@ -37,7 +37,7 @@ func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.
 		event, err = k.tellCompleted(ctx, s, record)
 	}
 	if err == nil {
-		err = k.Complete(ctx, s.Lease, record, event, s.Charges.Confirm(k.Now(), done.Complete))
+		err = k.Complete(ctx, s, record, event, done)
 	}
 	if err != nil {
 		k.Release(ctx, s.Lease, done.Release)
@@ -68,16 +68,16 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 	return done, err
 }
 
-// Complete records the activity, with its event, which may be nil. Nothing may be answered
-// unless it returns nil.
-func (k *Keeper) Complete(ctx context.Context, lease store.Lease, record *activity.Record, event *store.Event,
-	change store.Change) error {
+// Complete records the activity of a submission, with its event, which may be nil, and what was
+// done. Nothing may be answered unless it returns nil.
+func (k *Keeper) Complete(ctx context.Context, s *request.Submission, record *activity.Record, event *store.Event,
+	done operation.Outcome) error {
 	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
 	defer within.cancel(context.Canceled)
 	entry, err := k.stored(record)
 	if err == nil {
-		entry.Event = event
-		err = k.Store.Complete(within, lease, entry, change)
+		entry.Event, entry.Of, entry.Stops = event, s, done.Stops
+		err = k.Store.Complete(within, s.Lease, entry, s.Charges.Confirm(k.Now(), done.Complete))
 	}
 	if err != nil {
 		return refuse.Store(err)

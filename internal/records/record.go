@@ -122,7 +122,7 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 	if entry.Waiting {
 		entry.Most = store.Crowd{OfUser: access.MaxWaitingOfUser, OfOrganization: access.MaxWaitingOfOrganization}
 	}
-	if !k.Log {
+	if k.Log == nil {
 		return entry, nil
 	}
 	entry.Sent = record.Request.Time()

@@ -3,6 +3,7 @@
 package refuse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,12 +77,17 @@ func Store(err error) error {
 	var limit *store.LimitError
 	var superseded *store.SupersededError
 	var crowded *store.CrowdedError
+	var stopped *store.StoppedError
 	switch {
 	case errors.As(err, &superseded):
 		return activity.NewError(activity.ReasonInvalidTime, "timestampMs", err,
 			"the store has lost what was answered to requests up to %s, and this one may be among them: find out "+
 				"whether it was carried out, and if not make it again after that time",
 			superseded.Until.UTC().Format(time.RFC3339))
+	case errors.As(err, &stopped):
+		return activity.NewError(activity.ReasonHalted, "", err,
+			"signing is halted for %s since %s: send the same body again when it was resumed",
+			cmp.Or(stopped.Stop.Subject, "the organization"), stopped.Stop.Since.UTC().Format(time.RFC3339))
 	case errors.Is(err, store.ErrConflict):
 		return activity.NewError(activity.ReasonUnavailable, "", err,
 			"this organization takes no requests: its store lacks what was answered before, and an operator has to look at it")

@@ -20,7 +20,7 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	for i, op := range configured {
 		_, twice := served[op.Type]
 		switch {
-		case op.Type == activity.TypeSignTransaction || twice:
+		case op.Type == activity.TypeSignTransaction || op.Type.Halts() || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,

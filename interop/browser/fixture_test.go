@@ -67,7 +67,7 @@ func newHouse(t *testing.T) *house {
 	}
 	h.Fixture = enginetest.New(t, func(config *countersign.Config) {
 		config.Directory, config.Policy, config.Now = h, file, time.Now
-	})
+	}, enginetest.WithLog(1))
 	h.register()
 	listening := httptest.NewUnstartedServer(nil)
 	h.server = listening
@@ -216,7 +216,7 @@ func (h *house) enroll(page *tab, name string) {
 	h.passkeys[name] = append(h.passkeys[name], access.PasskeyConfig{
 		CredentialID: values["--credential-id"], PublicKey: base64.RawURLEncoding.EncodeToString(cose), RPID: values["--rp-id"],
 		Origins: []string{values["--origin"]}, UserVerification: "required",
-		Activities: []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity},
+		Activities: []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity, activity.TypeHalt, activity.TypeResume},
 	})
 	h.mu.Unlock()
 	h.register()

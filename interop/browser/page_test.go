@@ -92,6 +92,37 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestHalt halts and resumes with a passkey: meanwhile nothing is signed and no approval counts.
+func TestHalt(t *testing.T) {
+	h, browser := newHouse(t), newBrowser(t)
+	waiting := h.submit()
+	page := newTab(t, browser, true)
+	h.open(page)
+	h.enroll(page, "eve")
+	h.open(page)
+	page.run(chromedp.SetValue("organization", enginetest.Organization, chromedp.ByID), chromedp.Click("#halts summary", chromedp.ByQuery))
+	press := func(kind, want string) {
+		t.Helper()
+		page.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil),
+			chromedp.Click("#halt button[value="+kind+"]", chromedp.ByQuery))
+		page.await("document.getElementById('status').textContent !== ''")
+		if said := page.text("#status"); said != want {
+			t.Errorf("the page says %q, want %q", said, want)
+		}
+	}
+	press("halt", "Signing is halted for the organization.")
+	page.list()
+	if said := page.click("approve"); !strings.Contains(said, "signing is halted for the organization") {
+		t.Errorf("an approval: the page says %q", said)
+	}
+	h.waits(waiting.ID, 1)
+	press("resume", "Signing is resumed for the organization.")
+	press("resume", "signing is not halted for the organization")
+	if said := page.click("approve"); !strings.Contains(said, "Approved") {
+		t.Errorf("an approval after the end: the page says %q", said)
+	}
+}
+
 // TestVotesThatDoNotCount checks that users cannot vote who have lost the tag, whose
 // authenticator does not verify them, or whose passkey is not registered.
 func TestVotesThatDoNotCount(t *testing.T) {

@@ -52,7 +52,7 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 		return err
 	}
 	if !activity.Sent.IsZero() {
-		if err := t.admit(activity.OrganizationID, time.Time{}); err != nil {
+		if err := t.admit(activity.OrganizationID, time.Time{}, nil); err != nil {
 			return err
 		}
 	}

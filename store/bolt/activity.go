@@ -107,7 +107,7 @@ func (t *transaction) write(activity, before *store.Activity) error {
 	if activity.Leaf == nil {
 		return nil
 	}
-	return t.appendLeaf(activity.OrganizationID, activity.ID, activity.Leaf)
+	return t.appendLeaf(activity)
 }
 
 // index writes the entries under which an activity is found other than by its id. An

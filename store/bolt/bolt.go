@@ -155,7 +155,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	activity.OrganizationID, activity.Fingerprint, activity.At = lease.OrganizationID, lease.Fingerprint, lease.At
 	return s.end(ctx, lease, func(tx *transaction) error {
 		if !activity.Sent.IsZero() {
-			if err := tx.admit(lease.OrganizationID, activity.Sent); err != nil {
+			if err := tx.admit(lease.OrganizationID, activity.Sent, activity.Of); err != nil {
 				return err
 			}
 		}
@@ -217,8 +217,9 @@ func (s *Store) recorded(ctx context.Context, claim store.Claim) (recorded *stor
 		if err != nil || claim.Sent.IsZero() {
 			return err
 		}
-		err = tx.admit(claim.OrganizationID, claim.Sent)
-		if errors.Is(err, store.ErrStale) && recorded != nil && !claim.Takes(recorded) {
+		err = tx.admit(claim.OrganizationID, claim.Sent, claim.Of)
+		refused := errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrStopped)
+		if refused && recorded != nil && !claim.Takes(recorded) {
 			err = nil
 		}
 		return err

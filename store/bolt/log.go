@@ -19,22 +19,25 @@ func leafKey(organizationID string, index int64) []byte {
 }
 
 // admit is store.Admit for the log of an organization.
-func (t *transaction) admit(organizationID string, sent time.Time) error {
+func (t *transaction) admit(organizationID string, sent time.Time, of store.Stoppable) error {
 	head, err := t.logHead(organizationID)
 	if err != nil {
 		return err
 	}
-	return store.Admit(&head, sent)
+	return store.Admit(&head, sent, of)
 }
 
-// appendLeaf adds a leaf to the log of an organization.
-func (t *transaction) appendLeaf(organizationID, id string, leaf []byte) error {
-	head, err := t.logHead(organizationID)
+// appendLeaf adds the leaf of an activity to the log of its organization.
+func (t *transaction) appendLeaf(activity *store.Activity) error {
+	head, err := t.logHead(activity.OrganizationID)
+	if err == nil {
+		err = activity.Restop(&head)
+	}
 	if err != nil {
 		return err
 	}
-	t.appendTo(&head, organizationID, id, leaf)
-	t.put(bucketHeads, within(organizationID, nil), head.Encode())
+	t.appendTo(&head, activity.OrganizationID, activity.ID, activity.Leaf)
+	t.put(bucketHeads, within(activity.OrganizationID, nil), head.Encode())
 	return nil
 }
 
@@ -76,7 +79,7 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		if err != nil {
 			return err
 		}
-		if err := store.Admit(&head, time.Time{}); err != nil {
+		if err := store.Admit(&head, time.Time{}, nil); err != nil {
 			return err
 		}
 		if size >= 0 && head.Size != size {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // kept is a recorded activity with its place in the order and in the heap. The activity
@@ -21,7 +22,16 @@ type kept struct {
 func (s *Store) put(activity store.Activity, before *kept, reserved int, change store.Change) error {
 	activity.Data = fitted(activity.Data)
 	leaf, event := activity.Leaf, activity.Event
+	var after translog.Head // with the stops that the log will have
+	restops := activity.Stops != nil
+	if restops {
+		after = s.log(activity.OrganizationID).head
+		if err := activity.Restop(&after); err != nil {
+			return err
+		}
+	}
 	activity.Leaf, activity.Event, activity.Sent, activity.Most = nil, nil, time.Time{}, store.Crowd{}
+	activity.Of, activity.Stops = nil, nil
 	if event != nil {
 		if err := event.Check(); err != nil {
 			return err
@@ -41,6 +51,9 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	}
 	if leaf != nil {
 		s.append(activity.OrganizationID, activity.ID, leaf)
+	}
+	if restops {
+		s.log(activity.OrganizationID).head.Stops = after.Stops
 	}
 	if event != nil {
 		s.addEvent(activity.OrganizationID, activity.ID, *event)
@@ -117,7 +130,7 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 		return store.ErrChanged
 	}
 	if !activity.Sent.IsZero() {
-		if err := s.admit(activity.OrganizationID, time.Time{}); err != nil {
+		if err := s.admit(activity.OrganizationID, time.Time{}, nil); err != nil {
 			return err
 		}
 	}

@@ -53,9 +53,9 @@ func (l *logs) log(organizationID string) *log {
 }
 
 // admit is store.Admit for the log of an organization.
-func (l *logs) admit(organizationID string, sent time.Time) error {
+func (l *logs) admit(organizationID string, sent time.Time, of store.Stoppable) error {
 	if kept := l.all[organizationID]; kept != nil {
-		return store.Admit(&kept.head, sent)
+		return store.Admit(&kept.head, sent, of)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 	if kept := l.all[organizationID]; kept != nil {
 		index = kept.head.Size
 	}
-	if err := l.admit(organizationID, time.Time{}); err != nil {
+	if err := l.admit(organizationID, time.Time{}, nil); err != nil {
 		return 0, err
 	}
 	if size >= 0 && index != size {

@@ -94,7 +94,7 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	recorded := s.activities[requestKey{claim.OrganizationID, claim.Fingerprint}]
 	var superseded error
 	if !claim.Sent.IsZero() {
-		superseded = s.admit(claim.OrganizationID, claim.Sent)
+		superseded = s.admit(claim.OrganizationID, claim.Sent, claim.Of)
 	}
 	switch {
 	case errors.Is(superseded, store.ErrConflict):
@@ -166,7 +166,7 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 	activity.OrganizationID, activity.Fingerprint, activity.At = lease.OrganizationID, lease.Fingerprint, lease.At
 	activity.Revision = 1
 	if !activity.Sent.IsZero() {
-		if err := s.admit(activity.OrganizationID, activity.Sent); err != nil {
+		if err := s.admit(activity.OrganizationID, activity.Sent, activity.Of); err != nil {
 			return err
 		}
 	}

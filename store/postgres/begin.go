@@ -15,7 +15,7 @@ import (
 // leases gives out leases.
 type leases struct {
 	*database
-	marks   *marks
+	logs    *logs
 	watches *watches
 	calls   *calls
 	begins  *batch.Writer[*beginning]
@@ -148,7 +148,7 @@ func (l *leases) Begin(ctx context.Context, claim store.Claim,
 	change store.Change) (begun store.BeginResult, err error) {
 	defer func() {
 		if errors.Is(err, store.ErrStale) {
-			err = cmp.Or(l.marks.refusal(claim.OrganizationID, claim.Sent), err)
+			err = cmp.Or(l.logs.marks.refusal(&claim), err)
 		}
 	}()
 	if err := l.admit(ctx, &claim); err != nil {
@@ -175,11 +175,17 @@ func (l *leases) Begin(ctx context.Context, claim store.Claim,
 }
 
 // admit admits a claim if the database is the one that was checked, and the log has no conflict.
+// A stop that another node may have ended is looked up again.
 func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
 	if err := l.guard.admit(ctx); err != nil {
 		return err
 	}
-	return l.marks.admit(claim)
+	if errors.Is(l.logs.marks.refusal(claim), store.ErrStopped) {
+		if _, err := l.logs.LogHeads(ctx, claim.OrganizationID); err != nil {
+			return err
+		}
+	}
+	return l.logs.marks.admit(claim)
 }
 
 // Renew implements store.Store. It goes by the database's clock.

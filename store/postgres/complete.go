@@ -46,7 +46,7 @@ func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity sto
 		}
 	}
 	call := &completion{call: newCall(ctx), lease: lease, activity: activity}
-	if change == nil && !activity.Bounds() {
+	if change == nil && !activity.Bounds() && activity.Stops == nil {
 		return put(r.calls, r.completes, call, &call.call, func(error) {})
 	}
 	err := r.watches.end(ctx, lease, func(ctx context.Context, q querier) error {
@@ -114,7 +114,8 @@ func (r *recorder) completeAll(all []*completion) {
 // them, it records each by itself.
 func (r *recorder) completeTogether(all []*completion) {
 	err := r.recordTogether(all)
-	refused := ofOneRow(err) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStale)
+	refused := ofOneRow(err) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStale) ||
+		errors.Is(err, store.ErrStopped)
 	if refused && len(all) > 1 {
 		for i := range all {
 			r.completeTogether(all[i : i+1])
@@ -164,7 +165,7 @@ func leavesOf(all []*completion, pass func(*completion) bool) (entries []*logEnt
 	for _, call := range all {
 		if call.hasLog() && pass(call) {
 			entries = append(entries, &logEntry{organization: call.lease.OrganizationID, id: call.activity.ID,
-				leaf: call.activity.Leaf, sent: call.activity.Sent})
+				leaf: call.activity.Leaf, of: &call.activity})
 		}
 	}
 	return entries
@@ -274,7 +275,7 @@ func (r *recorder) Replace(ctx context.Context, activity store.Activity, _ time.
 		return r.run(ctx, replace)
 	}
 	if !activity.Sent.IsZero() {
-		call.activity.Sent = always // it is not carried out: it may have been superseded
+		call.activity.Sent, call.activity.Of = always, nil // it is not carried out: it may be superseded, or stopped
 	}
 	return r.endWith(ctx, activity.OrganizationID, replace, r.logged(ctx, call, change))
 }

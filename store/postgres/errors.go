@@ -88,7 +88,7 @@ func unavailable(ctx context.Context, err error) error {
 // isOurs reports whether an error is of this package, not of the database.
 func isOurs(err error) bool {
 	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict,
-		store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
+		store.ErrStopped, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
 		if errors.Is(err, ours) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 // logEntry is a leaf to append.
 type logEntry struct {
 	organization, id string
-	leaf             []byte    // nil: nothing is appended
-	sent             time.Time // see store.Activity
+	leaf             []byte          // nil: nothing is appended
+	of               *store.Activity // nil: of none
 }
 
 // logs are the logs of organizations.
@@ -44,10 +45,16 @@ func (l *logs) appendLeaves(ctx context.Context, q querier, entries []*logEntry)
 	return heads.extended(entries).do(ctx, q)
 }
 
-// admit returns the error of store.Admit if a log may not be extended by an entry.
+// admit returns the error of store.Admit if a log may not be extended by an entry, and makes
+// the changes of stops.
 func (heads logHeads) admit(entries []*logEntry) error {
 	for _, entry := range entries {
-		if err := store.Admit(heads[entry.organization], entry.sent); err != nil {
+		of := cmp.Or(entry.of, &store.Activity{})
+		err := store.Admit(heads[entry.organization], of.Sent, of.Of)
+		if err == nil {
+			err = of.Restop(heads[entry.organization])
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -129,7 +136,7 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 			return err
 		}
 		l.marks.learn(heads)
-		if err := store.Admit(heads[organizationID], time.Time{}); err != nil {
+		if err := store.Admit(heads[organizationID], time.Time{}, nil); err != nil {
 			return err
 		}
 		if index = heads[organizationID].Size; size >= 0 && index != size {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/translog"
@@ -20,20 +19,20 @@ type marks struct {
 func (m *marks) set(organizationID string, head *translog.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if head.Conflict == nil && head.Accepted.IsZero() {
+	if !head.Marked() {
 		delete(m.log, organizationID)
 		return
 	}
 	if m.log == nil {
 		m.log = map[string]translog.Head{}
 	}
-	m.log[organizationID] = translog.Head{Conflict: head.Conflict, Accepted: head.Accepted}
+	m.log[organizationID] = translog.Head{Conflict: head.Conflict, Accepted: head.Accepted, Stops: head.Stops}
 }
 
 // learn is set for locked heads.
 func (m *marks) learn(heads logHeads) {
 	for organizationID, head := range heads {
-		if m.marked(organizationID) || head.Conflict != nil || !head.Accepted.IsZero() {
+		if m.marked(organizationID) || head.Marked() {
 			m.set(organizationID, head)
 		}
 	}
@@ -47,11 +46,11 @@ func (m *marks) marked(organizationID string) bool {
 }
 
 // admit returns store.ErrConflict if the log has a conflict. It makes the claim of a
-// request that an acceptance supersedes one that takes no lease, so that the request is
-// answered if it is recorded.
+// request that an acceptance supersedes, or a stop applies to, one that takes no lease, so that
+// the request is answered if it is recorded.
 func (m *marks) admit(claim *store.Claim) error {
-	err := m.refusal(claim.OrganizationID, claim.Sent)
-	if errors.Is(err, store.ErrStale) && claim.Revision == 0 {
+	err := m.refusal(claim)
+	if (errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrStopped)) && claim.Revision == 0 {
 		claim.LiveUntil = claim.Now.Add(-1)
 		return nil
 	}
@@ -59,14 +58,14 @@ func (m *marks) admit(claim *store.Claim) error {
 }
 
 // refusal returns what store.Admit does, nil without a log.
-func (m *marks) refusal(organizationID string, sent time.Time) error {
-	if sent.IsZero() {
+func (m *marks) refusal(claim *store.Claim) error {
+	if claim.Sent.IsZero() {
 		return nil
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	head := m.log[organizationID]
-	return store.Admit(&head, sent)
+	head := m.log[claim.OrganizationID]
+	return store.Admit(&head, claim.Sent, claim.Of)
 }
 
 // logHeads are the heads of locked logs, by organization.

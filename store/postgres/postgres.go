@@ -68,7 +68,7 @@ func open(ctx context.Context, dsn string, create bool) (*Store, error) {
 	logs, watches, calls := &logs{database: db}, &watches{database: db}, &calls{}
 	s := &Store{
 		database: db, activities: activities{db}, outbox: outbox{db}, logs: logs,
-		leases:   &leases{database: db, marks: &logs.marks, watches: watches, calls: calls},
+		leases:   &leases{database: db, logs: logs, watches: watches, calls: calls},
 		recorder: &recorder{database: db, logs: logs, watches: watches, calls: calls},
 	}
 	gathered := batch.Options{Max: maxBatch, Gather: gather, Expected: calls.expected}

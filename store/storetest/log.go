@@ -27,14 +27,29 @@ func runLog(t *testing.T, h Harness) {
 	t.Run("organizations are separate", func(t *testing.T) { logsApart(t, open(t, h)) })
 	if can.Waiter != nil {
 		t.Run("a conflict", func(t *testing.T) { logConflicts(t, open(t, h), nil) })
+		t.Run("stops", func(t *testing.T) { logStops(t, open(t, h), nil) })
 	}
 	t.Run("a conflict of one of several", func(t *testing.T) { conflictsApart(t, open(t, h)) })
 	t.Run("heads", func(t *testing.T) { logHeads(t, open(t, h)) })
+	t.Run("a stop under load", func(t *testing.T) { stopsAtOnce(t, open(t, h), nil) })
+	if h.Reopen != nil {
+		t.Run("a stop and a restart", func(t *testing.T) { stopsReopened(t, h) })
+	}
 	if h.Nodes != nil && can.Waiter != nil {
 		t.Run("two nodes, one conflict", func(t *testing.T) {
 			first, other := h.Nodes(t)
 			t.Cleanup(func() { _ = errors.Join(first.Close(), other.Close()) })
 			logConflicts(t, on(t, h, first), other)
+		})
+		t.Run("two nodes, stops", func(t *testing.T) {
+			first, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(first.Close(), other.Close()) })
+			logStops(t, on(t, h, first), other)
+		})
+		t.Run("two nodes, a stop under load", func(t *testing.T) {
+			first, other := h.Nodes(t)
+			t.Cleanup(func() { _ = errors.Join(first.Close(), other.Close()) })
+			stopsAtOnce(t, on(t, h, first), other)
 		})
 		t.Run("two nodes, one log", func(t *testing.T) {
 			first, other := h.Nodes(t)

@@ -90,8 +90,18 @@ async function shown(activity) {
 const button = (label, kind, activity) =>
   element("button", { type: "button", class: kind, "aria-describedby": "title-" + activity.id, onclick: (event) => attempt(event.target, () => vote(kind, activity)) }, label);
 
-// vote asks for a touch over the exact vote that is sent. If no answer arrives, it sends the
-// same vote once more; it counts only once.
+// sent sends what was stamped. If no answer arrives, it sends the same once more; it is done only
+// once.
+async function sent(send) {
+  try {
+    return await send();
+  } catch (problem) {
+    if (!(problem instanceof TypeError)) throw problem; // from fetch: no answer arrived
+    return send();
+  }
+}
+
+// vote asks for a touch over the exact vote that is sent.
 async function vote(kind, activity) {
   const send = await signed("submit/" + kind + "_activity", {
     type: "ACTIVITY_TYPE_" + kind.toUpperCase() + "_ACTIVITY",
@@ -99,18 +109,26 @@ async function vote(kind, activity) {
     organizationId: organization,
     parameters: { fingerprint: activity.fingerprint, shown: activity.review.shown },
   }, rpId);
-  let answer;
-  try {
-    answer = await send();
-  } catch (problem) {
-    if (!(problem instanceof TypeError)) throw problem; // from fetch: no answer arrived
-    answer = await send();
-  }
+  const answer = await sent(send);
   const replaced = await shown(answer.activity);
   document.querySelector(`article[data-id="${CSS.escape(activity.id)}"]`)?.replaceWith(replaced); // unless the list was closed meanwhile
   replaced.tabIndex = -1;
   replaced.focus();
   say((kind === "approve" ? "Approved. " : "Rejected. ") + "The activity " + replaced.querySelector("h3").textContent.split(", ").at(-1) + ".");
+}
+
+// stop halts signing, or asks to resume it.
+async function stop(kind) {
+  const parameters = {};
+  if (find("user").value.trim()) parameters.userId = find("user").value.trim();
+  if (kind === "halt" && find("answers").checked) parameters.answers = true;
+  const organizationId = find("organization").value.trim();
+  if (!organizationId) throw new Error("Enter the organization id above.");
+  const content = { type: "ACTIVITY_TYPE_" + kind.toUpperCase(), timestampMs: String(Date.now()), organizationId, parameters };
+  const answer = await sent(await signed("submit/" + kind, content, rpId));
+  const { of, halted, missing } = answer.activity.result.haltResult;
+  if (!halted) return say("Signing is resumed for " + of + ".");
+  say("Signing is halted for " + of + (missing > 0 ? ": " + missing + " more must ask to resume it." : "."));
 }
 
 // quoted returns a word of a shell command, in which nothing is expanded.
@@ -137,6 +155,7 @@ async function copy() {
 
 find("copy").addEventListener("click", (event) => attempt(event.target, copy));
 find("open").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, open); });
+find("halt").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, () => stop(event.submitter.value)); });
 find("create").addEventListener("submit", (event) => { event.preventDefault(); attempt(event.submitter, register); });
 find("refresh").addEventListener("click", (event) => attempt(event.target, refresh));
 find("organization").value = new URLSearchParams(location.hash.slice(1)).get("organization") || "";

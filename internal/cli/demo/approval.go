@@ -114,7 +114,9 @@ func user(name, address string, in **client.Client) (entry access.UserConfig, er
 	}
 	*in, err = client.New(client.Config{URL: address, Key: key})
 	return access.UserConfig{ID: name, Name: name, Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{{
-		Curve: generated.Curve, PublicKey: generated.PublicKey, Activities: activity.Types(),
+		Curve: generated.Curve, PublicKey: generated.PublicKey,
+		Activities: []activity.Type{activity.TypeSignTransaction, activity.TypeApproveActivity,
+			activity.TypeRejectActivity},
 	}}}, err
 }
 

@@ -178,7 +178,7 @@ type RememberedStore struct {
 // Begin implements store.Store.
 func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	begun, err := r.Full.Begin(ctx, claim, change)
-	if errors.Is(err, store.ErrConflict) { // another node may have marked it
+	if marked(err) { // by another node
 		r.Memory.Moved(claim.OrganizationID)
 	}
 	return begun, err
@@ -187,10 +187,15 @@ func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change s
 // Complete implements store.Store.
 func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	err := r.Full.Complete(ctx, lease, activity, change)
-	if err == nil && activity.Leaf != nil || errors.Is(err, store.ErrConflict) {
+	if err == nil && activity.Leaf != nil || marked(err) {
 		r.Memory.Moved(lease.OrganizationID)
 	}
 	return err
+}
+
+// marked reports whether a log has a conflict, or a stop.
+func marked(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStopped)
 }
 
 // Close implements store.Store.

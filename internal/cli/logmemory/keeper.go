@@ -47,7 +47,8 @@ type Keeper struct {
 	behind bool // the file is behind the memory
 	failed bool // the last write failed
 
-	found atomic.Pointer[[]string] // organizations that have a conflict, sorted
+	found  atomic.Pointer[[]string] // organizations that have a conflict, sorted
+	halted atomic.Pointer[[]string] // organizations in which something is halted, sorted
 
 	movedMu sync.Mutex
 	moved   map[string]struct{}
@@ -61,6 +62,7 @@ func New(options Options) (*Keeper, error) {
 	}
 	k := &Keeper{Options: options, memory: memory, moved: map[string]struct{}{}}
 	k.found.Store(new([]string))
+	k.halted.Store(new([]string))
 	k.noteConflicts()
 	return k, nil
 }
@@ -93,6 +95,14 @@ func (k *Keeper) Conflicts() []string {
 		return nil
 	}
 	return *k.found.Load()
+}
+
+// Halted returns the organizations in which something is halted, sorted, as last read.
+func (k *Keeper) Halted() []string {
+	if k == nil {
+		return nil
+	}
+	return *k.halted.Load()
 }
 
 // Conflict returns the conflict of an organization, or nil.
@@ -135,7 +145,7 @@ func (k *Keeper) Check(ctx context.Context) error {
 func (k *Keeper) follow(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	asked := append(k.takeMoved(), k.Conflicts()...)
+	asked := slices.Concat(k.takeMoved(), k.Conflicts(), k.Halted())
 	if len(asked) == 0 {
 		return nil
 	}
@@ -150,8 +160,13 @@ func (k *Keeper) follow(ctx context.Context) error {
 }
 
 func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head) (failed error) {
+	halted := slices.DeleteFunc(slices.Clone(k.Halted()), func(id string) bool { _, read := heads[id]; return read })
+	defer func() { slices.Sort(halted); k.halted.Store(&halted) }()
 	for _, organization := range slices.Sorted(maps.Keys(heads)) {
 		head := heads[organization]
+		if len(head.Stops) > 0 {
+			halted = append(halted, organization)
+		}
 		if err := k.compare(ctx, organization, &head); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("log of organization %s: %w", organization, err))
 		}

@@ -41,15 +41,17 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 }
 
 // withState answers /readyz while logs conflict: 503 if those of all organizations do,
-// otherwise with their list if the rest can be served. It also says since when what is in force
-// is older than the configuration's file.
+// otherwise with their list if the rest can be served. It also says where something is halted, and
+// since when what is in force is older than the configuration's file.
 func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		organizations, all := s.conflicts()
 		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		if r.URL.Path != "/readyz" || len(organizations) == 0 && since.IsZero() || s.engine.Ready(ctx) != nil {
+		halted := s.memory.Halted()
+		known := len(organizations) > 0 || len(halted) > 0 || !since.IsZero()
+		if r.URL.Path != "/readyz" || !known || s.engine.Ready(ctx) != nil {
 			admin.ServeHTTP(w, r)
 			return
 		}
@@ -57,8 +59,9 @@ func (s *Server) withState(admin http.Handler) http.Handler {
 			Status    string     `json:"status"`
 			Cause     string     `json:"cause,omitempty"`
 			Conflicts []string   `json:"conflicts,omitempty"`
+			Halted    []string   `json:"halted,omitempty"`
 			Older     *time.Time `json:"configurationOlderSince,omitempty"`
-		}{Status: "ready", Conflicts: organizations}
+		}{Status: "ready", Conflicts: organizations, Halted: halted}
 		if !since.IsZero() {
 			since = since.UTC().Truncate(time.Second)
 			answer.Older = &since

@@ -155,7 +155,7 @@ func (s *Server) state(ctx context.Context) metrics.State {
 		Version: s.build.Version, Commit: s.build.Commit, Go: s.build.Go, CertificateExpiry: s.current.Expiry(),
 		Ready: s.engine.Ready(ctx) == nil && !all, OlderSince: s.current.OlderSince(),
 		ReloadFailures: s.current.failures.Load(),
-		LogConflicts:   len(s.memory.Conflicts()), LogMemoryFailures: s.memory.Failures(),
+		LogConflicts:   len(s.memory.Conflicts()), Halted: len(s.memory.Halted()), LogMemoryFailures: s.memory.Failures(),
 		Events: metrics.Events(s.notifier.sender.Stats()),
 	}
 	if skipper, ok := s.keys.(keystore.Skipper); ok { // which logs them itself

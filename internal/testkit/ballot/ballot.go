@@ -112,8 +112,15 @@ func Voter(id, tag string, keys ...*enginetest.APIKey) access.UserConfig {
 // organization.
 func (b *Ballot) SetUsers(users ...access.UserConfig) {
 	b.T.Helper()
+	b.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: users,
+		Resume: access.ResumeConfig{Approvals: 1}})
+}
+
+// SetOrganization is SetUsers with what else the organization has.
+func (b *Ballot) SetOrganization(organization access.OrganizationConfig) {
+	b.T.Helper()
 	directory, err := access.NewDirectory([]access.OrganizationConfig{
-		{ID: enginetest.Organization, Name: "Example", Users: users},
+		organization,
 		{ID: enginetest.OtherOrganization, Name: "Other", Users: []access.UserConfig{Voter("eve", "finance", b.Other)}},
 	})
 	if err != nil {

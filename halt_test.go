@@ -1,0 +1,466 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/ballot"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/bolt"
+	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/store/postgres"
+)
+
+// halted is an engine with a log and two administrators, cid and dan, of whom both have to ask
+// for the end of a halt.
+type halted struct{ *ballot.Ballot }
+
+func newHalted(t *testing.T, changes ...func(*countersign.Config)) *halted {
+	t.Helper()
+	h := &halted{ballot.New(t, append([]func(*countersign.Config){enginetest.WithLog(1), func(c *countersign.Config) {
+		c.Store, c.AllowHazards = memory.New(0), []string{countersign.AllHazards}
+	}}, changes...)...)}
+	h.register(2)
+	return h
+}
+
+// register replaces the directory: so many users have to ask for the end of a halt.
+func (h *halted) register(approvals int) {
+	h.T.Helper()
+	submitter := ballot.Voter("user-1", "", h.APIKey)
+	submitter.APIKeys[0].Activities = slices.DeleteFunc(activity.Types(), activity.Type.Halts)
+	users := []access.UserConfig{submitter, ballot.Voter("ann", "finance", h.Ann), ballot.Voter("ben", "finance", h.Ben)}
+	for id, key := range map[string]*enginetest.APIKey{"cid": h.Cid, "dan": h.Dan} {
+		admin := ballot.Voter(id, "", key)
+		admin.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
+		users = append(users, admin)
+	}
+	h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: users, Resume: access.ResumeConfig{Approvals: approvals}})
+}
+
+// asks submits a halt or the like as an administrator, at a time of its own.
+func (h *halted) asks(by *enginetest.APIKey, kind activity.Type, parameters string) (*activity.Record, error) {
+	h.Clock.Advance(time.Millisecond)
+	return h.Engine.Submit(h.T.Context(), by.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{%s}}`,
+		kind, h.Clock.Now().UnixMilli(), enginetest.Organization, parameters)))
+}
+
+func (h *halted) halt(parameters string) {
+	h.T.Helper()
+	if _, err := h.asks(h.Cid, activity.TypeHalt, parameters); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+func (h *halted) resume(parameters string) {
+	h.T.Helper()
+	for missing, by := range []*enginetest.APIKey{h.Dan, h.Cid} {
+		record, err := h.asks(by, activity.TypeResume, parameters)
+		if err != nil {
+			h.T.Fatal(err)
+		}
+		if result := record.Result.(activity.HaltResult); result.Missing != 1-missing {
+			h.T.Errorf("%d are missing after %d", result.Missing, missing+1)
+		}
+	}
+}
+
+// refused checks that an error is that of a halt.
+func (h *halted) refused(what string, err error) {
+	h.T.Helper()
+	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Reason != activity.ReasonHalted || !errors.Is(err, store.ErrStopped) {
+		h.T.Errorf("%s: %v, want SIGNING_HALTED", what, err)
+	}
+}
+
+// free lets the policy ask for no votes.
+func free(h *halted) *halted {
+	h.Policy.Set(func(p *ballot.Policy) { p.Groups = nil })
+	return h
+}
+
+// TestHalt checks what a halt of the organization stops: transactions, messages, lists of
+// payloads, calls with a user and without, and one-time passwords. What was signed before is
+// answered to its submitter, and the same bodies are carried out after the end.
+func TestHalt(t *testing.T) {
+	outbox := new(enginetest.Outbox)
+	h := free(newHalted(t, enginetest.WithOTP(t, outbox)))
+	code := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(engines.InitOTP(h.Fixture, engines.ToUser)))
+	id := code.Result.(activity.InitOTPAuthResult).OTPID
+	before := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
+	h.halt("")
+	h.Clock.Advance(time.Second)
+	payloads := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"signWith":%q,"payloads":["\u0019Ethereum Signed Message:\n5hello"],"encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}}`,
+		activity.TypeSignRawPayloads, h.Clock.Now().UnixMilli(), enginetest.Organization, enginetest.Address)
+	bodies := map[string]string{
+		"a transaction":      h.Body(enginetest.Request{}),
+		"a list of payloads": payloads,
+		"a code":             engines.InitOTP(h.Fixture, engines.ToUser),
+		"redeeming":          engines.VerifyOTP(h.Fixture, id, outbox.Code(t, id), ""),
+	}
+	sent := outbox.Sent()
+	for what, body := range bodies {
+		_, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body))
+		h.refused(what, err)
+	}
+	_, err := h.Engine.As(access.User{ID: "user-1"}, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+	h.refused("a call", err)
+	if outbox.Sent() != sent {
+		t.Error("a code was sent")
+	}
+	if again := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(string(before.Request.Body))); again.Result != before.Result || again.ID != before.ID {
+		t.Errorf("what was signed before is answered with %+v", again)
+	}
+	if _, err := h.Engine.Submit(t.Context(), h.Other.Sign(strings.ReplaceAll(h.Body(enginetest.Request{}), enginetest.Organization, enginetest.OtherOrganization))); errors.Is(err, store.ErrStopped) {
+		t.Errorf("another organization: %v", err)
+	}
+	h.WantSignatures(t, 1)
+	h.resume("")
+	for what, body := range bodies {
+		if _, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body)); err != nil {
+			t.Errorf("%s after the end: %v", what, err)
+		}
+	}
+}
+
+// TestHaltUnattributed: a call by no user is recorded nowhere, and refused all the same.
+func TestHaltUnattributed(t *testing.T) {
+	h := newHalted(t, func(c *countersign.Config) { c.Policy = nil })
+	if _, err := h.Engine.SignTransaction(t.Context(), enginetest.Organization, payout()); err != nil {
+		t.Fatal(err)
+	}
+	h.halt(`"privateKeyId":"key-1"`)
+	result, err := h.Engine.SignTransaction(t.Context(), enginetest.Organization, payout())
+	h.refused("a call by no user", err)
+	if result != (activity.SignTransactionResult{}) {
+		t.Errorf("released: %+v", result)
+	}
+}
+
+// TestHaltWithholdsAnswers: with answers, what was signed before is neither answered nor listed
+// until the end of the halt, to whomever.
+func TestHaltWithholdsAnswers(t *testing.T) {
+	h := free(newHalted(t))
+	before := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
+	call := func() (activity.SignTransactionResult, error) {
+		return h.Engine.As(access.User{ID: "user-1"}, "").SignTransaction(t.Context(), enginetest.Organization, payout())
+	}
+	if _, err := call(); err != nil {
+		t.Fatal(err)
+	}
+	get := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, before.ID)
+	list := fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)
+	shown := func() (all []activity.Result) {
+		record, err := h.Engine.GetActivity(t.Context(), h.APIKey.Sign(get))
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, err := h.Engine.ListActivities(t.Context(), h.APIKey.Sign(list))
+		if err != nil || len(listed) < 2 {
+			t.Fatal(listed, err)
+		}
+		for _, one := range append(listed, record) {
+			if one.Request.Type.Signs() {
+				all = append(all, one.Result)
+			}
+		}
+		return all
+	}
+	for _, of := range []string{"", `"userId":"user-1",`, `"privateKeyId":"key-1",`} {
+		h.halt(of + `"answers":true`)
+		h.halt(strings.TrimSuffix(of, ",")) // does not answer any more than before
+		_, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(string(before.Request.Body)))
+		h.refused("the same body"+of, err)
+		_, err = call()
+		h.refused("the same call"+of, err)
+		for _, result := range shown() {
+			if result != nil {
+				t.Errorf("%s shown: %+v", of, result)
+			}
+		}
+		h.resume(strings.TrimSuffix(of, ","))
+		for _, result := range shown() {
+			if result == nil {
+				t.Errorf("%s: a result is missing after the end", of)
+			}
+		}
+		if _, err := call(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHaltOfOne: the halt of a user stops what the user submits, and what the user has approved
+// or approves; that of a key what it signs; neither anything else.
+func TestHaltOfOne(t *testing.T) {
+	h := newHalted(t)
+	waiting := h.Waiting()
+	h.Approve(h.Ann, waiting)
+	h.halt(`"userId":"ann"`)
+	_, err := h.Vote(h.Ben, activity.TypeApproveActivity, waiting)
+	h.refused("a vote on what a user has approved who is halted", err)
+	h.Clock.Advance(time.Second)
+	other := h.Waiting()
+	_, err = h.Vote(h.Ann, activity.TypeApproveActivity, other)
+	h.refused("a vote of a user who is halted", err)
+	h.resume(`"userId":"ann"`)
+	h.Is(h.Approve(h.Ben, waiting), activity.StatusCompleted)
+	free(h)
+	h.Clock.Advance(time.Second)
+	enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
+	h.halt(`"privateKeyId":"key-1"`)
+	h.Clock.Advance(time.Second)
+	_, err = h.Submit(t, enginetest.Request{})
+	h.refused("the key", err)
+	for _, parameters := range []string{`"userId":"eve"`, `"privateKeyId":"key-9"`} {
+		_, err := h.asks(h.Cid, activity.TypeHalt, parameters)
+		enginetest.Refusal(t, err, activity.ReasonNotFound, "nothing is halted")
+	}
+	_, err = h.asks(h.Cid, activity.TypeResume, "")
+	enginetest.Refusal(t, err, activity.ReasonNotFound, "not halted for the organization")
+}
+
+// TestHaltAndVotes: while signing is halted a vote for is refused and one against counts, what
+// has its votes waits with the reason and is signed after the end, and what waits too long is
+// rejected.
+func TestHaltAndVotes(t *testing.T) {
+	for _, ends := range []string{"resumed", "rejected", "expired"} {
+		h := newHalted(t)
+		waiting := h.Waiting()
+		h.Approve(h.Ann, waiting)
+		h.Signing.Before = func(context.Context) error { return errors.New("the key is away") }
+		h.Approve(h.Ben, waiting) // all votes, and an obstacle
+		h.Signing.Before = nil
+		h.halt("")
+		h.Resume()
+		if stored := h.Stored(waiting); !stored.Status.Waits() || !strings.Contains(stored.Decision.Reason, "signing is halted") {
+			t.Errorf("%s: it waits for %q", stored.Status, stored.Decision.Reason)
+		}
+		h.Clock.Advance(time.Second)
+		_, err := h.Vote(h.Ann, activity.TypeApproveActivity, waiting)
+		h.refused("a vote for", err)
+		h.Clock.Advance(time.Second)
+		_, err = h.Submit(t, enginetest.Request{})
+		h.refused("a request that would wait", err)
+		switch ends {
+		case "resumed":
+			h.resume("")
+			h.Resume()
+			h.Is(h.Stored(waiting), activity.StatusCompleted)
+		case "rejected":
+			record, err := h.Vote(h.Ben, activity.TypeRejectActivity, waiting)
+			if err != nil || record.Status != activity.StatusRejected {
+				t.Errorf("a vote against: %+v, %v", record, err)
+			}
+		case "expired":
+			h.Clock.Advance(countersign.DefaultMaxWaiting)
+			h.Resume()
+			if stored := h.Stored(waiting); stored.Status != activity.StatusRejected {
+				t.Errorf("it has waited too long and is %s", stored.Status)
+			}
+		}
+	}
+}
+
+// TestResume: users who ask twice count once, a new halt starts again, and a reload changes how
+// many are needed but ends no halt.
+func TestResume(t *testing.T) {
+	h := free(newHalted(t))
+	h.halt("")
+	stays := func(missing int, by *enginetest.APIKey) {
+		t.Helper()
+		record, err := h.asks(by, activity.TypeResume, "")
+		if err != nil || record.Result.(activity.HaltResult).Missing != missing {
+			t.Errorf("%+v, %v: want %d missing", record, err, missing)
+		}
+		_, err = h.Submit(t, enginetest.Request{})
+		h.refused("a request", err)
+	}
+	stays(1, h.Cid)
+	stays(1, h.Cid)
+	h.halt("")
+	stays(1, h.Dan)
+	h.register(1)
+	h.Clock.Advance(time.Second)
+	_, err := h.Submit(t, enginetest.Request{})
+	h.refused("a request after a reload", err)
+	_, err = h.asks(h.APIKey, activity.TypeResume, "")
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
+	if record, err := h.asks(h.Dan, activity.TypeResume, ""); err != nil || record.Result.(activity.HaltResult).Missing != 0 {
+		t.Errorf("%+v, %v", record, err)
+	}
+	if _, err := h.Submit(t, enginetest.Request{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHaltedUserCannotResume: an administrator whose credential was stolen ends no halt.
+func TestHaltedUserCannotResume(t *testing.T) {
+	h := newHalted(t)
+	h.register(1)
+	h.halt(`"userId":"dan"`)
+	h.halt("")
+	for _, parameters := range []string{"", `"userId":"dan"`} {
+		_, err := h.asks(h.Dan, activity.TypeResume, parameters)
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
+		if _, err = h.asks(h.Cid, activity.TypeResume, parameters); err != nil {
+			t.Error(err)
+		}
+		h.halt(`"userId":"dan"`)
+	}
+}
+
+// TestHaltsAreLimited: a credential halts so often in an hour; another one still can.
+func TestHaltsAreLimited(t *testing.T) {
+	h := newHalted(t)
+	for range 10 {
+		h.halt("")
+	}
+	_, err := h.asks(h.Cid, activity.TypeHalt, "")
+	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
+	if _, err := h.asks(h.Dan, activity.TypeHalt, ""); err != nil {
+		t.Error(err)
+	}
+	h.Clock.Advance(time.Hour)
+	h.halt("")
+}
+
+// TestHaltIsInTheLog: a halt is recorded, a leaf of the log, and an event.
+func TestHaltIsInTheLog(t *testing.T) {
+	s := memory.New(0)
+	h := newHalted(t, func(c *countersign.Config) { c.Store, c.Events = s, activity.EventTypes() })
+	record, err := h.asks(h.Cid, activity.TypeHalt, `"userId":"ann"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Engine.Log().Prove(t.Context(), record); err != nil || record.Log == nil {
+		t.Errorf("%+v, %v", record.Log, err)
+	}
+	h.resume(`"userId":"ann"`)
+	pending, _, err := s.Events(t.Context(), 10, nil)
+	if err != nil || len(pending) != 3 {
+		t.Fatalf("%d events, %v", len(pending), err)
+	}
+	for i, want := range []string{"signing is halted for user ann", "signing stays halted for user ann until 1 more", "signing is resumed for user ann"} {
+		if event := string(pending[i].Data); !strings.Contains(event, want) || !strings.Contains(event, `"activity.completed"`) {
+			t.Errorf("%s: want %s", event, want)
+		}
+	}
+}
+
+// TestHaltNeedsLog: without a log no halt is served, so that none is only believed to be in force.
+func TestHaltNeedsLog(t *testing.T) {
+	f := enginetest.New(t)
+	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{}}`,
+		activity.TypeHalt, f.Clock.Now().UnixMilli(), enginetest.Organization)))
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "not available")
+}
+
+// TestHaltedInFlight halts while a key service has the transaction: whatever it answers
+// afterwards, on whichever node, is not released, and is recorded nowhere.
+func TestHaltedInFlight(t *testing.T) {
+	for name, open := range map[string]func(t *testing.T) store.Full{
+		"memory": func(*testing.T) store.Full { return memory.New(0) },
+		"bolt": func(t *testing.T) store.Full {
+			s, err := bolt.Open(t.TempDir() + "/store.db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		"postgres": func(t *testing.T) store.Full {
+			s, err := postgres.Open(t.Context(), testenv.Postgres(t).DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened := open(t)
+			h := free(newHalted(t, func(c *countersign.Config) { c.Store = opened }))
+			h.Signing.Before = func(context.Context) error {
+				h.halt("")
+				return nil
+			}
+			body := h.Body(enginetest.Request{})
+			_, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body))
+			h.Signing.Before = nil
+			h.WantSignatures(t, 1)
+			h.refused("a signature in flight", err)
+			recorded, err := opened.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+			if err != nil || len(recorded) != 1 {
+				t.Errorf("%d records, %v: want that of the halt", len(recorded), err)
+			}
+			h.resume("")
+			if record, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body)); err != nil || record.Status != activity.StatusCompleted {
+				t.Errorf("after the end: %+v, %v", record, err)
+			}
+		})
+	}
+}
+
+// TestHaltUnderLoad halts while two nodes on one database sign: the log has no signature after the
+// halt, and each request is either there before it or refused.
+func TestHaltUnderLoad(t *testing.T) {
+	testenv.Slow(t)
+	dsn := testenv.Postgres(t).DSN
+	stores := [2]*postgres.Store{}
+	for i := range stores {
+		var err error
+		if stores[i], err = postgres.Open(t.Context(), dsn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := free(newHalted(t, func(c *countersign.Config) { c.Store = stores[0] }))
+	h.Config.Store = stores[1]
+	nodes := [2]*countersign.Engine{h.Engine, h.Second(t)}
+	const bodies = 80
+	records, errs := make([]*activity.Record, bodies), make([]error, bodies)
+	var group sync.WaitGroup
+	var haltID string
+	for i := range bodies {
+		h.Clock.Advance(time.Millisecond)
+		sent := h.APIKey.Sign(h.Body(enginetest.Request{}))
+		group.Go(func() {
+			if i == bodies/2 {
+				record, err := h.asks(h.Cid, activity.TypeHalt, "")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				haltID = record.ID
+			}
+			records[i], errs[i] = nodes[i%2].Submit(t.Context(), sent)
+		})
+	}
+	group.Wait()
+	halt, err := stores[0].LogIndex(t.Context(), enginetest.Organization, haltID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := 0
+	for i := range bodies {
+		if errs[i] != nil {
+			h.refused(fmt.Sprint(i), errs[i])
+			continue
+		}
+		released++
+		if index, err := stores[0].LogIndex(t.Context(), enginetest.Organization, records[i].ID); err != nil || index > halt {
+			t.Errorf("leaf %d, %v: the halt is leaf %d", index, err, halt)
+		}
+	}
+	t.Logf("%d of %d were released before the halt", released, bodies)
+}

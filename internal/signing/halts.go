@@ -1,0 +1,165 @@
+package signing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/big"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/refuse"
+	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/operation"
+	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
+)
+
+// A credential halts at most maxHalts times within haltsWindow.
+const (
+	maxHalts    = 10
+	haltsWindow = time.Hour
+)
+
+// Halts stops signing in the logs of organizations, and lets it go on.
+type Halts struct {
+	Log       store.Log
+	Keystore  keystore.Keystore
+	Directory access.Directory
+}
+
+// Operations returns the operations that every engine with a log has.
+func (h *Halts) Operations() Operations {
+	served := Operations{}
+	for _, kind := range []activity.Type{activity.TypeHalt, activity.TypeResume} {
+		served[kind] = operation.Operation{Type: kind, Prepare: h.prepare, NeedsStore: true}
+	}
+	return served
+}
+
+// halting is the task of either.
+type halting struct {
+	operation.Plain
+
+	log     store.Log
+	request operation.Request
+	intent  activity.HaltIntent
+	subject string // of the stop
+}
+
+func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation.Task, error) {
+	task := &halting{log: h.Log, request: asked, intent: asked.Intent.(activity.HaltIntent)}
+	exists, id := true, cmp.Or(task.intent.UserID, task.intent.KeyID)
+	var err error
+	switch {
+	case task.intent.UserID != "":
+		task.subject = translog.UserSubject(id)
+		exists, err = h.hasUser(ctx, asked.Organization.ID, id)
+	case id != "":
+		task.subject = translog.KeySubject(id)
+		exists, err = h.hasKey(ctx, asked.Organization.ID, id)
+	}
+	switch {
+	case task.resumes() || err == nil && exists:
+		return task, nil
+	case err == nil:
+		err = activity.NewError(activity.ReasonNotFound, "", nil, "the organization has no %s: nothing is halted",
+			refuse.Shorten(task.subject))
+	}
+	return nil, err
+}
+
+func (h *halting) resumes() bool { return h.intent.ActivityType() == activity.TypeResume }
+
+// hasUser reports whether there is a user, true if the directory cannot say.
+func (h *Halts) hasUser(ctx context.Context, organizationID, id string) (bool, error) {
+	user, err := request.UserOf(ctx, h.Directory, organizationID, id)
+	_, finds := h.Directory.(access.Users)
+	return user != nil || !finds, err
+}
+
+func (h *Halts) hasKey(ctx context.Context, organizationID, id string) (bool, error) {
+	found, err := h.Keystore.Find(ctx, organizationID, keystore.ByID(id))
+	switch {
+	case errors.Is(err, keystore.ErrKeyNotFound):
+		return false, nil
+	case err != nil:
+		return false, refuse.Key(err)
+	}
+	return found.ID() == id, nil
+}
+
+// Begin implements operation.Task: halts are counted.
+func (h *halting) Begin(now time.Time) store.Change {
+	if h.resumes() {
+		return nil
+	}
+	charges := store.Charges{By: h.request.Fingerprint, List: []store.Charge{{
+		Limit: string(activity.TypeHalt), Subject: h.request.Credential,
+		Amount: big.NewInt(1), Max: big.NewInt(maxHalts), Window: haltsWindow,
+	}}}
+	return charges.Take(now, nil)
+}
+
+// Perform implements operation.Task.
+func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
+	result := activity.HaltResult{Of: cmp.Or(h.subject, "the organization"), Halted: true}
+	if !h.resumes() {
+		return operation.Outcome{Result: result, Stops: h.stop}, nil
+	}
+	head, err := h.log.LogHead(ctx, h.request.Organization.ID)
+	if err != nil {
+		return operation.Outcome{}, refuse.Store(err)
+	}
+	i := slices.IndexFunc(head.Stops, h.isIt)
+	if i < 0 {
+		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil,
+			"signing is not halted for %s", result.Of)
+	}
+	if own := translog.UserSubject(h.request.UserID); slices.ContainsFunc(head.Stops,
+		func(stop translog.Stop) bool { return stop.Subject == own }) {
+		return operation.Outcome{}, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
+			"not authorized: a user who is halted cannot resume")
+	}
+	seen := head.Stops[i]
+	after := seen
+	if !slices.Contains(seen.Resume, h.request.UserID) {
+		after.Resume = append(slices.Clone(seen.Resume), h.request.UserID)
+	}
+	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
+	result.Halted = result.Missing > 0
+	return operation.Outcome{Result: result,
+		Stops: func(stops []translog.Stop) ([]translog.Stop, error) {
+			i := slices.IndexFunc(stops, h.isIt)
+			if i < 0 || !reflect.DeepEqual(stops[i], seen) {
+				return nil, activity.NewError(activity.ReasonUnavailable, "", nil,
+					"others halt or resume at the same time: send the same body again")
+			}
+			if !result.Halted {
+				return slices.Delete(stops, i, i+1), nil
+			}
+			stops[i] = after
+			return stops, nil
+		}}, nil
+}
+
+func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subject }
+
+// stop adds the stop. One that is there stays as long and withholds as much; who asked to end it
+// has to ask again.
+func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
+	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
+		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil
+		return stops, nil
+	}
+	if len(stops) >= translog.MaxStops {
+		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
+			"%d users and keys are halted, and no more can be: halt the organization", len(stops))
+	}
+	return append(stops, translog.Stop{Subject: h.subject, By: h.request.UserID, Answers: h.intent.Answers,
+		Since: h.request.Now().UTC().Truncate(time.Millisecond)}), nil
+}

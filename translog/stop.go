@@ -1,0 +1,45 @@
+package translog
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// Stop is a mark of a log: while a log has it, nothing that its subject has a part in is
+// recorded, and so nothing of that which is signed is released. A halt is one.
+type Stop struct {
+	Subject string    `json:"subject"` // whose signatures stop: empty for those of the whole organization
+	By      string    `json:"by"`      // id of the user who asked for it
+	Since   time.Time `json:"since"`
+	Answers bool      `json:"answers,omitempty"` // what was signed before is not answered again either
+	Resume  []string  `json:"resume,omitempty"`  // ids of the users who asked to end it, if more have to
+}
+
+// MaxStops bounds how many stops a log has.
+const MaxStops = 64
+
+// UserSubject returns the subject of a stop of what a user submits or approves.
+func UserSubject(id string) string { return "user " + id }
+
+// KeySubject returns the subject of a stop of what a key signs.
+func KeySubject(id string) string { return "key " + id }
+
+// parseStops parses the JSON that Encode writes, and nothing else.
+func parseStops(in []byte) (stops []Stop, err error) {
+	if err := json.Unmarshal(in, &stops); err != nil {
+		return nil, errHead
+	}
+	if out := encodeStops(stops); len(stops) == 0 || !bytes.Equal(in, out) {
+		return nil, errHead
+	}
+	return stops, nil
+}
+
+func encodeStops(stops []Stop) []byte {
+	out, err := json.Marshal(stops)
+	if err != nil {
+		panic("translog: encoding stops: " + err.Error()) // a year after 9999
+	}
+	return out
+}
