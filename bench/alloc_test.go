@@ -26,7 +26,7 @@ var budgets = map[string]float64{
 	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 87,
 	"solana/215": 21, "solana/300": 24, "solana/812": 30, "solana/1232": 33, "solana/4096": 70, // every instruction is read for hazards
 
-	"message/permit": 67, "message/safe": 83, "message/order": 636, "message/personal": 23,
+	"message/permit": 67, "message/safe": 83, "message/order": 640, "message/personal": 23,
 
 	// The stamp verified, and the activity recorded with what it did.
 	"submit": 105, "submit/ethereum": 127, "submit/ethereum/eip7702": 165,
