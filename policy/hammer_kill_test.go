@@ -81,9 +81,7 @@ func TestHammerVictim(t *testing.T) {
 		return // not such a process
 	}
 	var n hammerNode
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(text), &n)
 	var calls atomic.Int64
 	f := n.engine(t, time.Now, func(context.Context) error {
 		fmt.Println("signing")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -113,16 +112,11 @@ func signInsOf(random *rand.Rand, issued time.Time) map[string]activity.Intent {
 // routerPlans are swaps of Uniswap's SDK with a minimum.
 func routerPlans(t *testing.T) (plans []struct{ Name, Value, Data string }) {
 	t.Helper()
-	text, err := os.ReadFile("../internal/evm/testdata/routerplans.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../internal/evm/testdata/routerplans.json")
 	var file struct {
 		Plans []struct{ Name, Value, Data string }
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &file)
 	return file.Plans
 }
 

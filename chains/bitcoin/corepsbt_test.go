@@ -3,9 +3,7 @@ package bitcoin_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -33,13 +31,7 @@ type coreVectors struct {
 
 func readPSBTs(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/psbt/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/psbt/"+name), into)
 }
 
 func readCoreVectors(t *testing.T) (vectors coreVectors) {

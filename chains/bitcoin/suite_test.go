@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -23,13 +21,8 @@ import (
 
 func suite(t testing.TB, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(testenv.Suite(t, "bitcoin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.Suite(t, "bitcoin", name))
+	testenv.JSON(t, text, into)
 }
 
 func unbase64(t testing.TB, text string) []byte {
@@ -234,10 +227,7 @@ func TestBitcoinJSFinalizer(t *testing.T) {
 
 // TestBIP340 signs the vectors that have a secret and zero auxiliary data.
 func TestBIP340(t *testing.T) {
-	text, err := os.ReadFile(testenv.Suite(t, "bitcoin", "bip340.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.Suite(t, "bitcoin", "bip340.csv"))
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package bitcoin_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -54,10 +54,7 @@ func readMessageVectors(t *testing.T) (all messageVectors) {
 func (v *messageVector) toSign(t *testing.T) bitcoin.ToSign {
 	m := bitcoin.ToSign{Text: v.Message, Address: v.Address, LockTime: v.LockTime, Sequence: v.Sequence}
 	for text, into := range map[string]*[]byte{v.WitnessScript: &m.WitnessScript, v.SigScript: &m.RedeemScript} {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, text)
 		if len(raw) > 0 {
 			*into = raw
 		}

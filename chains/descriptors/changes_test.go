@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "find the changes of testdata/changes again")
@@ -117,14 +117,9 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "changes", name+".txt")
 			if *update {
-				if err := os.WriteFile(file, []byte(strings.Join(sample.explore(t), "\n")+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Write(t, file, []byte(strings.Join(sample.explore(t), "\n")+"\n"))
 			}
-			list, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := testenv.Read(t, file)
 			if said := sample.said(t, sample.file, sample.calls); said != "" {
 				t.Errorf("without a change: %s", said)
 			}

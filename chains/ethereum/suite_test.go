@@ -108,9 +108,7 @@ func TestSuiteEthers6(t *testing.T) {
 	for lines.Scan() {
 		var line struct{ Name, Unsigned, PrivateKey, ExpectedSigned string }
 		text := strings.NewReplacer(`"private_key"`, `"privateKey"`, `"expected_signed"`, `"expectedSigned"`).Replace(lines.Text())
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(text), &line)
 		cases = append(cases, suiteCase{line.Name, line.Unsigned, line.PrivateKey, line.ExpectedSigned})
 	}
 	if err := lines.Err(); err != nil {

@@ -1,7 +1,6 @@
 package names_test
 
 import (
-	"encoding/hex"
 	"math/big"
 	"strings"
 	"testing"
@@ -9,14 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func party(t testing.TB, address, text string) chains.Party {
 	t.Helper()
-	raw, err := hex.DecodeString(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, address)
 	return chains.PartyWritten(raw, text)
 }
 

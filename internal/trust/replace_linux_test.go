@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/trust"
 )
 
@@ -13,9 +14,7 @@ import (
 func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(at("old"), []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, at("old"), []byte("old"))
 	if err := os.Symlink("old", at("link")); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +52,7 @@ func TestReplaceKept(t *testing.T) {
 	if err := trust.ReplaceKept(path, []byte("new"), nil); err == nil {
 		t.Error("a file that was not there was made")
 	}
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte("old"))
 	owner := os.Getuid()
 	if owner == 0 {
 		owner = service

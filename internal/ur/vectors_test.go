@@ -2,14 +2,14 @@ package ur
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"hash/crc32"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // vectors are those of every layer in BCR-2024-001.
@@ -25,13 +25,7 @@ type vectors struct {
 
 func readVectors(t *testing.T) (v vectors) {
 	t.Helper()
-	content, err := os.ReadFile("testdata/bcr-2024-001.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(content, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/bcr-2024-001.json"), &v)
 	return v
 }
 

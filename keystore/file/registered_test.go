@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -185,9 +186,7 @@ func TestPlantedWallet(t *testing.T) {
 			own, was := onlyRegistered(t, dir)
 			planted, content := alter(own, was)
 			path := filepath.Join(dir, "wallets", planted)
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Write(t, path, content)
 			if planted != own {
 				if err := os.Remove(filepath.Join(dir, "wallets", own)); err != nil {
 					t.Fatal(err)
@@ -211,10 +210,7 @@ func onlyRegistered(t *testing.T, dir string) (name string, content []byte) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}
-	content, err = os.ReadFile(filepath.Join(dir, "wallets", entries[0].Name()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content = testenv.Read(t, filepath.Join(dir, "wallets", entries[0].Name()))
 	if line, _, _ := bytes.Cut(content, []byte("\n")); !json.Valid(line) {
 		t.Fatalf("not JSON: %s", line)
 	}

@@ -3,9 +3,7 @@ package walletpolicy_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -14,6 +12,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -27,13 +26,7 @@ type publishedForm struct {
 
 func publishedForms(t testing.TB) (all []publishedForm) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/forms.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/forms.json"), &all)
 	return all
 }
 

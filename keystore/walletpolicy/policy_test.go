@@ -1,16 +1,15 @@
 package walletpolicy_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -25,13 +24,7 @@ type vector struct {
 
 func vectors(t testing.TB) (all []vector) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/policies.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/policies.json"), &all)
 	return all
 }
 

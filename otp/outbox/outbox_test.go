@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
@@ -28,10 +29,7 @@ func TestSend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := os.ReadFile(filepath.Join(folder, id+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, filepath.Join(folder, id+".json"))
 		var got outbox.File
 		if err := json.Unmarshal(content, &got); err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
@@ -96,9 +94,7 @@ func TestSendFails(t *testing.T) {
 
 func TestNewOverFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, nil)
 	_, err := outbox.New(filepath.Join(file, "outbox"))
 	if pathErr, ok := errors.AsType[*fs.PathError](err); !ok || pathErr.Path != file {
 		t.Errorf("error %v, want one that names %s", err, file)

@@ -205,9 +205,7 @@ func TestInUse(t *testing.T) {
 
 func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
-	if err := os.WriteFile(path, []byte(strings.Repeat("this is no store. ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte(strings.Repeat("this is no store. ", 1000)))
 	if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), path) {
 		t.Fatalf("opened: %v", err)
 	}

@@ -43,10 +43,7 @@ func wide(t *testing.T) (path string, content []byte, page int) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content = testenv.Read(t, path)
 	page = os.Getpagesize()
 	end := int(max(binary.NativeEndian.Uint64(content[16+40:]), binary.NativeEndian.Uint64(content[page+16+40:]))) * page
 	if err := os.Truncate(path, int64(end)); err != nil { // as a snapshot is
@@ -358,9 +355,7 @@ func TestCutOff(t *testing.T) {
 		lengths = append(lengths, 1+random.IntN(len(content)-1))
 	}
 	for _, length := range lengths {
-		if err := os.WriteFile(path, content[:length], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, content[:length])
 		if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
 			t.Errorf("%d bytes of %d: opened with %v", length, len(content), err)
 		}

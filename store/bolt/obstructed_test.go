@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -172,10 +173,7 @@ func TestObstructedLayout(t *testing.T) {
 //	element  flags 4 (bucket: 1) ‖ position of its key, from here, 4 ‖ key size 4 ‖ value size 4
 func bucketToValue(t *testing.T, path, bucket string) {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	changed := 0
 	for page := range slices.Chunk(content, os.Getpagesize()) {
 		if binary.NativeEndian.Uint16(page[8:]) != 2 {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -49,9 +49,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(path, copied.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, copied.Bytes())
 	restored, err := bolt.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -101,10 +101,7 @@ func TestGoEthereumTypedData(t *testing.T) {
 	}
 	same, both, stricter := 0, 0, map[string]string{}
 	for _, name := range slices.Concat(names, more) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, name)
 		var theirs apitypes.TypedData
 		want, theirErr := []byte(nil), json.Unmarshal(text, &theirs)
 		if theirErr == nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/binary"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -99,10 +99,7 @@ func rebuild(t *testing.T, raw []byte, read chains.Transaction) []byte {
 func applicationOf(t *testing.T, shown string) []byte {
 	t.Helper()
 	if digits, ok := strings.CutPrefix(shown, "0x"); ok && len(digits) == 64 {
-		raw, err := hex.DecodeString(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, digits)
 		return raw
 	}
 	return append([]byte(shown), make([]byte, 32-len(shown))...)

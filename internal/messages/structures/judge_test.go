@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -99,9 +100,7 @@ func TestEveryDangerHasItsHazard(t *testing.T) {
 	for _, encoded := range structures.Types() {
 		for range 400 {
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(encoded, contracts[random.IntN(len(contracts))])), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(encoded, contracts[random.IntN(len(contracts))])), &data)
 			drawMember(random, "", data["message"])
 			if name := domainNames[data["primaryType"].(string)]; name != "" {
 				data["domain"].(map[string]any)["name"] = name

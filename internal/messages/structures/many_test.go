@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMany: messages with more effects than a transaction may have show the first, and one
@@ -31,9 +32,7 @@ func TestMany(t *testing.T) {
 			t.Fatalf("there is no %s", name)
 		}
 		var data map[string]any
-		if err := json.Unmarshal([]byte(zeroMessage(encodedTypes[i], contract)), &data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(zeroMessage(encodedTypes[i], contract)), &data)
 		set(data["message"].(map[string]any))
 		text, err := json.Marshal(data)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // unnamed are the members of structures that no effect and no hazard names, by the primary
@@ -148,9 +149,7 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 		}
 	}
 	var data map[string]any
-	if err := json.Unmarshal([]byte(zeroMessage(encoded, contract)), &data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(zeroMessage(encoded, contract)), &data)
 	primary, number := data["primaryType"].(string), 0
 	domain := data["domain"].(map[string]any)
 	name := domainNames[primary]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // listMember is the list of a structure, and the members of its items that are drawn.
@@ -44,9 +45,7 @@ func TestOrderOfEffects(t *testing.T) {
 		for _, of := range lists {
 			i := slices.IndexFunc(structures.Types(), func(encoded string) bool { return strings.HasPrefix(encoded, of.prefix) })
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(structures.Types()[i], of.contract)), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(structures.Types()[i], of.contract)), &data)
 			message := data["message"].(map[string]any)
 			sample := message[of.list].([]any)[0].(map[string]any)
 			for _, name := range []string{"sigDeadline", "deadline", "endTime"} {

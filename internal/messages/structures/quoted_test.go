@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // quotation is a text in quotes, as Go and JSON write it.
@@ -60,9 +61,7 @@ func TestTextIsQuoted(t *testing.T) {
 func withTexts(t *testing.T, message, domain, text string) []byte {
 	t.Helper()
 	var data map[string]any
-	if err := json.Unmarshal([]byte(message), &data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(message), &data)
 	types := data["types"].(map[string]any)
 	if data["domain"].(map[string]any)["name"] == nil {
 		types["EIP712Domain"] = append(types["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // toReactor makes a sample one for the reactor of its order on a chain, or, if that is 0, on the
@@ -195,9 +196,7 @@ func TestRelayedWitnesses(t *testing.T) {
 			encoded := "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline," + kind + " witness)" +
 				kind + "(" + order + ")TokenPermissions(address token,uint256 amount)"
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(encoded, permit2Address)), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(encoded, permit2Address)), &data)
 			message := data["message"].(map[string]any)
 			message["spender"], message["permitted"].(map[string]any)["amount"] = spender, "1000"
 			message["deadline"] = fmt.Sprint(now.Unix() + 600)

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const (
@@ -21,9 +22,7 @@ const (
 func orderOf(t *testing.T, offer, back []item, recipient string) chains.Transaction {
 	t.Helper()
 	var message map[string]any
-	if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message)
 	order := message["message"].(map[string]any)
 	order["offer"], order["consideration"] = forms(offer, ""), forms(back, recipient)
 	text, err := json.Marshal(message)

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -34,14 +35,9 @@ type application struct {
 
 func applications(t testing.TB) []application {
 	t.Helper()
-	text, err := os.ReadFile("testdata/applications.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "testdata/applications.json")
 	var applications []application
-	if err := json.Unmarshal(text, &applications); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &applications)
 	return applications
 }
 
@@ -76,9 +72,7 @@ func TestApplications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("testdata/applications.json", append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, "testdata/applications.json", append(text, '\n'))
 	}
 }
 
