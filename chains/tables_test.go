@@ -2,7 +2,6 @@ package chains_test
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,10 +29,7 @@ var decodingTables = []string{
 // transaction. testdata/tables.txt has the hash of the tables of each version, to which
 // COUNTERSIGN_UPDATE=1 appends a new one.
 func TestTablesHaveAVersion(t *testing.T) {
-	form, err := json.Marshal(chains.Summary{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := testenv.Encode(t, chains.Summary{})
 	var summary struct{ Tables int }
 	testenv.JSON(t, form, &summary)
 	hash := sha256.New()

@@ -254,10 +254,7 @@ func ofRequest(t *testing.T, body string) map[string]string {
 	for i, one := range paths {
 		for _, two := range paths[i:] {
 			for _, empty := range []bool{false, true} {
-				text, err := json.Marshal(cut(cut(tree, two, empty), one, empty))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testenv.Encode(t, cut(cut(tree, two, empty), one, empty))
 				out[fmt.Sprint(one, two, empty)] = string(text)
 			}
 		}
@@ -351,10 +348,7 @@ func ofTypedData(t *testing.T, intent activity.SignMessageIntent) map[string]act
 	}
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
-		text, err := json.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Encode(t, tree)
 		without := intent
 		without.Payload = string(text)
 		out[how] = without

@@ -76,10 +76,7 @@ func typedOf(t *testing.T, encoded, contract, members, chain string) string {
 			types[name] = append(types[name], map[string]string{"name": label, "type": kind})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"types": types, "primaryType": primary, "message": json.RawMessage(members), "domain": domain})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, map[string]any{"types": types, "primaryType": primary, "message": json.RawMessage(members), "domain": domain})
 	return string(text)
 }
 

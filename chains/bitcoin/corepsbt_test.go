@@ -102,10 +102,7 @@ func TestCorePSBTs(t *testing.T) {
 // signatures by the hash of their key.
 func sortedRecords(t *testing.T, raw []byte) (records []string) {
 	t.Helper()
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	for i := range packet.Inputs {
 		for _, record := range packet.Inputs[i].Records {
 			records = append(records, fmt.Sprintf("%d %02x%x=%x", i, record.Type, record.Key, record.Value))

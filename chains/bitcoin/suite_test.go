@@ -136,10 +136,7 @@ func TestBitcoinJSSigner(t *testing.T) {
 			}
 			signed, leafPicked = next, leafPicked || key.TapLeafHashToSign != ""
 		}
-		want, err := psbt.Read(unbase64(t, c.Result))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := packetOf(t, unbase64(t, c.Result))
 		got := parse(t, signed).Packet()
 		for input := range want.Inputs {
 			compareSignatures(t, i, &got.Inputs[input].Map, &want.Inputs[input].Map)
@@ -306,10 +303,7 @@ func TestBIP341Spending(t *testing.T) {
 			if err != nil {
 				t.Fatalf("input %d: %v", in.Given.TxInIndex, err)
 			}
-			packet, err := psbt.Read(signed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			packet := packetOf(t, signed)
 			got := packet.Inputs[in.Given.TxInIndex].Value(psbt.InTapKeySig)
 			if hex.EncodeToString(got) != in.Expected.Witness[0] {
 				t.Errorf("input %d: %x, want %s", in.Given.TxInIndex, got, in.Expected.Witness[0])

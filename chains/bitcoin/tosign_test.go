@@ -107,11 +107,7 @@ func readPSBT(t *testing.T, encoded string) *psbt.Packet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packet
+	return packetOf(t, raw)
 }
 
 // signed signs the message with each key, one after the other.
@@ -142,10 +138,7 @@ func (v *messageVector) signed(t *testing.T) []byte {
 
 // withLeaf adds the leaf script and its control block, which ToSign does not provide.
 func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	tx, _, err := checkMessage(v.Message, v.Address, v.Signatures[0])
 	if err != nil {
 		t.Fatal(err)
@@ -208,10 +201,7 @@ func (v *messageVector) wantPart(t *testing.T, signed []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet, err := psbt.Read(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, signed)
 	for _, keyType := range []uint64{psbt.InPartialSig, psbt.InTapScriptSig} {
 		for record := range packet.Inputs[0].All(keyType) {
 			if bytes.Contains(whole, record.Value) {

@@ -150,10 +150,7 @@ func heldEffects(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) []c
 
 func heldSigning(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) chains.WalletSigning {
 	t.Helper()
-	signing, err := chaintest.Ready(parse(t, raw), "wallet", keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, raw), "wallet", keys...)
 	return resolved(signing, h)
 }
 

@@ -125,10 +125,7 @@ func TestFieldProblems(t *testing.T) {
 		for _, format := range root["display"].(map[string]any)["formats"].(map[string]any) {
 			format.(map[string]any)["fields"] = []any{one}
 		}
-		file, err := json.Marshal(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Encode(t, root)
 		files := map[string]string{"a.json": string(file)}
 		reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(call)
 		return reading.Problem

@@ -186,10 +186,7 @@ func (c *changed) after(t testing.TB, at, to string) string {
 		return c.said(t, c.file, []chains.Call{call})
 	}
 	changed := replaced(tree(t, c.file), strings.Split(at, "/")[1:], func(old any) (any, bool) { return other(t, old, to) })
-	file, err := json.Marshal(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Encode(t, changed)
 	return c.said(t, string(file), c.calls)
 }
 

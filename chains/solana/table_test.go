@@ -66,10 +66,7 @@ func TestKnownTable(t *testing.T) {
 	if tx.Summary().Digest() != plain.Summary().Digest() {
 		t.Error("the summary differs")
 	}
-	with, err := chaintest.Ready(tx, "wallet", key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := chaintest.MustReady(t, tx, "wallet", key)
 	signed, err := with.AppendSigned(t.Context(), nil)
 	if err != nil || !bytes.Equal(signed, sign(t, loading(), key)) {
 		t.Errorf("other bytes are signed: %x, %v", signed, err)

@@ -42,3 +42,13 @@ func JSON(t testing.TB, text []byte, into any) {
 		t.Fatal(err)
 	}
 }
+
+// Encode encodes as JSON.
+func Encode(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -13,10 +13,7 @@ import (
 // and returns how many were shown.
 func carry(t *testing.T, message Message, fragment int, loss float64, from *rand.Rand) (shown, parts int) {
 	t.Helper()
-	encoder, err := NewEncoder(message, fragment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, message, fragment)
 	collector := NewCollector(message.Type)
 	for {
 		code := encoder.Next()
@@ -79,10 +76,7 @@ func TestLoss(t *testing.T) {
 
 func codes(t *testing.T, message Message, fragment, count int) []string {
 	t.Helper()
-	encoder, err := NewEncoder(message, fragment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, message, fragment)
 	return generate(count, encoder.Next)
 }
 
@@ -132,10 +126,7 @@ func TestForeignCodes(t *testing.T) {
 // gathered, and the message is read from the beginning.
 func TestLyingPart(t *testing.T) {
 	message := Message{TypePSBT, randomMessage(1000)}
-	encoder, err := NewEncoder(message, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, message, 100)
 	lie := encoder.part(1)
 	lie.Data[0] ^= 1
 	collector := NewCollector(TypePSBT)
@@ -288,10 +279,7 @@ func BenchmarkHostileSequence(b *testing.B) {
 func TestMaxFragment(t *testing.T) {
 	for _, characters := range []int{154, 195, 619, 1046, 2132, 4296} {
 		fragment := MaxFragment(TypeRequest, characters)
-		encoder, err := NewEncoder(Message{TypeRequest, randomMessage(20 * fragment)}, fragment)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoder := encoderOf(t, Message{TypeRequest, randomMessage(20 * fragment)}, fragment)
 		longest := 0
 		for _, number := range []uint32{1, 1000, maxNumber} {
 			longest = max(longest, len(encoder.part(number).text(TypeRequest)))
@@ -408,11 +396,17 @@ func TestOtherConventions(t *testing.T) {
 			t.Errorf("%s: %v, want %s", code, err, want)
 		}
 	}
-	code, err := NewEncoder(Message{TypePSBT, []byte("\x45psbt\xff")}, 400)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := encoderOf(t, Message{TypePSBT, []byte("\x45psbt\xff")}, 400)
 	if err := collector.Add(code.Next()); err != nil {
 		t.Error(err)
 	}
+}
+
+func encoderOf(t testing.TB, message Message, fragment int) *Encoder {
+	t.Helper()
+	encoder, err := NewEncoder(message, fragment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoder
 }

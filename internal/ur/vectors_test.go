@@ -71,10 +71,7 @@ func TestVectors(t *testing.T) {
 	same(t, "sampler", generate(500, func() int { return weighted.draw(wolf) }), v.Samples)
 
 	message := randomMessage(1024)
-	encoder, err := NewEncoder(Message{"bytes", message}, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, Message{"bytes", message}, 100)
 	fragments := make([]string, 0, len(encoder.fragments))
 	for _, fragment := range encoder.fragments {
 		fragments = append(fragments, hex.EncodeToString(fragment))
@@ -96,10 +93,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestPartVectors(t *testing.T) {
-	encoder, err := NewEncoder(Message{"bytes", randomMessage(256)}, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, Message{"bytes", randomMessage(256)}, 30)
 	for i, want := range readVectors(t).Parts {
 		if got := hex.EncodeToString(marshal(encoder.part(uint32(i + 1)))); got != want {
 			t.Errorf("part %d is %s, want %s", i+1, got, want)

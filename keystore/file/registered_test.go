@@ -33,10 +33,7 @@ func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolic
 	}); err != nil {
 		t.Fatal(err)
 	}
-	policy, err := walletpolicy.New(name, "wsh(sortedmulti(2,@0/**,@1/**))", []string{own, foreignKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := newPolicy(t, name, "wsh(sortedmulti(2,@0/**,@1/**))", []string{own, foreignKey})
 	return policy
 }
 
@@ -48,17 +45,11 @@ func TestRegisterSameScripts(t *testing.T) {
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}); err != nil {
 		t.Fatal(err)
 	}
-	other, err := walletpolicy.New("aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := newPolicy(t, "aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: other}); !errors.Is(err, walletpolicy.ErrPolicy) || !strings.Contains(err.Error(), `the registered wallet "treasury" under another name`) {
 		t.Errorf("%v", err)
 	}
-	again, err := walletpolicy.New("treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := newPolicy(t, "treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: again}); err != nil {
 		t.Error(err)
 	}
@@ -138,10 +129,7 @@ func TestRegisterNeedsOwnKey(t *testing.T) {
 		"another path":   strings.Replace(ours.Text, "/2']", "/1']", 1),
 		"another master": strings.Replace(ours.Text, ours.Text[1:9], "00000000", 1),
 	} {
-		policy, err := walletpolicy.New("treasury", "wsh(sortedmulti(2,@0/**,@1/**))", []string{key, foreignKey})
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := newPolicy(t, "treasury", "wsh(sortedmulti(2,@0/**,@1/**))", []string{key, foreignKey})
 		if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}); !errors.Is(err, file.ErrNotOurs) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -215,4 +203,13 @@ func onlyRegistered(t *testing.T, dir string) (name string, content []byte) {
 		t.Fatalf("not JSON: %s", line)
 	}
 	return entries[0].Name(), content
+}
+
+func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
+	t.Helper()
+	policy, err := walletpolicy.New(name, template, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/cipher"
 	"crypto/pbkdf2"
 	"crypto/sha256"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -283,10 +282,7 @@ func objectsOf(value any) (all []map[string]any) {
 
 func refuseWeb3(t *testing.T, what string, file map[string]any, password string) {
 	t.Helper()
-	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, file)
 	key, err := keyformat.ParseWeb3(text, []byte(password))
 	refused(t, key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
 }

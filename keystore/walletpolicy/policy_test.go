@@ -179,10 +179,7 @@ func TestRefused(t *testing.T) {
 // JSON that two readers would read differently.
 func TestReadRefuses(t *testing.T) {
 	v := vectors(t)[0]
-	p, err := walletpolicy.New("w", v.Template, v.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, "w", v.Template, v.Keys)
 	whole, receive, change := p.Descriptor(), p.BranchDescriptor(false), p.BranchDescriptor(true)
 	for text, want := range map[string]string{
 		strings.Replace(whole, "sortedmulti(2", "sortedmulti(1", 1): "the checksum is",
@@ -202,10 +199,7 @@ func TestReadRefuses(t *testing.T) {
 // FuzzRead: what is read is written in one form, which is read as the same policy.
 func FuzzRead(f *testing.F) {
 	for _, v := range vectors(f) {
-		p, err := walletpolicy.New("w", v.Template, v.Keys)
-		if err != nil {
-			f.Fatal(err)
-		}
+		p := newPolicy(f, "w", v.Template, v.Keys)
 		for _, text := range []string{p.Canonical(), p.Descriptor(), p.BranchDescriptor(false) + "\n" + p.BranchDescriptor(true), `[{"desc":"` + p.Descriptor() + `"}]`} {
 			f.Add([]byte(text))
 		}
@@ -242,10 +236,7 @@ func FuzzRead(f *testing.F) {
 // TestForeignForms reads the forms in which coordinators and Bitcoin Core hold a wallet.
 func TestForeignForms(t *testing.T) {
 	for _, v := range vectors(t) {
-		p, err := walletpolicy.New("Cold storage", v.Template, v.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, "Cold storage", v.Template, v.Keys)
 		receive, change := p.BranchDescriptor(false), p.BranchDescriptor(true)
 		texts := []string{
 			"\ufeff" + p.Canonical() + "\r\n",
@@ -291,10 +282,7 @@ func multisigFile(p *walletpolicy.Policy, template string) (string, bool) {
 func TestMultisigFileRefused(t *testing.T) {
 	var file string
 	for _, v := range vectors(t) {
-		p, err := walletpolicy.New("w", v.Template, v.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, "w", v.Template, v.Keys)
 		if text, ok := multisigFile(p, v.Template); ok {
 			file = text
 			break
@@ -319,4 +307,13 @@ func TestMultisigFileRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
+	t.Helper()
+	policy, err := walletpolicy.New(name, template, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
 }

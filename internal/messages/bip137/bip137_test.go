@@ -56,10 +56,7 @@ func FuzzParse(f *testing.F) {
 		if again := bip137.Preimage([]byte(fields[len(fields)-1].Value)); !bytes.Equal(again, raw) {
 			t.Fatalf("%x is shown as %+v", raw, fields)
 		}
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		if err != nil || len(signed) != 65 {
 			t.Fatalf("%x, %v", signed, err)

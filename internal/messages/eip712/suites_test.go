@@ -35,18 +35,12 @@ func (c *typedDataCase) document(t *testing.T) []byte {
 			members = append(members, map[string]string{"name": member[0], "type": member[1]})
 		}
 	}
-	form, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := testenv.Encode(t, members)
 	types := maps.Clone(c.Types)
 	if types["EIP712Domain"] = form; members == nil {
 		types["EIP712Domain"] = json.RawMessage("[]")
 	}
-	text, err := json.Marshal(map[string]any{"types": types, "primaryType": c.PrimaryType, "domain": c.Domain, "message": c.Data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, map[string]any{"types": types, "primaryType": c.PrimaryType, "domain": c.Domain, "message": c.Data})
 	return text
 }
 

@@ -148,10 +148,7 @@ func FuzzRaw(f *testing.F) {
 		if fields[len(fields)-1].Value != string(raw) || solanamsg.IsOffchain(raw) {
 			t.Fatalf("%q is shown as %+v", raw, fields)
 		}
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		if read.Effects()[0].Function != "sign in" && len(signing.Hazards()) == 0 {
 			t.Fatalf("%q has no hazard", raw)
 		}

@@ -47,10 +47,7 @@ func bulkOf(t *testing.T, height, orders int, change func(i int, order map[strin
 
 // TestBulkOrders: a tree of orders does what each of its leaves does, and has the hazards of each.
 func TestBulkOrders(t *testing.T) {
-	one, err := parse([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := read(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
 	for height, orders := range map[int]int{1: 1, 2: 3, 5: 32} {
 		read := parsed(t, bulkOf(t, height, orders, nil))
 		if effects := read.Effects(); len(effects) != orders*len(one.Effects()) || len(read.Hazards()) != 0 {

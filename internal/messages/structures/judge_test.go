@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -106,10 +105,7 @@ func TestEveryDangerHasItsHazard(t *testing.T) {
 				data["domain"].(map[string]any)["name"] = name
 				data["types"].(map[string]any)["EIP712Domain"] = append(data["types"].(map[string]any)["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})
 			}
-			text, err := json.Marshal(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.Encode(t, data)
 			checkDangers(t, text, key, signer, found)
 		}
 	}

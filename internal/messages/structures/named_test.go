@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,10 +82,7 @@ func places(value any, name string, set func(any), do func(name string, old any,
 // said returns what the effects and hazards of a message say, without their arguments.
 func said(t *testing.T, data map[string]any) (text string, ok bool) {
 	t.Helper()
-	message, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := testenv.Encode(t, data)
 	read, err := parse(message, now)
 	if err != nil {
 		return "", false

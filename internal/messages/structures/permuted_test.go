@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -98,14 +97,8 @@ func TestOrderOfEffects(t *testing.T) {
 // list, by the item's content.
 func hazardsByItem(t *testing.T, data map[string]any, items []any) map[string][]string {
 	t.Helper()
-	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, data)
+	read := read(t, text, now)
 	if len(read.Effects()) != len(items) {
 		t.Fatalf("%d effects of %d items: %s", len(read.Effects()), len(items), text)
 	}

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -69,10 +68,7 @@ func withTexts(t *testing.T, message, domain, text string) []byte {
 	types["UnusedOutside"] = []any{}
 	data["domain"].(map[string]any)["name"] = domain
 	data["message"] = filled(data["message"], text)
-	changed, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := testenv.Encode(t, data)
 	return changed
 }
 

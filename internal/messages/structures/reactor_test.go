@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -89,14 +88,8 @@ func reactorSamples(t *testing.T, do func(name string, data map[string]any)) {
 
 func parsed(t *testing.T, data map[string]any) chains.Transaction {
 	t.Helper()
-	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, data)
+	read := read(t, text, now)
 	return read
 }
 

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
@@ -25,14 +24,8 @@ func orderOf(t *testing.T, offer, back []item, recipient string) chains.Transact
 	testenv.JSON(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message)
 	order := message["message"].(map[string]any)
 	order["offer"], order["consideration"] = forms(offer, ""), forms(back, recipient)
-	text, err := json.Marshal(message)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, message)
+	read := read(t, text, now)
 	return read
 }
 

@@ -91,10 +91,7 @@ func TestFarDeadline(t *testing.T) {
 		"253402300800":        {structures.HazardFarDeadline},
 		"115792089237316195423570985008687907853269984665640564039457584007913129639935": {structures.HazardFarDeadline},
 	} {
-		read, err := parse([]byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := read(t, []byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
 		if got := chaintest.Names(read.Hazards()); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", end, got, want)
 		}
@@ -165,10 +162,7 @@ func TestVariants(t *testing.T) {
 				}
 				message = strings.Replace(message, test.replace[i], test.replace[i+1], 1)
 			}
-			read, err := parse([]byte(message), now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := read(t, []byte(message), now)
 			effect := chains.Sentence(read.Effects()[0], nil)
 			if got := chaintest.Names(read.Hazards()); !strings.HasPrefix(effect, test.effect) || !slices.Equal(got, test.hazards) {
 				t.Errorf("%s, hazards %v, want %s… and %v", effect, got, test.effect, test.hazards)
@@ -350,4 +344,14 @@ func TestHazardsNeedNoArguments(t *testing.T) {
 	if read < len(texts)/2 || argued < read {
 		t.Errorf("%d messages with %d arguments were read", read, argued)
 	}
+}
+
+// read is parse of a message that is not refused.
+func read(t testing.TB, text []byte, now time.Time) chains.Transaction {
+	t.Helper()
+	tx, err := parse(text, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
 }
