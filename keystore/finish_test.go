@@ -14,6 +14,7 @@ import (
 	decred "github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -196,9 +197,7 @@ func FuzzFinishECDSA(f *testing.F) {
 			t.Fatalf("%x, %v", finished, err)
 		}
 		if err == nil {
-			if err := keystore.VerifyECDSA(public, digest, finished); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, keystore.VerifyECDSA(public, digest, finished))
 		}
 		parsed, parseErr := decred.ParseDERSignature(signature)
 		if parseErr != nil {

@@ -77,9 +77,7 @@ func TestLoad(t *testing.T) {
 	folder := t.TempDir()
 	large := filepath.Join(folder, "large.yaml")
 	testenv.Write(t, large, nil)
-	if err := os.Truncate(large, 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Truncate(large, 1<<40))
 	if _, err := policy.Load(large, options()); err == nil || !strings.Contains(err.Error(), "longer than 524288 bytes") {
 		t.Errorf("a file of 1 TiB: %v", err)
 	}
@@ -216,9 +214,7 @@ func TestReplayCharges(t *testing.T) {
 	}
 	for _, text := range []string{replayFree, replayTwo} {
 		closed := load(t, text).NewReplay()
-		if err := closed.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, closed.Close())
 		if seen, err := closed.Next(t.Context(), records[0], asked, nil); err == nil {
 			t.Errorf("closed: %+v", seen)
 		}

@@ -343,9 +343,7 @@ func ofTypedData(t *testing.T, intent activity.SignMessageIntent) map[string]act
 	var tree map[string]any
 	decoder := json.NewDecoder(strings.NewReader(intent.Payload))
 	decoder.UseNumber()
-	if err := decoder.Decode(&tree); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&tree))
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
 		text := testenv.Encode(t, tree)
@@ -414,9 +412,7 @@ func ofList(t *testing.T, intent activity.SignTransactionIntent) map[string]acti
 	t.Helper()
 	raw := testenv.Hex(t, intent.UnsignedTransaction)
 	var tree []any
-	if err := rlp.DecodeBytes(raw[1:], &tree); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rlp.DecodeBytes(raw[1:], &tree))
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
 		list, err := rlp.EncodeToBytes(tree)

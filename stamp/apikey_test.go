@@ -169,9 +169,7 @@ func TestEd25519(t *testing.T) {
 	}
 	credential := apiKey(t, stamp.CurveEd25519, pub)
 	signature := ed25519.Sign(key, []byte(body))
-	if err := verify(credential, header(pub, stamp.SchemeEd25519, signature), body); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, verify(credential, header(pub, stamp.SchemeEd25519, signature), body))
 	// s + l is accepted by verifiers that reduce s.
 	l, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	s := new(big.Int).Add(littleEndian(signature[32:]), l)

@@ -115,9 +115,7 @@ func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			credential := vector.credential(t)
-			if err := verify(credential, vector.header(), vector.Body); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, verify(credential, vector.header(), vector.Body))
 			for _, test := range otherForms(t, vector) {
 				if err := verify(credential, test, vector.Body); err != nil {
 					t.Errorf("as %s %.20s…: %v", test.Name, test.Value, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -113,9 +114,7 @@ func runEngine(t *testing.T, raw, final []byte) {
 func decodeTx(t *testing.T, final []byte) *wire.MsgTx {
 	t.Helper()
 	tx := new(wire.MsgTx)
-	if err := tx.Deserialize(bytes.NewReader(final)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.Deserialize(bytes.NewReader(final)))
 	return tx
 }
 

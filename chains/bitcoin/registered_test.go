@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
@@ -193,9 +194,7 @@ func TestRegisteredWallets(t *testing.T) {
 				t.Errorf("%s: %+v, %v leaves", form, effects, known.Balance())
 			}
 			var view bytes.Buffer
-			if err := chains.Render(&view, known.SignerView()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, chains.Render(&view, known.SignerView()))
 			for _, want := range []string{`yours [wallet "treasury", to be signed`, `yours [wallet "treasury": change]`, "you spend    0.00035 BTC"} {
 				if !strings.Contains(view.String(), want) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)

@@ -94,9 +94,7 @@ func fundsOf(t *testing.T, encoded string) []byte {
 	}
 	tx.AddTxOut(&wire.TxOut{Value: 1, PkScript: []byte{txscript.OP_1}})
 	var unsigned bytes.Buffer
-	if err := tx.SerializeNoWitness(&unsigned); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.SerializeNoWitness(&unsigned))
 	funds.Global.Records = []psbt.Record{{Key: []byte{psbt.GlobalUnsignedTx}, Value: unsigned.Bytes()}}
 	return funds.Encode()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -326,9 +327,7 @@ func TestViewAgreesWithEffects(t *testing.T) {
 	}.Encode()
 	signing := heldSigning(t, raw, h, h.keys[0])
 	var shown bytes.Buffer
-	if err := chains.Render(&shown, signing.SignerView()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&shown, signing.SignerView()))
 	for _, effect := range signing.Effects() {
 		fmt.Fprintln(&shown, chains.Sentence(effect, nil))
 	}

@@ -242,9 +242,7 @@ func tree(t testing.TB, text string) (root any) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&root); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&root))
 	return root
 }
 

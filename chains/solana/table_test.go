@@ -203,12 +203,8 @@ func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accoun
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Message.SetAddressTables(theirs); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Message.ResolveLookups(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.Message.SetAddressTables(theirs))
+	testenv.Must(t, tx.Message.ResolveLookups())
 	for _, in := range tx.Message.Instructions {
 		metas, err := in.ResolveInstructionAccounts(&tx.Message)
 		if err != nil {

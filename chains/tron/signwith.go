@@ -89,7 +89,8 @@ func readSignWith(text string) (s signWith, err error) {
 
 // Of implements chains.MessageKey.
 func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	return signer.Account(Name, keys, s.keyOf, func(pub keystore.PublicKey) chains.Party { return party(addressOf(pub)) })
+	account := func(pub keystore.PublicKey) chains.Party { return party(addressOf(pub)) }
+	return signer.Account(Name, keys, s.keyOf, account)
 }
 
 // keyOf returns the signer of a key. It refuses a key that cannot sign or is not what

@@ -82,9 +82,7 @@ func TestPrecompileKinds(t *testing.T) {
 	}
 	const path = "testdata/tempo.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll("testdata", 0o755))
 		testenv.Write(t, path, []byte(table.String()))
 	}
 	want, err := os.ReadFile(path)

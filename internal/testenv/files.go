@@ -52,3 +52,11 @@ func Encode(t testing.TB, value any) []byte {
 	}
 	return text
 }
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -15,16 +15,10 @@ func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
 	testenv.Write(t, at("old"), []byte("old"))
-	if err := os.Symlink("old", at("link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(at("folder/inside"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink("old", at("link")))
+	testenv.Must(t, os.MkdirAll(at("folder/inside"), 0o700))
 	for _, name := range []string{"link", "new", "old"} {
-		if err := trust.Replace(at(name), []byte("content of "+name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, trust.Replace(at(name), []byte("content of "+name)))
 		info, err := os.Lstat(at(name))
 		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v, want a file for its owner alone", name, info.Mode(), err)
@@ -56,13 +50,9 @@ func TestReplaceKept(t *testing.T) {
 	owner := os.Getuid()
 	if owner == 0 {
 		owner = service
-		if err := os.Chown(path, service, service); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chown(path, service, service))
 	}
-	if err := trust.ReplaceKept(path, []byte("new"), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, trust.ReplaceKept(path, []byte("new"), nil))
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -20,9 +20,7 @@ const (
 // TestTronSignRequest reads Keystone's vector, and the layout that has a kind.
 func TestTronSignRequest(t *testing.T) {
 	collector := ur.NewCollector(ur.TypeTronSignRequest)
-	if err := collector.Add(keystoneTron); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, collector.Add(keystoneTron))
 	message, _ := collector.Message()
 	asked, err := ur.DecodeTronSignRequest(message)
 	if err != nil {

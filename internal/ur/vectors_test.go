@@ -173,9 +173,7 @@ func TestFragmentLength(t *testing.T) {
 // TestSpecificationExamples reads the examples of BCR-2020-005.
 func TestSpecificationExamples(t *testing.T) {
 	c := NewCollector("seed")
-	if err := c.Add("UR:SEED/OYADGDSTASLPLABGHYDRPFMKBGGUFGLUDPRFGMAMDPWMOX"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Add("UR:SEED/OYADGDSTASLPLABGHYDRPFMKBGGUFGLUDPRFGMAMDPWMOX"))
 	got, ok := c.Message()
 	if !ok || hex.EncodeToString(got.CBOR) != "a10150c7098580125e2ab0981253468b2dbc52" {
 		t.Errorf("the seed is %x", got.CBOR)

@@ -130,9 +130,7 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 	if _, err := io.WriteString(payload, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := payload.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, payload.Close())
 	return sealed.Bytes()
 }
 

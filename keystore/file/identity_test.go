@@ -121,7 +121,5 @@ func encryptedWithPassphrase(text string, workFactor int) func(*testing.T, strin
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 }

@@ -60,9 +60,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("id %q: accepted as a file name", id)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(folder, "outbox")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(filepath.Join(folder, "outbox")))
 	if err := sender.Send(t.Context(), otp.Message{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534"}); err == nil {
 		t.Error("a message was written to a folder that does not exist")
 	}
@@ -81,9 +79,7 @@ func TestSendFails(t *testing.T) {
 	if err := sender.Send(cancelled, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v with a cancelled context", err)
 	}
-	if err := os.Mkdir(filepath.Join(folder, id+".json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(folder, id+".json"), 0o700))
 	if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
 		t.Error("a message replaced a folder")
 	}

@@ -166,9 +166,7 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "error") {
@@ -176,9 +174,7 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 		}
 		completed = append(completed, lines.Text())
 		if len(completed) == 50 {
-			if err := command.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, command.Process.Kill())
 		}
 	}
 	_ = command.Wait() // killed

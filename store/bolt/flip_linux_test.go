@@ -40,9 +40,7 @@ func wide(t *testing.T) (path string, content []byte, page int) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	content = testenv.Read(t, path)
 	page = os.Getpagesize()
 	end := int(max(binary.NativeEndian.Uint64(content[16+40:]), binary.NativeEndian.Uint64(content[page+16+40:]))) * page
@@ -396,12 +394,8 @@ func TestFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path, _, page := wide(t)
 			s := open(t, path)
-			if err := s.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(path, int64(2*page)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Ping(t.Context()))
+			testenv.Must(t, os.Truncate(path, int64(2*page)))
 			for _, err := range []error{first(t, s), first(t, s), s.Ping(t.Context())} {
 				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
 					t.Errorf("%v, want that it is damaged", err)

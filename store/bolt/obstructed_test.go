@@ -25,9 +25,7 @@ func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(file.Update(change), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(file.Update(change), file.Close()))
 }
 
 // obstruct puts a bucket where a value stands, or would stand: bbolt refuses to
@@ -102,19 +100,13 @@ func TestObstructed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
 			s := open(t, path)
-			if err := s.Edit(obstruct(c.bucket, c.key)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Edit(obstruct(c.bucket, c.key)))
 			var before []string
-			if err := s.Edit(listInto(&before)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Edit(listInto(&before)))
 			if err := c.do(t, s); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%v, want ErrUnavailable", err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Close())
 			if after := contentOf(t, path); !slices.Equal(after, before) {
 				t.Errorf("done by halves: there is\n%q, and there was\n%q", after, before)
 			}

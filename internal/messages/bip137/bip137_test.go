@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -61,8 +62,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil || len(signed) != 65 {
 			t.Fatalf("%x, %v", signed, err)
 		}
-		if err := keystore.VerifyECDSA(key.PublicKey(), chainhash.DoubleHashH(raw), [65]byte(signed)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, keystore.VerifyECDSA(key.PublicKey(), chainhash.DoubleHashH(raw), [65]byte(signed)))
 	})
 }

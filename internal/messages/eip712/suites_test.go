@@ -56,9 +56,7 @@ func TestTypedDataCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cases []typedDataCase
-	if err := json.NewDecoder(unzipped).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(unzipped).Decode(&cases))
 	same, refused := 0, map[string]int{}
 	for i := range cases {
 		text := cases[i].document(t)

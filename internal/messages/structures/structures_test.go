@@ -177,9 +177,7 @@ func compact(t *testing.T, name string) string {
 	for _, application := range applications(t) {
 		if application.Name == name {
 			var out bytes.Buffer
-			if err := json.Compact(&out, application.Message); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Compact(&out, application.Message))
 			return out.String()
 		}
 	}
