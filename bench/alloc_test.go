@@ -24,9 +24,9 @@ var budgets = map[string]float64{
 	"ethereum": 19, "ethereum/eip7702": 33, // recovers the signer of each authorization
 	"tron/transfer": 25, "tron/trc20": 30, "tempo/transfer": 30, "tempo/batch": 35, "tempo/sponsored": 29,
 	"bitcoin/P2WPKH": 34, "bitcoin/P2PKH": 38, "bitcoin/P2TR": 87,
-	"solana/215": 16, "solana/300": 19, "solana/812": 25, "solana/1232": 28, "solana/4096": 65, // every instruction is read for hazards
+	"solana/215": 21, "solana/300": 24, "solana/812": 30, "solana/1232": 33, "solana/4096": 70, // every instruction is read for hazards
 
-	"message/permit": 67, "message/safe": 83, "message/order": 636, "message/personal": 23,
+	"message/permit": 67, "message/safe": 83, "message/order": 640, "message/personal": 23,
 
 	// The stamp verified, and the activity recorded with what it did.
 	"submit": 105, "submit/ethereum": 127, "submit/ethereum/eip7702": 165,

@@ -1,22 +1,19 @@
 package chains_test
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestKindTable walks the kinds: the table has every declared kind once, and a kind that
 // hands an asset to another party spends it, except where its own definition says that
 // it does not: what is unstaked goes to its owner, and what is minted had no owner.
 func TestKindTable(t *testing.T) {
-	source, err := os.ReadFile("kind.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Read(t, "kind.go")
 	var declared []chains.Kind
 	for _, match := range regexp.MustCompile(`Kind\w+ +Kind = "(\w+)"`).FindAllSubmatch(source, -1) {
 		declared = append(declared, chains.Kind(match[1]))

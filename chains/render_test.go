@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func TestRender(t *testing.T) {
@@ -30,9 +31,7 @@ func TestRender(t *testing.T) {
 		chains.Text("long", "a text that is longer than what is left of the line after its label and so continues"),
 	}
 	var out strings.Builder
-	if err := chains.Render(&out, fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&out, fields))
 	want := `type       2 (EIP-1559)
 to         0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7
 value      1.5 ETH [much]
@@ -92,9 +91,7 @@ func TestRenderHostileText(t *testing.T) {
 			chains.List(hostile, chains.Text("inner", hostile)),
 		}
 		var out strings.Builder
-		if err := chains.Render(&out, fields); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, chains.Render(&out, fields))
 		checkLines(t, hostile, out.String(), 6)
 		checkLines(t, hostile, chains.Wrap(chains.Sentence(chains.Effect{Kind: chains.KindCall, Function: hostile}, nil), 0)+"\n", 1)
 	}
@@ -152,9 +149,7 @@ func TestWrap(t *testing.T) {
 func TestRenderWidths(t *testing.T) {
 	var out strings.Builder
 	fields := []chains.Field{chains.Integer("n", 1), chains.List("a long label").WithNote("and a note")}
-	if err := chains.Render(&out, fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&out, fields))
 	if want := "n  1\na long label  [and a note]\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

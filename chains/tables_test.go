@@ -2,7 +2,6 @@ package chains_test
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // decodingTables are the tables that decide how transactions and messages are read, as the
@@ -29,29 +29,18 @@ var decodingTables = []string{
 // transaction. testdata/tables.txt has the hash of the tables of each version, to which
 // COUNTERSIGN_UPDATE=1 appends a new one.
 func TestTablesHaveAVersion(t *testing.T) {
-	form, err := json.Marshal(chains.Summary{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := testenv.Encode(t, chains.Summary{})
 	var summary struct{ Tables int }
-	if err := json.Unmarshal(form, &summary); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, form, &summary)
 	hash := sha256.New()
 	fmt.Fprintln(hash, chains.Kinds())
 	for _, path := range decodingTables {
-		table, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := testenv.Read(t, path)
 		fmt.Fprintf(hash, "%s %d\n%s", filepath.ToSlash(path), len(table), table)
 	}
 	want := fmt.Sprintf("%d %x", summary.Tables, hash.Sum(nil))
 	const path = "testdata/tables.txt"
-	committed, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	committed := testenv.Read(t, path)
 	lines := strings.Split(strings.TrimSpace(string(committed)), "\n")
 	var version int
 	var last string
@@ -59,9 +48,7 @@ func TestTablesHaveAVersion(t *testing.T) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" && summary.Tables == version+1 {
-		if err := os.WriteFile(path, append(committed, want+"\n"...), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, append(committed, want+"\n"...))
 		return
 	}
 	switch recorded := lines[len(lines)-1] == want; {

@@ -1,6 +1,7 @@
 package keystore
 
 import (
+	"crypto/ed25519"
 	"fmt"
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
@@ -39,6 +40,16 @@ func FinishECDSA(public PublicKey, digest [32]byte, signature []byte) ([65]byte,
 			len(signature))
 	}
 	return finishRS(public, digest, rs)
+}
+
+// FinishEd25519 returns the signature of a backend, which must verify: otherwise it is
+// ErrSignatureCheck.
+func FinishEd25519(public PublicKey, message, signature []byte) (verified [64]byte, err error) {
+	point := public.Ed25519()
+	if len(signature) != len(verified) || !ed25519.Verify(point[:], message, signature) {
+		return verified, fmt.Errorf("%w: ed25519: it does not verify under the public key", ErrSignatureCheck)
+	}
+	return [64]byte(signature), nil
 }
 
 // finishRS lowers s and finds v.

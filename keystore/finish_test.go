@@ -14,6 +14,7 @@ import (
 	decred "github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -196,9 +197,7 @@ func FuzzFinishECDSA(f *testing.F) {
 			t.Fatalf("%x, %v", finished, err)
 		}
 		if err == nil {
-			if err := keystore.VerifyECDSA(public, digest, finished); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, keystore.VerifyECDSA(public, digest, finished))
 		}
 		parsed, parseErr := decred.ParseDERSignature(signature)
 		if parseErr != nil {
@@ -216,4 +215,24 @@ func FuzzFinishECDSA(f *testing.F) {
 			t.Fatalf("%x: %x, %v; verifies elsewhere: %v", signature, finished, err, verifies)
 		}
 	})
+}
+
+func TestFinishEd25519(t *testing.T) {
+	private := ed25519.NewKeyFromSeed(make([]byte, 32))
+	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, private.Public().(ed25519.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := ed25519.Sign(private, []byte("message"))
+	if signature, err := keystore.FinishEd25519(public, []byte("message"), good); err != nil || signature != [64]byte(good) {
+		t.Errorf("%x, %v", signature, err)
+	}
+	for what, raw := range map[string][]byte{"nothing": nil, "63 bytes": good[:63], "65 bytes": append(good, 0), "zeros": make([]byte, 64)} {
+		if signature, err := keystore.FinishEd25519(public, []byte("message"), raw); !errors.Is(err, keystore.ErrSignatureCheck) || signature != [64]byte{} {
+			t.Errorf("%s: %x, %v, want ErrSignatureCheck and nothing", what, signature, err)
+		}
+	}
+	if _, err := keystore.FinishEd25519(public, []byte("massage"), good); !errors.Is(err, keystore.ErrSignatureCheck) {
+		t.Errorf("another message: %v", err)
+	}
 }

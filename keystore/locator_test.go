@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -72,10 +73,7 @@ func TestLocatorKinds(t *testing.T) {
 func TestTaprootLocator(t *testing.T) {
 	// BIP-86, the first receiving address of its test wallet.
 	internal := parse(t, keystore.CurveSecp256k1, "02cc8a4bc64d897bddc5fbc2f670f7a8ba0b386779106cf1223c6fc5d7cd6fc115")
-	want, err := hex.DecodeString("a60869f0dbcf1dc659c9cecbaf8050135ea9e8cdc487053f1dc6880949dc684c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Hex(t, "a60869f0dbcf1dc659c9cecbaf8050135ea9e8cdc487053f1dc6880949dc684c")
 	if at, err := keystore.TaprootLocator(internal); err != nil || at != keystore.ByTaproot([32]byte(want)) {
 		t.Errorf("taproot locator %v, %v, want the output key %x", at, err, want)
 	}
@@ -88,10 +86,7 @@ func TestTaprootLocator(t *testing.T) {
 // TestNestedLocator: the first receiving address of BIP-49's test wallet.
 func TestNestedLocator(t *testing.T) {
 	pub := parse(t, keystore.CurveSecp256k1, "03a1af804ac108a8a51782198c2d034b28bf90c8803f5a53f76276fa69a4eae77f")
-	want, err := hex.DecodeString("336caa13e08b96080a32b5d818d59b4ab3b36742")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Hex(t, "336caa13e08b96080a32b5d818d59b4ab3b36742")
 	if at, err := keystore.NestedLocator(pub); err != nil || at != keystore.ByNested([20]byte(want)) || !at.IsNested() {
 		t.Errorf("nested locator %v, %v, want the script hash %x", at, err, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -86,10 +87,7 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 		{"no curve", "02" + x, 0, "unknown curve"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			encoded, err := hex.DecodeString(c.encoded)
-			if err != nil {
-				t.Fatal(err)
-			}
+			encoded := testenv.Hex(t, c.encoded)
 			pub, err := keystore.ParsePublicKey(c.curve, encoded)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !pub.IsZero() {
 				t.Errorf("read %v with %v, want an error with %q", pub, err, c.want)
@@ -100,10 +98,7 @@ func TestParsePublicKeyRefuses(t *testing.T) {
 
 func parse(t testing.TB, curve keystore.Curve, encoded string) keystore.PublicKey {
 	t.Helper()
-	raw, err := hex.DecodeString(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, encoded)
 	pub, err := keystore.ParsePublicKey(curve, raw)
 	if err != nil {
 		t.Fatal(err)

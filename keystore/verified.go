@@ -3,7 +3,6 @@ package keystore
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -121,9 +120,8 @@ func (k *verifiedKey) SignEd25519(ctx context.Context, message []byte) ([64]byte
 	if err != nil {
 		return [64]byte{}, err
 	}
-	pub := k.PublicKey().Ed25519()
-	if !ed25519.Verify(pub[:], message, signature[:]) {
-		return [64]byte{}, fmt.Errorf("key %s: %w: ed25519", k.ID(), ErrSignatureCheck)
+	if _, err := FinishEd25519(k.PublicKey(), message, signature[:]); err != nil {
+		return [64]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
 	}
 	return signature, nil
 }

@@ -3,7 +3,6 @@ package messages_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
@@ -105,10 +105,7 @@ func permitBy(owner string) string {
 // hostileTyped returns typed data with hostile text in every string.
 func hostileTyped(t *testing.T) string {
 	t.Helper()
-	text, err := json.Marshal(chaintest.HostileText + "\u202e\u001b[2K")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, chaintest.HostileText+"\u202e\u001b[2K")
 	return `{"types":{"EIP712Domain":[{"name":"name","type":"string"}],"Note":[{"name":"text","type":"string"},{"name":"more","type":"string[]"},{"name":"data","type":"bytes"}]},` +
 		`"primaryType":"Note","domain":{"name":` + string(text) + `},"message":{"text":` + string(text) + `,"more":[` + string(text) + `],"data":"0x00ff"}}`
 }

@@ -34,8 +34,7 @@ func (m *feeMessage) intent() activity.SignMessageIntent {
 
 func feeMessages(t *testing.T) (all []feeMessage) {
 	t.Helper()
-	text := testenv.Read(t, "testdata/fees.json")
-	testenv.JSON(t, text, &all)
+	testenv.JSON(t, testenv.Read(t, "testdata/fees.json"), &all)
 	return all
 }
 

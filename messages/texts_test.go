@@ -134,8 +134,7 @@ type knownText struct {
 // rule for messages; unknown texts are so but in a memo, where they are references.
 func TestReportedTexts(t *testing.T) {
 	var records []knownText
-	file := testenv.Read(t, "testdata/texts.json")
-	testenv.JSON(t, file, &records)
+	testenv.JSON(t, testenv.Read(t, "testdata/texts.json"), &records)
 	strict, lenient := enginetest.New(t), enginetest.New(t, engines.WithHazards(countersign.AllHazards))
 	for _, r := range records {
 		text := strings.ReplaceAll(r.Text, "SOLANA", base58.Encode(solanaKey(t)))

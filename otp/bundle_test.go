@@ -17,6 +17,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -115,9 +116,7 @@ func hexPoint(t testing.TB, key *ecdsa.PublicKey) string {
 func signedData(t testing.TB, bundle string) (data map[string]string) {
 	t.Helper()
 	var signed struct{ Data string }
-	if err := json.Unmarshal([]byte(bundle), &signed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(bundle), &signed)
 	text, err := hex.DecodeString(signed.Data)
 	if err == nil {
 		err = json.Unmarshal(text, &data)
@@ -131,10 +130,7 @@ func signedData(t testing.TB, bundle string) (data map[string]string) {
 // sealed encrypts any plaintext to a bundle, with any info and associated data.
 func sealed(t testing.TB, bundle, plain, info string, aad func(encapped, target []byte) []byte) string {
 	t.Helper()
-	target, err := hex.DecodeString(signedData(t, bundle)["targetPublic"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := testenv.Hex(t, signedData(t, bundle)["targetPublic"])
 	key, err := hpke.DHKEM(ecdh.P256()).NewPublicKey(target)
 	if err != nil {
 		t.Fatal(err)

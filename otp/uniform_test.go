@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -103,9 +104,7 @@ func TestSamePath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Change(t.Context(), org, undelivered.Reserve(now)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Change(t.Context(), org, undelivered.Reserve(now)))
 
 	want, err := verify(live, wrong(liveCode))
 	if !errors.Is(err, otp.ErrWrong) || len(want) == 0 {
@@ -156,9 +155,7 @@ func TestUnusedCodeHidden(t *testing.T) {
 		slog.New(handler).Info("sent", "issue", issue, "message", sent, "error", failed)
 	}
 	for _, change := range []store.Change{issue.Reserve(time.Now()), issue.Activate(time.Now()), issue.Failed(time.Now())} {
-		if err := w.Change(t.Context(), org, change); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Change(t.Context(), org, change))
 		fmt.Fprintf(&log, "%v %+v\n", change, change)
 	}
 	fmt.Fprintf(&log, "%v %+v %#v %s %v %+v %#v %v", issue, issue, issue, issue, sent, sent, sent, failed)

@@ -1,9 +1,6 @@
 package policy_test
 
 import (
-	"encoding/hex"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -33,21 +30,13 @@ type attacked struct {
 // TestAttackedPolicies sends requests that policies once signed without what their authors
 // relied on, 20 of each in a row.
 func TestAttackedPolicies(t *testing.T) {
-	content, err := os.ReadFile("testdata/attacked_policies.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "testdata/attacked_policies.json")
 	var cases []attacked
-	if err := json.Unmarshal(content, &cases); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &cases)
 	samples := testenv.SamplePolicies(t)
 	for _, one := range cases {
 		t.Run(one.Class, func(t *testing.T) {
-			secret, err := hex.DecodeString(one.Secret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			secret := testenv.Hex(t, one.Secret)
 			curve := keystore.CurveSecp256k1
 			if one.Type == string(activity.TransactionTypeSolana) {
 				curve = keystore.CurveEd25519

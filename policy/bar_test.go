@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -95,10 +95,7 @@ func TestBarredForms(t *testing.T) {
 // TestBarredKey: a P2PK output has the hash of its key.
 func TestBarredKey(t *testing.T) {
 	text := "schema: countersign.policy/2\nlists: {blocked: [" + p2pkh + "]}\nrules:\n  - {name: blocked, deny: transfer, when: effect.to in blocked}\n  - {name: any, allow: transfer}\n"
-	raw, err := hex.DecodeString(p2pkHex)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, p2pkHex)
 	script := chains.PartyAt(raw, &chains.Notation{Text: func([]byte) string { return "script" }})
 	asked := ask(chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: script, Asset: chains.Native("bip122"), Amount: chains.ExactlyUint(1)})
 	about(&asked, "bitcoin")

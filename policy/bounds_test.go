@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -75,12 +76,8 @@ func TestBoundsOfFiles(t *testing.T) {
 func TestLoad(t *testing.T) {
 	folder := t.TempDir()
 	large := filepath.Join(folder, "large.yaml")
-	if err := os.WriteFile(large, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, large, nil)
+	testenv.Must(t, os.Truncate(large, 1<<40))
 	if _, err := policy.Load(large, options()); err == nil || !strings.Contains(err.Error(), "longer than 524288 bytes") {
 		t.Errorf("a file of 1 TiB: %v", err)
 	}
@@ -98,13 +95,9 @@ func TestLoad(t *testing.T) {
 		`{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"02"}`: "the test cannot be run",
 	} {
 		if content != "" {
-			if err := os.WriteFile(filepath.Join(folder, "drain.json"), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Write(t, filepath.Join(folder, "drain.json"), []byte(content))
 		}
-		if err := os.WriteFile(small, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, small, []byte(text))
 		_, err := policy.Load(small, options())
 		if content != "" {
 			_ = os.Remove(filepath.Join(folder, "drain.json"))
@@ -221,9 +214,7 @@ func TestReplayCharges(t *testing.T) {
 	}
 	for _, text := range []string{replayFree, replayTwo} {
 		closed := load(t, text).NewReplay()
-		if err := closed.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, closed.Close())
 		if seen, err := closed.Next(t.Context(), records[0], asked, nil); err == nil {
 			t.Errorf("closed: %+v", seen)
 		}

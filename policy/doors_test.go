@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -60,10 +61,7 @@ func sentAsMessage(t *testing.T, intent activity.SignTransactionIntent) []activi
 	case activity.TransactionTypeTron:
 		payload.HashFunction = activity.HashSHA256
 	case activity.TransactionTypeSolana:
-		raw, err := hex.DecodeString(intent.UnsignedTransaction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, intent.UnsignedTransaction)
 		payload.Payload, payload.HashFunction = hex.EncodeToString(raw[1+64*int(raw[0]):]), activity.HashNotApplicable
 	default:
 		return nil
@@ -178,10 +176,7 @@ func TestNoDoorForOthers(t *testing.T) {
 		if len(sentAsMessage(t, intent)) > 0 {
 			continue
 		}
-		raw, err := hex.DecodeString(intent.UnsignedTransaction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, intent.UnsignedTransaction)
 		for encoding, payload := range map[activity.Encoding]string{
 			activity.EncodingHex: intent.UnsignedTransaction, activity.EncodingText: string(raw),
 			activity.EncodingEIP712: string(raw), activity.EncodingAuthorization: string(raw),

@@ -1,13 +1,13 @@
 package policy_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -18,9 +18,7 @@ func TestPrevious(t *testing.T) {
 	folder := t.TempDir()
 	path, transaction := filepath.Join(folder, "policy.yaml"), filepath.Join(folder, "tx.json")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 	}
 	const tx = `{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"02e80107843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b77b80c0"}`
 	write(transaction, tx)

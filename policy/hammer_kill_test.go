@@ -81,9 +81,7 @@ func TestHammerVictim(t *testing.T) {
 		return // not such a process
 	}
 	var n hammerNode
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(text), &n)
 	var calls atomic.Int64
 	f := n.engine(t, time.Now, func(context.Context) error {
 		fmt.Println("signing")
@@ -233,9 +231,7 @@ func TestHammeredCallsKilled(t *testing.T) {
 	if least := hammerRoom - 2*3; err != nil || count < least || count > hammerRoom || len(seen.calls) > count {
 		t.Errorf("%d calls are recorded and %d were answered, the limit has room for %d to %d: %v", count, len(seen.calls), least, hammerRoom, err)
 	}
-	if err := f.Engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Engine.Close())
 	n.Calls = false
 	tomorrow := func() time.Time { return time.Now().Add(25 * time.Hour) }
 	n.Bodies = n.bodies(enginetest.New(t), by, tomorrow())
@@ -307,9 +303,7 @@ func (n *hammerNode) finish(t *testing.T, seen *answers, now func() time.Time) {
 		t.Errorf("%d bodies are signed and %d were answered, the limit has room for %d", signed, len(seen.bodies), hammerRoom)
 	}
 	counted(t, f.Config.Store)
-	if err := f.Engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Engine.Close())
 }
 
 // recordedIn counts the activities in a store.

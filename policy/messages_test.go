@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
@@ -167,9 +168,7 @@ func TestMessageWaitsForApproval(t *testing.T) {
 	done := b.Approve(b.Ben, waiting)
 	b.Is(done, activity.StatusCompleted)
 	var typed apitypes.TypedData
-	if err := json.Unmarshal([]byte(engines.Permit("250000000", "0")), &typed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(engines.Permit("250000000", "0")), &typed)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/policy"
@@ -138,9 +139,7 @@ func TestReplacesNonceNotOfMessages(t *testing.T) {
 			activity.SignMessageIntent{SignWith: enginetest.Address, Payload: text, Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone})
 		return err
 	}
-	if err := sign(authorized(7)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, sign(authorized(7)))
 	s.refuses("a second authorization", sign(authorized(8)))
 	s.refuses("one of the same nonce for another window", sign(strings.Replace(authorized(7), `"validAfter":"0"`, `"validAfter":"1"`, 1)))
 }

@@ -254,10 +254,7 @@ func ofRequest(t *testing.T, body string) map[string]string {
 	for i, one := range paths {
 		for _, two := range paths[i:] {
 			for _, empty := range []bool{false, true} {
-				text, err := json.Marshal(cut(cut(tree, two, empty), one, empty))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testenv.Encode(t, cut(cut(tree, two, empty), one, empty))
 				out[fmt.Sprint(one, two, empty)] = string(text)
 			}
 		}
@@ -346,15 +343,10 @@ func ofTypedData(t *testing.T, intent activity.SignMessageIntent) map[string]act
 	var tree map[string]any
 	decoder := json.NewDecoder(strings.NewReader(intent.Payload))
 	decoder.UseNumber()
-	if err := decoder.Decode(&tree); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&tree))
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
-		text, err := json.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Encode(t, tree)
 		without := intent
 		without.Payload = string(text)
 		out[how] = without
@@ -420,9 +412,7 @@ func ofList(t *testing.T, intent activity.SignTransactionIntent) map[string]acti
 	t.Helper()
 	raw := testenv.Hex(t, intent.UnsignedTransaction)
 	var tree []any
-	if err := rlp.DecodeBytes(raw[1:], &tree); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rlp.DecodeBytes(raw[1:], &tree))
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
 		list, err := rlp.EncodeToBytes(tree)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -77,10 +76,7 @@ func typedOf(t *testing.T, encoded, contract, members, chain string) string {
 			types[name] = append(types[name], map[string]string{"name": label, "type": kind})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"types": types, "primaryType": primary, "message": json.RawMessage(members), "domain": domain})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, map[string]any{"types": types, "primaryType": primary, "message": json.RawMessage(members), "domain": domain})
 	return string(text)
 }
 
@@ -113,16 +109,11 @@ func signInsOf(random *rand.Rand, issued time.Time) map[string]activity.Intent {
 // routerPlans are swaps of Uniswap's SDK with a minimum.
 func routerPlans(t *testing.T) (plans []struct{ Name, Value, Data string }) {
 	t.Helper()
-	text, err := os.ReadFile("../internal/evm/testdata/routerplans.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "../internal/evm/testdata/routerplans.json")
 	var file struct {
 		Plans []struct{ Name, Value, Data string }
 	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &file)
 	return file.Plans
 }
 

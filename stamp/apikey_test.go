@@ -16,6 +16,7 @@ import (
 
 	secp256k1 "github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -168,9 +169,7 @@ func TestEd25519(t *testing.T) {
 	}
 	credential := apiKey(t, stamp.CurveEd25519, pub)
 	signature := ed25519.Sign(key, []byte(body))
-	if err := verify(credential, header(pub, stamp.SchemeEd25519, signature), body); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, verify(credential, header(pub, stamp.SchemeEd25519, signature), body))
 	// s + l is accepted by verifiers that reduce s.
 	l, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	s := new(big.Int).Add(littleEndian(signature[32:]), l)
@@ -208,10 +207,10 @@ func TestSmallOrderKeys(t *testing.T) {
 		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
 		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
 	} {
-		if _, err := stamp.NewAPIKey(stamp.CurveEd25519, unhex(t, text)); err == nil || !strings.Contains(err.Error(), "small order") {
+		if _, err := stamp.NewAPIKey(stamp.CurveEd25519, testenv.Hex(t, text)); err == nil || !strings.Contains(err.Error(), "small order") {
 			t.Errorf("%s: %v", text, err)
 		}
-		if _, err := stamp.NewPasskey([]byte{1}, cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: unhex(t, text)}), "a"); err == nil {
+		if _, err := stamp.NewPasskey([]byte{1}, cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: testenv.Hex(t, text)}), "a"); err == nil {
 			t.Errorf("%s: accepted as a passkey", text)
 		}
 	}
@@ -261,7 +260,7 @@ func TestExpiry(t *testing.T) {
 }
 
 func TestAllows(t *testing.T) {
-	credential := apiKey(t, stamp.CurveP256, unhex(t, vectors(t)["apikey_p256"].Decoded.PublicKey))
+	credential := apiKey(t, stamp.CurveP256, testenv.Hex(t, vectors(t)["apikey_p256"].Decoded.PublicKey))
 	if !credential.Allows("A") {
 		t.Error("without a list everything must be allowed")
 	}
@@ -272,7 +271,7 @@ func TestAllows(t *testing.T) {
 }
 
 func TestNewAPIKeyRefuses(t *testing.T) {
-	generator := unhex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
+	generator := testenv.Hex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
 	for name, test := range map[string]struct {
 		curve   stamp.Curve
 		key     []byte
@@ -345,7 +344,7 @@ func TestVerifyDummy(t *testing.T) {
 		}
 	}
 	// The decoys' secret is 1: knowing it must not help.
-	generator := unhex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
+	generator := testenv.Hex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
 	key, err := ecdsa.ParseRawPrivateKey(p256, append(make([]byte, 31), 1))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -85,9 +86,7 @@ func (s *schemeStamp) cost(b *testing.B, over string) time.Duration {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.credential.Verify(parsed, []byte(over), time.Time{}); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, s.credential.Verify(parsed, []byte(over), time.Time{}))
 	}
 	return (threadTime(b) - before) / schemeCalls
 }
@@ -95,8 +94,6 @@ func (s *schemeStamp) cost(b *testing.B, over string) time.Duration {
 func threadTime(b *testing.B) time.Duration {
 	b.Helper()
 	var at unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at))
 	return time.Duration(at.Nano())
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -320,9 +321,7 @@ func TestCOSEKeySizes(t *testing.T) {
 		X []byte `cbor:"-2,keyasint"`
 		Y []byte `cbor:"-3,keyasint"`
 	}
-	if err := errors.Join(cbor.Unmarshal(good["ES256"].coseKey, &ec), cbor.Unmarshal(good["EdDSA"].coseKey, &ed)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(cbor.Unmarshal(good["ES256"].coseKey, &ec), cbor.Unmarshal(good["EdDSA"].coseKey, &ed)))
 	point := append(ec.X, ec.Y...)
 	for curve := -1; curve < 10; curve++ {
 		for x := 31; x <= 33; x++ {

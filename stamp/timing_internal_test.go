@@ -2,10 +2,11 @@ package stamp
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // counted is a decoy that counts its verifications.
@@ -32,10 +33,7 @@ func TestWorkOnAnotherCurve(t *testing.T) {
 	}
 	decoys = func() map[Curve]verifier { return counting }
 	const key = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
-	public, err := hex.DecodeString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := testenv.Hex(t, key)
 	credential, err := NewAPIKey(CurveP256, public)
 	if err != nil {
 		t.Fatal(err)

@@ -3,10 +3,7 @@ package stamp_test
 import (
 	"crypto/elliptic"
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -46,13 +43,7 @@ func vectors(t testing.TB) map[string]*vector {
 
 func readJSON(t testing.TB, path string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, path), into)
 }
 
 // credential registers the key of a vector.
@@ -61,7 +52,7 @@ func (v *vector) credential(t testing.TB) *stamp.Credential {
 	if v.CredentialID != "" {
 		return passkey(t, unbase64(t, v.CredentialID), coseP256(t, unbase64(t, v.PasskeyPublicJwk.X), unbase64(t, v.PasskeyPublicJwk.Y)), "example.com")
 	}
-	return apiKey(t, v.curve(), unhex(t, v.Decoded.PublicKey))
+	return apiKey(t, v.curve(), testenv.Hex(t, v.Decoded.PublicKey))
 }
 
 func apiKey(t testing.TB, curve stamp.Curve, publicKey []byte) *stamp.Credential {
@@ -100,15 +91,6 @@ func cose(t testing.TB, key map[int]any) []byte {
 	return encoded
 }
 
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 func unbase64(t testing.TB, text string) []byte {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -133,9 +115,7 @@ func TestVectors(t *testing.T) {
 	for name, vector := range vectors(t) {
 		t.Run(name, func(t *testing.T) {
 			credential := vector.credential(t)
-			if err := verify(credential, vector.header(), vector.Body); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, verify(credential, vector.header(), vector.Body))
 			for _, test := range otherForms(t, vector) {
 				if err := verify(credential, test, vector.Body); err != nil {
 					t.Errorf("as %s %.20s…: %v", test.Name, test.Value, err)
@@ -173,7 +153,7 @@ func TestSuite(t *testing.T) {
 		Decoded     struct{ PublicKey string }
 	}
 	readJSON(t, testenv.Suite(t, "stamps", "docs_real_tkcli.json"), &suite)
-	credential := apiKey(t, stamp.CurveP256, unhex(t, suite.Decoded.PublicKey))
+	credential := apiKey(t, stamp.CurveP256, testenv.Hex(t, suite.Decoded.PublicKey))
 	header := stamp.Header{Name: "X-Stamp", Value: suite.Stamp}
 	if err := verify(credential, header, suite.Body); err != nil {
 		t.Error(err)
@@ -234,7 +214,7 @@ func TestChangedKey(t *testing.T) {
 			continue
 		}
 		original := vector.credential(t)
-		raw := unhex(t, vector.Decoded.PublicKey)
+		raw := testenv.Hex(t, vector.Decoded.PublicKey)
 		for i := range raw {
 			for bit := range 8 {
 				changed := append([]byte(nil), raw...)

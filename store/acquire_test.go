@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -57,9 +58,7 @@ func TestAcquireGivesUp(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || begun.Lease != nil || begun.Recorded != nil || begun.Wait != nil {
 			t.Errorf("%+v, %v: want the context's error alone", begun, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Close())
 		if begun, err := store.Acquire(t.Context(), s, claim, time.Now, nil); !errors.Is(err, store.ErrClosed) || begun.Lease != nil {
 			t.Errorf("%+v, %v: want ErrClosed", begun, err)
 		}

@@ -83,10 +83,7 @@ func TestForeignSignaturesAreOfTheScript(t *testing.T) {
 		"leaf":  bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a.PublicKey())),
 	} {
 		raw := spending(t, spend, nil)
-		signed, err := sign(t.Context(), parse(t, raw), a.ID(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, raw), a.ID(), a)
 		record := firstSignature(t, signed)
 		ours, theirs := a.PublicKey().Bytes(), b.PublicKey().Bytes()
 		if record.Type == psbt.InTapScriptSig {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
-	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -199,10 +198,7 @@ func (w *world) ask(t *testing.T, raw []byte, allowed ...string) {
 	if !ok {
 		return
 	}
-	packet, err := psbt.Read(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, signed)
 	w.shown = append(w.shown, request{shownFee(t, signed), leaving})
 	for i := range packet.Inputs {
 		for _, record := range packet.Inputs[i].Records {
@@ -335,10 +331,7 @@ func TestClaimedTaprootVouchesForNothing(t *testing.T) {
 		if fee := shownFee(t, signed); fee != claim {
 			t.Fatalf("a fee of %d is shown", fee)
 		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		packet := packetOf(t, signed)
 		for i := range packet.Inputs {
 			for _, record := range packet.Inputs[i].Records {
 				if isSignature(record.Type) {

@@ -3,9 +3,7 @@ package bitcoin_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -33,13 +31,7 @@ type coreVectors struct {
 
 func readPSBTs(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/psbt/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/psbt/"+name), into)
 }
 
 func readCoreVectors(t *testing.T) (vectors coreVectors) {
@@ -110,10 +102,7 @@ func TestCorePSBTs(t *testing.T) {
 // signatures by the hash of their key.
 func sortedRecords(t *testing.T, raw []byte) (records []string) {
 	t.Helper()
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	for i := range packet.Inputs {
 		for _, record := range packet.Inputs[i].Records {
 			records = append(records, fmt.Sprintf("%d %02x%x=%x", i, record.Type, record.Key, record.Value))

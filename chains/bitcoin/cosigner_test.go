@@ -45,10 +45,7 @@ func TestCosignersAreNotProven(t *testing.T) {
 			output := c.to.Output(90_000)
 			output.Records = append(c.records, claims(a, b)...)
 			raw := bitcointest.PSBT{Inputs: []bitcointest.Input{bitcointest.P2WSH(home).Input(100_000, 1)}, Outputs: []bitcointest.Output{output}}.Encode()
-			signing, err := chaintest.Ready(parse(t, raw), "id", ours)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signing := chaintest.MustReady(t, parse(t, raw), "id", ours)
 			if effects := signing.Effects(); effects[0].Change || effects[0].Kind != chains.KindTransfer {
 				t.Errorf("%+v", effects[0])
 			}

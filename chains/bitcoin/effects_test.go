@@ -36,10 +36,7 @@ func TestEffectsHoldInExecution(t *testing.T) {
 	for n := range combinationCases(t) {
 		raw := drawSpend(random, keys)
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			signing, err := chaintest.Ready(parse(t, raw), "wallet", keys[0], keys[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			signing := chaintest.MustReady(t, parse(t, raw), "wallet", keys[0], keys[1])
 			signed, err := signing.AppendSigned(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -314,10 +311,7 @@ func TestWalletSigns(t *testing.T) {
 			bitcointest.BIP86(b.PublicKey()).Output(15_000), bitcointest.P2WPKH(c.PublicKey()).Output(80_000),
 		},
 	}.Encode()
-	signing, err := chaintest.Ready(parse(t, raw), "treasury", ed25519, a, b, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, raw), "treasury", ed25519, a, b, a)
 	if ids := signing.KeyIDs(); !slices.Equal(ids, []string{a.ID(), b.ID()}) {
 		t.Errorf("keys %v sign", ids)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -87,10 +88,7 @@ func signAll(t *testing.T, raw []byte, keys ...keystore.Key) []byte {
 // runEngine runs a finalized transaction against what the PSBT says it spends.
 func runEngine(t *testing.T, raw, final []byte) {
 	t.Helper()
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	tx := decodeTx(t, final)
 	spent := txscript.NewMultiPrevOutFetcher(nil)
 	for i := range packet.Inputs {
@@ -116,9 +114,7 @@ func runEngine(t *testing.T, raw, final []byte) {
 func decodeTx(t *testing.T, final []byte) *wire.MsgTx {
 	t.Helper()
 	tx := new(wire.MsgTx)
-	if err := tx.Deserialize(bytes.NewReader(final)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.Deserialize(bytes.NewReader(final)))
 	return tx
 }
 
@@ -126,14 +122,8 @@ func decodeTx(t *testing.T, final []byte) *wire.MsgTx {
 // records added, each before the first record whose key sorts after it.
 func wantOnlySignatures(t *testing.T, before, after []byte) {
 	t.Helper()
-	was, err := psbt.Read(before)
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, err := psbt.Read(after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := packetOf(t, before)
+	is := packetOf(t, after)
 	for i := range is.Inputs {
 		kept := is.Inputs[i].Records[:0:0]
 		for _, record := range is.Inputs[i].Records {
@@ -196,14 +186,8 @@ func TestSignByAddress(t *testing.T) {
 			packet.Inputs = append(packet.Inputs, spend.Input(1000, salt))
 		}
 		raw := packet.Encode()
-		signed, err := sign(t.Context(), parse(t, raw), address.Address, a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, raw), address.Address, a)
+		packet := packetOf(t, signed)
 		count := 0
 		for i := range packet.Inputs {
 			if packet.Inputs[i].Find(psbt.InPartialSig) != nil || packet.Inputs[i].Find(psbt.InTapKeySig) != nil {
@@ -213,7 +197,7 @@ func TestSignByAddress(t *testing.T) {
 		if want := int(salt) / 4; count != want {
 			t.Errorf("%s: %d inputs signed, want %d", address.Format, count, want)
 		}
-		_, err = sign(t.Context(), parse(t, raw), address.Address, c)
+		_, err := sign(t.Context(), parse(t, raw), address.Address, c)
 		wantNotSigner(t, err)
 	}
 }

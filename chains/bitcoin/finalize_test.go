@@ -69,10 +69,7 @@ func TestFinalizeRuns(t *testing.T) {
 // TestFinalizeTwice checks that an input which was finalized elsewhere is kept.
 func TestFinalizeTwice(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := mustSign(t, parse(t, base(t).Encode()), key.ID(), key)
 	want, err := bitcoin.Finalize(signed)
 	if err != nil {
 		t.Fatal(err)

@@ -153,14 +153,8 @@ func TestFeeAttack(t *testing.T) {
 	// What the hazard stands for: allowing it signs the robbery.
 	robbery := twoCoins(t, 0, 0, true)
 	for i, p := range []bitcointest.PSBT{first, second} {
-		signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, p.Encode()), key.ID(), key)
+		packet := packetOf(t, signed)
 		record := packet.Inputs[i].Find(psbt.InPartialSig)
 		robbery.Inputs[i].Records = []bitcointest.Record{{Key: record.Key, Value: record.Value}}
 	}

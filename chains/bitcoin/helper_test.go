@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -130,4 +131,23 @@ func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, al
 		leaving = balance.Value.Int64()
 	}
 	return signed, leaving, true
+}
+
+func packetOf(t testing.TB, raw []byte) *psbt.Packet {
+	t.Helper()
+	packet, err := psbt.Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packet
+}
+
+// mustSign is sign of what is not refused.
+func mustSign(t testing.TB, tx chains.Transaction, signWith string, keys ...keystore.Key) []byte {
+	t.Helper()
+	raw, err := sign(t.Context(), tx, signWith, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

@@ -19,8 +19,8 @@ import (
 // messageKey names what signs a message (BIP-137): the key of a P2PKH or P2WPKH address, or
 // the key with an id.
 type messageKey struct {
+	signer.Place
 	address *decodedAddress // nil for an id
-	locator [1]keystore.Locator
 }
 
 // errLegacyAddress refuses addresses that BIP-137 cannot name a key of.
@@ -45,31 +45,24 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 		return nil, err
 	}
 	if address == nil {
-		return &messageKey{locator: [1]keystore.Locator{keystore.ByID(text)}}, nil
+		return &messageKey{Place: signer.At(keystore.ByID(text))}, nil
 	}
 	locator, ok := Chain{}.Locate(address.script)
 	if !ok || classify(address.script) == p2tr {
 		return nil, signerError(chains.ErrSignWith, "%s: %v", text, errLegacyAddress)
 	}
-	return &messageKey{address, [1]keystore.Locator{locator}}, nil
+	return &messageKey{signer.At(locator), address}, nil
 }
-
-// Locators returns where to look for the key.
-func (s *messageKey) Locators() []keystore.Locator { return s.locator[:] }
 
 // Of implements chains.MessageKey: a secp256k1 key, the one at the address if signWith is
 // one.
 func (s *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := signer.Only(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
+	return signer.Account(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
 		if s.address != nil && headerOf(s.address.script, key.PublicKey()) == 0 {
 			return nil, signerError(chains.ErrNotSigner, "key %s is not that of the address", key.ID())
 		}
 		return keystore.AsECDSA(key)
-	})
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	return key, s.partyOf(key.PublicKey()), nil
+	}, s.partyOf)
 }
 
 // partyOf returns the party of a key at the address of signWith, or at its P2PKH address.

@@ -26,10 +26,7 @@ func TestFeeRateHolds(t *testing.T) {
 		if name == "HSM" {
 			signer = onlyECDSA{key, key.(keystore.ECDSASigner), new(int)}
 		}
-		signed, err := sign(t.Context(), parse(t, made.Encode()), key.ID(), signer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, made.Encode()), key.ID(), signer)
 		if size := virtualSize(t, signed); size > most {
 			t.Errorf("%s: %d vB, fee %d: %.3f sat/vB", name, size, fee, fee/float64(size))
 		}

@@ -69,14 +69,8 @@ func TestMutatedSignature(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	p := base(t)
 	p.Inputs[0].Proof = false // the claim alone: what is left is what the signature commits to
-	signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, err := psbt.Read(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := mustSign(t, parse(t, p.Encode()), key.ID(), key)
+	was := packetOf(t, signed)
 	for changed := range chaintest.Mutants(signed, []byte{0}) {
 		tx, err := bitcoin.New(bitcoin.Limits{}).Parse(changed)
 		if err != nil {

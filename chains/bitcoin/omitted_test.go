@@ -128,10 +128,7 @@ func noMore(t *testing.T, what string, truth, asked *access.Authorization) {
 // edit changes the maps of a PSBT.
 func edit(t testing.TB, raw []byte, change func(maps []*psbt.Map)) []byte {
 	t.Helper()
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	var maps []*psbt.Map
 	for i := range packet.Inputs {
 		maps = append(maps, &packet.Inputs[i].Map)

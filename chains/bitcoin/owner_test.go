@@ -104,10 +104,7 @@ func TestInputsThatAreAskedFor(t *testing.T) {
 	}
 	h := heldKeys{keys: []keystore.Key{key, other}, paths: []string{"m/84'/0'/0'/0/0", "m/84'/0'/0'/0/1"}}
 	second := with(bitcointest.P2WPKH(other.PublicKey()))
-	signing, err := chaintest.Ready(second, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, second, key.ID(), key)
 	view := resolved(signing, h).SignerView()
 	if field := view[2]; field.Value != "yours" || field.Note != "not signed: needs key "+other.ID()+", m/84'/0'/0'/0/1" {
 		t.Errorf("%+v", field)

@@ -55,10 +55,7 @@ func TestRefusedTaproot(t *testing.T) {
 		in.Records = []bitcointest.Record{{Key: []byte{psbt.InTapInternalKey}, Value: bytes.Repeat([]byte{0xff}, 32)}}
 	})
 	leafAt := func(raw []byte, of func(*psbt.Record) int) int {
-		packet, err := psbt.Read(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		packet := packetOf(t, raw)
 		return of(packet.Inputs[0].Find(psbt.InTapLeafScript))
 	}
 	const leaf = "input 0 PSBT_IN_TAP_LEAF_SCRIPT"
@@ -101,14 +98,8 @@ func TestRefusedSighash(t *testing.T) {
 // TestRefusedSignatures has signatures that do not verify, by any key.
 func TestRefusedSignatures(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packet, err := psbt.Read(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := mustSign(t, parse(t, base(t).Encode()), key.ID(), key)
+	packet := packetOf(t, signed)
 	record := packet.Inputs[0].Find(psbt.InPartialSig)
 	sighashAt := record.ValueOffset() + len(record.Value) - 1
 	change := func(at int, to byte) []byte {
@@ -137,10 +128,7 @@ func TestRefusedSignatures(t *testing.T) {
 // but which no node relays.
 func TestRefusedHighS(t *testing.T) {
 	key := keyOf(t, secretOf(1))
-	signed, err := sign(t.Context(), parse(t, base(t).Encode()), key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := mustSign(t, parse(t, base(t).Encode()), key.ID(), key)
 	record := parse(t, signed).Packet().Inputs[0].Find(psbt.InPartialSig)
 	signature, err := ecdsa.ParseDERSignature(record.Value[:len(record.Value)-1])
 	if err != nil {
@@ -163,14 +151,8 @@ func TestRefusedTapSignatures(t *testing.T) {
 	for _, spend := range []bitcointest.Spend{
 		bitcointest.BIP86(a.PublicKey()), bitcointest.Taproot(bitcointest.NUMS, bitcointest.Leaf(a.PublicKey()), bitcointest.Leaf(b.PublicKey())),
 	} {
-		signed, err := sign(t.Context(), parse(t, spending(t, spend, nil)), a.ID(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, spending(t, spend, nil)), a.ID(), a)
+		packet := packetOf(t, signed)
 		for i := range packet.Inputs[0].Records {
 			record := &packet.Inputs[0].Records[i]
 			if !isSignature(record.Type) {
@@ -206,10 +188,7 @@ func TestRefusedTapSignatureForms(t *testing.T) {
 	ecdsaKey := a.PublicKey().Compressed()
 	wrongKind := adding(plain, -1, slices.Concat([]byte{psbt.InPartialSig}, ecdsaKey[:]), append(derOfOnes(), 1))
 	const field = "input 0 PSBT_IN_TAP_KEY_SIG"
-	packet, err := psbt.Read(wrongKind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, wrongKind)
 	runRefusals(t, []refusal{
 		{"default with a byte", withDefault, field, "65 bytes with SIGHASH_DEFAULT", valueAt(t, withDefault, 0, psbt.InTapKeySig)},
 		{"other than asked", otherThanAsked, field, "PSBT_IN_SIGHASH_TYPE asks for 0x1", valueAt(t, otherThanAsked, 0, psbt.InTapKeySig)},

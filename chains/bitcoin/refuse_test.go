@@ -60,10 +60,7 @@ func spending(t testing.TB, spend bitcointest.Spend, change func(in *bitcointest
 // valueAt returns the offset of the value of the nth input's record of a type.
 func valueAt(t testing.TB, raw []byte, input int, keyType uint64) int {
 	t.Helper()
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	return packet.Inputs[input].Find(keyType).ValueOffset()
 }
 
@@ -222,10 +219,7 @@ func TestRefusedScripts(t *testing.T) {
 	stray := with(t, psbt.InRedeemScript, nil, multisig)
 	strayWitness := with(t, psbt.InWitnessScript, nil, multisig)
 	strayTap := with(t, psbt.InTapInternalKey, nil, bitcointest.NUMS)
-	packet, err := psbt.Read(strayTap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, strayTap)
 	runRefusals(t, []refusal{
 		{"redeem script", redeem, "input 0 PSBT_IN_REDEEM_SCRIPT", "does not hash", valueAt(t, redeem, 0, psbt.InRedeemScript)},
 		{"redeem script of nested", nested, "input 0 PSBT_IN_REDEEM_SCRIPT", "does not hash", valueAt(t, nested, 0, psbt.InRedeemScript)},

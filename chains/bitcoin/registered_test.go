@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
@@ -193,9 +194,7 @@ func TestRegisteredWallets(t *testing.T) {
 				t.Errorf("%s: %+v, %v leaves", form, effects, known.Balance())
 			}
 			var view bytes.Buffer
-			if err := chains.Render(&view, known.SignerView()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, chains.Render(&view, known.SignerView()))
 			for _, want := range []string{`yours [wallet "treasury", to be signed`, `yours [wallet "treasury": change]`, "you spend    0.00035 BTC"} {
 				if !strings.Contains(view.String(), want) {
 					t.Errorf("%s: no %s in\n%s", form, want, &view)
@@ -395,10 +394,7 @@ func TestLyingInputs(t *testing.T) {
 			Outputs: []bitcointest.Output{outputTo(t, policy, 140_000, true, 7, a, b, c)},
 		}.Encode()
 		key := b.key(t, false, 5)
-		signing, err := chaintest.Ready(parse(t, raw), key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, parse(t, raw), key.ID(), key)
 		effects := resolved(signing, knowingOf(policy)).Effects()
 		if got := effects[0]; !got.Change || got.Amount.Value.Int64() != 100_000 || effects[2].Change || effects[2].Amount.Value.Int64() != 40_000 {
 			t.Errorf("%s: %+v", form, effects)
@@ -416,10 +412,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 		Outputs: []bitcointest.Output{outputTo(t, two, 90_000, true, 7, a, b, d)},
 	}.Encode()
 	key := a.key(t, false, 5)
-	signing, err := chaintest.Ready(parse(t, raw), key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, raw), key.ID(), key)
 	known := resolved(signing, knowingOf(one, two))
 	if got := known.Effects()[0]; got.Change || got.Controlled != chains.ControlledYes {
 		t.Errorf("%+v", got)
@@ -431,9 +424,7 @@ func TestTwoRegisteredWallets(t *testing.T) {
 		Inputs:  []bitcointest.Input{spendOf(t, one, false, 5, a, b, c).Input(100_000, 1), spendOf(t, two, false, 5, a, b, d).Input(100_000, 2)},
 		Outputs: []bitcointest.Output{outputTo(t, two, 90_000, true, 7, a, b, d)},
 	}.Encode()
-	if signing, err = chaintest.Ready(parse(t, raw), key.ID(), key); err != nil {
-		t.Fatal(err)
-	}
+	signing = chaintest.MustReady(t, parse(t, raw), key.ID(), key)
 	known = resolved(signing, knowingOf(one, two))
 	if use := known.Registered(); use.Only || !use.Mixed || len(use.Used) != 2 {
 		t.Errorf("%+v", use)

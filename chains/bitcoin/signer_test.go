@@ -190,10 +190,7 @@ func TestUnknownFieldsStay(t *testing.T) {
 				p.Version, p.Unsorted, p.Global, p.Outputs[0].Records = version, unsorted, strange, strange
 				p.Inputs[0].Records = strange
 			})
-			signed, err := sign(t.Context(), parse(t, raw), key.ID(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signed := mustSign(t, parse(t, raw), key.ID(), key)
 			wantOnlySignatures(t, raw, signed)
 		}
 	}
@@ -217,14 +214,8 @@ func TestInsertionPlace(t *testing.T) {
 			value := map[byte][]byte{0x01: bitcointest.AppendTxOut(nil, 100_000, p.Inputs[0].Script), 0x03: {1, 0, 0, 0}}[keyType]
 			p.Inputs[0].Records = append(p.Inputs[0].Records, bitcointest.Record{Key: []byte{keyType}, Value: value})
 		}
-		signed, err := sign(t.Context(), parse(t, p.Encode()), key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, p.Encode()), key.ID(), key)
+		packet := packetOf(t, signed)
 		var got []uint64
 		for _, record := range packet.Inputs[0].Records {
 			got = append(got, record.Type)
@@ -253,10 +244,7 @@ func TestModifiable(t *testing.T) {
 				p.Inputs[0].Sighash = c.sighash
 				p.Global = []bitcointest.Record{{Key: []byte{psbt.GlobalTxModifiable}, Value: []byte{c.flags}}}
 			})
-			signed, err := sign(t.Context(), parse(t, raw), key.ID(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signed := mustSign(t, parse(t, raw), key.ID(), key)
 			record := parse(t, signed).Packet().Global.Find(psbt.GlobalTxModifiable)
 			if got := record.Value[0]; got != c.is {
 				t.Errorf("sighash %#x: flags %03b become %03b, want %03b", c.sighash, c.flags, got, c.is)
@@ -286,17 +274,12 @@ func TestSigners(t *testing.T) {
 		raw := spending(t, spend, nil)
 		address := addressIn(t, parse(t, raw))
 		first := find(t, store, parse(t, raw), address)
-		signed, err := sign(t.Context(), parse(t, raw), address, first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, raw), address, first)
 		second := find(t, store, parse(t, signed), address)
 		if first.PublicKey() == second.PublicKey() {
 			t.Errorf("%s: the same key again", address)
 		}
-		if signed, err = sign(t.Context(), parse(t, signed), address, second); err != nil {
-			t.Fatal(err)
-		}
+		signed = mustSign(t, parse(t, signed), address, second)
 		if _, err := bitcoin.Finalize(signed); err != nil {
 			t.Error(err)
 		}
@@ -328,14 +311,8 @@ func TestSignatureOrder(t *testing.T) {
 	leaves := [][]byte{bitcointest.Leaf(a.PublicKey()), bitcointest.LeafMultisig(1, a.PublicKey())}
 	for range 2 {
 		slices.Reverse(leaves)
-		signed, err := sign(t.Context(), parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)), a.ID(), a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packet, err := psbt.Read(signed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := mustSign(t, parse(t, spending(t, bitcointest.Taproot(bitcointest.NUMS, leaves...), nil)), a.ID(), a)
+		packet := packetOf(t, signed)
 		var keys [][]byte
 		for record := range packet.Inputs[0].All(psbt.InTapScriptSig) {
 			keys = append(keys, record.Key)
@@ -358,10 +335,7 @@ func TestRefusedLeafBesideSigned(t *testing.T) {
 			Outputs:  []bitcointest.Output{bitcointest.P2WPKH(keyOf(t, secretOf(2)).PublicKey()).Output(90_000)},
 			Unsorted: true,
 		}.Encode()
-		signing, err := chaintest.Ready(parse(t, raw), key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, parse(t, raw), key.ID(), key)
 		if balance := signing.(chains.WalletSigning).Balance(); balance.Value == nil || balance.Value.Int64() != 100_000 {
 			t.Errorf("balance %+v, want 100000", balance)
 		}

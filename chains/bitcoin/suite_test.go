@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -23,13 +21,8 @@ import (
 
 func suite(t testing.TB, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(testenv.Suite(t, "bitcoin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.Suite(t, "bitcoin", name))
+	testenv.JSON(t, text, into)
 }
 
 func unbase64(t testing.TB, text string) []byte {
@@ -143,10 +136,7 @@ func TestBitcoinJSSigner(t *testing.T) {
 			}
 			signed, leafPicked = next, leafPicked || key.TapLeafHashToSign != ""
 		}
-		want, err := psbt.Read(unbase64(t, c.Result))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := packetOf(t, unbase64(t, c.Result))
 		got := parse(t, signed).Packet()
 		for input := range want.Inputs {
 			compareSignatures(t, i, &got.Inputs[input].Map, &want.Inputs[input].Map)
@@ -234,10 +224,7 @@ func TestBitcoinJSFinalizer(t *testing.T) {
 
 // TestBIP340 signs the vectors that have a secret and zero auxiliary data.
 func TestBIP340(t *testing.T) {
-	text, err := os.ReadFile(testenv.Suite(t, "bitcoin", "bip340.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.Suite(t, "bitcoin", "bip340.csv"))
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -316,10 +303,7 @@ func TestBIP341Spending(t *testing.T) {
 			if err != nil {
 				t.Fatalf("input %d: %v", in.Given.TxInIndex, err)
 			}
-			packet, err := psbt.Read(signed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			packet := packetOf(t, signed)
 			got := packet.Inputs[in.Given.TxInIndex].Value(psbt.InTapKeySig)
 			if hex.EncodeToString(got) != in.Expected.Witness[0] {
 				t.Errorf("input %d: %x, want %s", in.Given.TxInIndex, got, in.Expected.Witness[0])

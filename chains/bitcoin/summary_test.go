@@ -31,10 +31,7 @@ func shown(t *testing.T) map[string][]byte {
 		mixed.Inputs = append(mixed.Inputs, in)
 	}
 	all["mixed"] = mixed.Encode()
-	signed, err := sign(t.Context(), parse(t, all["mixed"]), a.ID(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := mustSign(t, parse(t, all["mixed"]), a.ID(), a)
 	all["mixed_signed"] = signed
 	all["locked_until_time"] = spoil(t, func(p *bitcointest.PSBT) { p.LockTime, p.Inputs[0].Sequence = 1_700_000_000, 0xfffffffe })
 	all["final"] = spoil(t, func(p *bitcointest.PSBT) {

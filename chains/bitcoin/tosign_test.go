@@ -3,7 +3,6 @@ package bitcoin_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -54,10 +54,7 @@ func readMessageVectors(t *testing.T) (all messageVectors) {
 func (v *messageVector) toSign(t *testing.T) bitcoin.ToSign {
 	m := bitcoin.ToSign{Text: v.Message, Address: v.Address, LockTime: v.LockTime, Sequence: v.Sequence}
 	for text, into := range map[string]*[]byte{v.WitnessScript: &m.WitnessScript, v.SigScript: &m.RedeemScript} {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, text)
 		if len(raw) > 0 {
 			*into = raw
 		}
@@ -97,9 +94,7 @@ func fundsOf(t *testing.T, encoded string) []byte {
 	}
 	tx.AddTxOut(&wire.TxOut{Value: 1, PkScript: []byte{txscript.OP_1}})
 	var unsigned bytes.Buffer
-	if err := tx.SerializeNoWitness(&unsigned); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.SerializeNoWitness(&unsigned))
 	funds.Global.Records = []psbt.Record{{Key: []byte{psbt.GlobalUnsignedTx}, Value: unsigned.Bytes()}}
 	return funds.Encode()
 }
@@ -110,11 +105,7 @@ func readPSBT(t *testing.T, encoded string) *psbt.Packet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packet
+	return packetOf(t, raw)
 }
 
 // signed signs the message with each key, one after the other.
@@ -145,10 +136,7 @@ func (v *messageVector) signed(t *testing.T) []byte {
 
 // withLeaf adds the leaf script and its control block, which ToSign does not provide.
 func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
-	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, raw)
 	tx, _, err := checkMessage(v.Message, v.Address, v.Signatures[0])
 	if err != nil {
 		t.Fatal(err)
@@ -211,10 +199,7 @@ func (v *messageVector) wantPart(t *testing.T, signed []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet, err := psbt.Read(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packet := packetOf(t, signed)
 	for _, keyType := range []uint64{psbt.InPartialSig, psbt.InTapScriptSig} {
 		for record := range packet.Inputs[0].All(keyType) {
 			if bytes.Contains(whole, record.Value) {

@@ -37,10 +37,7 @@ func TestVectors(t *testing.T) {
 			}
 			for _, signWith := range []string{vector.Address, info.ID} {
 				tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
-				signed, err := sign(t.Context(), tx, signWith, find(t, store, tx, signWith))
-				if err != nil {
-					t.Fatal(err)
-				}
+				signed := mustSign(t, tx, signWith, find(t, store, tx, signWith))
 				if !bytes.Equal(signed, withZeroAux(t, vector.SignedTransaction)) {
 					t.Errorf("signed with %s:\n got %x\nwant %s", signWith, signed, vector.SignedTransaction)
 				}
@@ -103,10 +100,7 @@ func TestVectorHazards(t *testing.T) {
 func TestSignAgain(t *testing.T) {
 	for name, vector := range vectors(t) {
 		signed := chaintest.Unhex(t, vector.SignedTransaction)
-		again, err := sign(t.Context(), parse(t, signed), vector.Address, keyOf(t, chaintest.Unhex(t, vector.PrivateKey)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := mustSign(t, parse(t, signed), vector.Address, keyOf(t, chaintest.Unhex(t, vector.PrivateKey)))
 		if !bytes.Equal(again, signed) {
 			t.Errorf("%s: signed again differently", name)
 		}

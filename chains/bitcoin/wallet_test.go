@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -150,10 +151,7 @@ func heldEffects(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) []c
 
 func heldSigning(t *testing.T, raw []byte, h heldKeys, keys ...keystore.Key) chains.WalletSigning {
 	t.Helper()
-	signing, err := chaintest.Ready(parse(t, raw), "wallet", keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, raw), "wallet", keys...)
 	return resolved(signing, h)
 }
 
@@ -329,9 +327,7 @@ func TestViewAgreesWithEffects(t *testing.T) {
 	}.Encode()
 	signing := heldSigning(t, raw, h, h.keys[0])
 	var shown bytes.Buffer
-	if err := chains.Render(&shown, signing.SignerView()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&shown, signing.SignerView()))
 	for _, effect := range signing.Effects() {
 		fmt.Fprintln(&shown, chains.Sentence(effect, nil))
 	}

@@ -141,3 +141,13 @@ func (failingKey) SignSchnorr(context.Context, [32]byte, keystore.TaprootTweak) 
 func (failingKey) SignEd25519(context.Context, []byte) (signature [64]byte, err error) {
 	return signature, errBackend
 }
+
+// MustReady is Ready for a key that can sign.
+func MustReady(t testing.TB, tx chains.Transaction, signWith string, keys ...keystore.Key) chains.Signing {
+	t.Helper()
+	signing, err := Ready(tx, signWith, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signing
+}

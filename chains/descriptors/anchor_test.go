@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const idlProgram = "JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4"
@@ -28,10 +29,7 @@ func swapData(t testing.TB) []byte {
 	t.Helper()
 	text := "0102030405060708" + "e803000000000000" + "feff" + "01" + "0a000000000000000000000000000000" +
 		"01000000" + strings.Repeat("00", 32) + "01" + "01" + "02000000" + hex.EncodeToString([]byte("hi")) + "00000000" + "deadbeef"
-	data, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testenv.Hex(t, text)
 	return data
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // problemOf returns the problem of the only file in a folder, and whether it can be read.
@@ -116,9 +117,7 @@ func TestFieldProblems(t *testing.T) {
 	call := allCall(t)
 	read := func(field string) string {
 		var root map[string]any
-		if err := json.Unmarshal([]byte(everyFormat), &root); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(everyFormat), &root)
 		var one any
 		if err := json.Unmarshal([]byte(field), &one); err != nil {
 			t.Fatalf("%s: %v", field, err)
@@ -126,10 +125,7 @@ func TestFieldProblems(t *testing.T) {
 		for _, format := range root["display"].(map[string]any)["formats"].(map[string]any) {
 			format.(map[string]any)["fields"] = []any{one}
 		}
-		file, err := json.Marshal(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Encode(t, root)
 		files := map[string]string{"a.json": string(file)}
 		reading, _ := open(t, descriptors.Options{Pins: pin(t, files)}, files).Read(call)
 		return reading.Problem

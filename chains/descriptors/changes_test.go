@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "find the changes of testdata/changes again")
@@ -117,14 +117,9 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "changes", name+".txt")
 			if *update {
-				if err := os.WriteFile(file, []byte(strings.Join(sample.explore(t), "\n")+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Write(t, file, []byte(strings.Join(sample.explore(t), "\n")+"\n"))
 			}
-			list, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := testenv.Read(t, file)
 			if said := sample.said(t, sample.file, sample.calls); said != "" {
 				t.Errorf("without a change: %s", said)
 			}
@@ -191,10 +186,7 @@ func (c *changed) after(t testing.TB, at, to string) string {
 		return c.said(t, c.file, []chains.Call{call})
 	}
 	changed := replaced(tree(t, c.file), strings.Split(at, "/")[1:], func(old any) (any, bool) { return other(t, old, to) })
-	file, err := json.Marshal(changed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testenv.Encode(t, changed)
 	return c.said(t, string(file), c.calls)
 }
 
@@ -250,9 +242,7 @@ func tree(t testing.TB, text string) (root any) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&root); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&root))
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // codamaIDL describes a fictional program with every supported node. The test against
@@ -22,10 +23,7 @@ const codamaProgram = "Vote111111111111111111111111111111111111111"
 
 func codamaCall(t testing.TB, data string, accounts ...chains.Party) chains.Call {
 	t.Helper()
-	raw, err := hex.DecodeString(strings.ReplaceAll(data, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, strings.ReplaceAll(data, " ", ""))
 	call := solanaCall(raw, accounts...)
 	call.To = chains.PartyWritten(base58.Decode(codamaProgram), codamaProgram)
 	return call

@@ -157,12 +157,8 @@ func (s step) bounds(length int) (from, to int) {
 }
 
 func (l located) member(name string) ([]located, error) {
-	if l.Kind == chains.TypedStruct {
-		for i := range l.List {
-			if l.List[i].Name == name {
-				return []located{l.element(i)}, nil
-			}
-		}
+	if value, ok := l.Member(name); ok {
+		return []located{{*value, joined(l.path, name)}}, nil
 	}
 	if l.Kind == chains.TypedList { // the registry leaves [] out
 		var all []located

@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const (
@@ -194,9 +195,7 @@ func TestTextCannotFakeLines(t *testing.T) {
 		t.Fatal(reading.Problem)
 	}
 	var shown bytes.Buffer
-	if err := chains.Render(&shown, chains.Readings{reading}.Show()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&shown, chains.Readings{reading}.Show()))
 	for line := range strings.Lines(shown.String()) {
 		if strings.HasPrefix(strings.TrimSpace(line), "hazards") || strings.ContainsAny(line, "\u202e\u001b") {
 			t.Errorf("a line of the descriptor's own: %q", line)

@@ -132,9 +132,7 @@ func pinned(t *testing.T, folder fstest.MapFS) (*descriptors.Folder, *descriptor
 func readCases(t *testing.T, content []byte) *caseFile {
 	t.Helper()
 	file := new(caseFile)
-	if err := json.Unmarshal(content, file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, file)
 	p := &file.Provided
 	p.ENS, p.Addresses, p.Collections = lowerKeys(p.ENS), lowerKeys(p.Addresses), lowerKeys(p.Collections)
 	for address, token := range p.Tokens {

@@ -34,7 +34,8 @@ func (c Chain) readAuthorization(text []byte) (chains.Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
-	chainID, nonce, delegate := members["chainId"].Int, members["nonce"].Int, evm.Address(members["address"].Bytes)
+	chainID, nonce := members["chainId"].Number, members["nonce"].Number
+	delegate := evm.Address(members["address"].Bytes)
 	switch {
 	case !nonce.IsUint64() || nonce.Uint64() == math.MaxUint64:
 		return nil, statement.Malformed(name, "nonce", -1,

@@ -49,10 +49,7 @@ func FuzzAuthorization(f *testing.F) {
 		}
 		authorization := types.SetCodeAuthorization{ChainID: *uint256.MustFromBig(integer(t, members.ChainID)), Address: members.Address, Nonce: integer(t, members.Nonce).Uint64()}
 		want := authorization.SigHash()
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		public := key.PublicKey().Compressed()
 		if err != nil || !crypto.VerifySignature(public[:], want[:], signed[:64]) {

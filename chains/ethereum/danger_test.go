@@ -25,10 +25,7 @@ func TestDanger(t *testing.T) {
 			if err != nil {
 				return // refused always
 			}
-			signing, err := chaintest.Ready(tx, key.ID(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signing := chaintest.MustReady(t, tx, key.ID(), key)
 			hazards := chaintest.Names(signing.Hazards())
 			if v.Want == "refuse" && len(hazards) == 0 {
 				t.Error("is signed by default")

@@ -212,9 +212,6 @@ func hazardsOf(t *testing.T, limits ethereum.Limits, raw string) []chains.Hazard
 		t.Fatal(err)
 	}
 	key := evmtest.Key(t, signerSecret)
-	signing, err := chaintest.Ready(tx, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, tx, key.ID(), key)
 	return signing.Hazards()
 }

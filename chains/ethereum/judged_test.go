@@ -21,10 +21,7 @@ func TestJudgedAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signing, err := chaintest.Ready(tx, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		signings, effects, hazards = append(signings, signing), append(effects, canonical(t, signing.Effects())), append(hazards, signing.Hazards())
 	}
 	var group sync.WaitGroup

@@ -70,10 +70,7 @@ func TestFeesOfOperations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signing, err := chaintest.Ready(tx, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardHighFee); got != c.want {
 			t.Errorf("%s: high fee %v, want %v", name, got, c.want)
@@ -91,10 +88,7 @@ func TestCallsOfOwnAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signing, err := chaintest.Ready(tx, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), "ethereum/blind-call"); got != want {
 			t.Errorf("at %s: %v", at, signing.Hazards())
@@ -119,10 +113,7 @@ func TestFeeLimitOfMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signing, err := chaintest.Ready(tx, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		if got := fmt.Sprint(signing.Hazards()); strings.Contains(got, ethereum.HazardHighFee) != want {
 			t.Errorf("at most %v: %s", most, got)
 		}

@@ -84,10 +84,7 @@ func readDelegation(t *testing.T, authorization types.SetCodeAuthorization) (eff
 	if err != nil {
 		t.Fatal(err)
 	}
-	signing, err := chaintest.Ready(tx, "", evmtest.Key(t, signerSecret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, tx, "", evmtest.Key(t, signerSecret))
 	for _, effect := range signing.Effects() {
 		if effect.Path == "authorization 1" {
 			effects = append(effects, effect)
@@ -119,10 +116,7 @@ func TestDelegationIsOneAct(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signing, err := chaintest.Ready(message, "", evmtest.Key(t, signerSecret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, message, "", evmtest.Key(t, signerSecret))
 		effects := signing.Effects()
 		for _, list := range [][]chains.Effect{called, effects} {
 			list[0].By, list[0].OtherSigner, list[0].Function, list[0].Args, list[0].Path = "", chains.Party{}, "", nil, ""

@@ -108,14 +108,10 @@ func TestSuiteEthers6(t *testing.T) {
 	for lines.Scan() {
 		var line struct{ Name, Unsigned, PrivateKey, ExpectedSigned string }
 		text := strings.NewReplacer(`"private_key"`, `"privateKey"`, `"expected_signed"`, `"expectedSigned"`).Replace(lines.Text())
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(text), &line)
 		cases = append(cases, suiteCase{line.Name, line.Unsigned, line.PrivateKey, line.ExpectedSigned})
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, lines.Err())
 	tally(t, cases, map[string]int{
 		"equal":                          8684,
 		"field 1 (chainId)":              3840,
@@ -161,7 +157,5 @@ func TestSuiteEthers5Typed(t *testing.T) {
 func decodeTestcases(t *testing.T, name string, into any) {
 	t.Helper()
 	path := testenv.NodeModule(t, "@ethersproject", "testcases", "testcases", name)
-	if err := json.NewDecoder(gunzip(t, path)).Decode(into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(gunzip(t, path)).Decode(into))
 }

@@ -2,8 +2,6 @@ package ethereum_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -49,14 +47,9 @@ func shown(t *testing.T) map[string][]byte {
 // swapOf returns a plan of Uniswap's SDK that sells USDC for DAI, with its minimum or without.
 func swapOf(t *testing.T, minimum bool) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testenv.Root(), "internal", "evm", "testdata", "routerplans.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, filepath.Join(testenv.Root(), "internal", "evm", "testdata", "routerplans.json"))
 	var file struct{ Plans []struct{ Name, Data string } }
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &file)
 	for _, plan := range file.Plans {
 		if plan.Name != "v3 USDC to DAI, exact in, no deadline" {
 			continue

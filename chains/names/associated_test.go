@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func key(number int) solana.PublicKey { return sha256.Sum256([]byte{byte(number), byte(number >> 8)}) }
@@ -41,9 +42,7 @@ func sent(payer, mint, account solana.PublicKey) []chains.Effect {
 func TestAssociatedAccountsAreNamed(t *testing.T) {
 	payer, wallet, mint := key(1), key(2), key(3)
 	labeled := names.New(all.Chains(all.Limits{})...)
-	if err := labeled.AddLabel("solana", wallet.String(), "treasury"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, labeled.AddLabel("solana", wallet.String(), "treasury"))
 	creates := chains.Effect{Kind: chains.KindCreate, From: at(payer), To: at(associatedOf(t, wallet, mint)), Asset: chains.Native("solana"),
 		Args: []chains.Arg{{Name: "wallet", Value: wallet.String()}, {Name: "mint", Value: mint.String()}}}
 	ofWallet, ofPayer := associatedOf(t, wallet, mint), associatedOf(t, payer, mint)
@@ -71,9 +70,7 @@ func TestAssociatedAccountsAreNamed(t *testing.T) {
 func TestAssociatedAccountsAreBounded(t *testing.T) {
 	book, effects := names.New(all.Chains(all.Limits{})...), []chains.Effect{}
 	for i := range 5000 {
-		if err := book.AddLabel("solana", key(1000+i).String(), "label"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, book.AddLabel("solana", key(1000+i).String(), "label"))
 	}
 	for i := range 256 {
 		effects = append(effects, sent(key(1), key(300+i%4), associatedOf(t, key(1), key(300+i%4)))...)

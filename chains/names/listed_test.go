@@ -1,29 +1,23 @@
 package names_test
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestWellKnownAgainstPublicLists: each built-in token is in a public list, with its symbol
 // and decimals (testdata/tokens.json names the lists). No package manager has a list with
 // Tron's USDT.
 func TestWellKnownAgainstPublicLists(t *testing.T) {
-	text, err := os.ReadFile("testdata/tokens.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "testdata/tokens.json")
 	var lists []struct {
 		Source, Name, Chain, Address string
 		Decimals                     int
 	}
-	if err := json.Unmarshal(text, &lists); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &lists)
 	for _, token := range chains.ListedTokens() {
 		listed := token.Chain == "tron"
 		for _, l := range lists {

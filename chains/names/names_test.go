@@ -1,7 +1,6 @@
 package names_test
 
 import (
-	"encoding/hex"
 	"math/big"
 	"strings"
 	"testing"
@@ -9,14 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func party(t testing.TB, address, text string) chains.Party {
 	t.Helper()
-	raw, err := hex.DecodeString(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, address)
 	return chains.PartyWritten(raw, text)
 }
 
@@ -29,9 +26,7 @@ const (
 // as a token of another chain.
 func TestSentence(t *testing.T) {
 	book := names.New(all.Chains(all.Limits{})...)
-	if err := book.AddLabel("eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "treasury"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, book.AddLabel("eip155:1", "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7", "treasury"))
 	effect := chains.Effect{
 		Kind: chains.KindTransfer, By: chains.BySigner, From: chains.SignerParty(),
 		To:     party(t, treasury, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"),
@@ -54,9 +49,7 @@ func TestAddTokenList(t *testing.T) {
 		{"chainId":56,"address":"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48","symbol":"PEG","decimals":18,"name":"Peg","logoURI":"ipfs://x"},
 		{"chainId":101,"address":"So11111111111111111111111111111111111111112","symbol":"wSOL","decimals":9,"name":"Wrapped SOL"},
 		{"chainId":728126428,"address":"TNUC9Qb1rRpS5CbWLmNMxXBjyFoydXjWFR","symbol":"WTRX","decimals":6,"name":"Wrapped TRX"}]}`
-	if err := book.AddTokenList([]byte(list)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, book.AddTokenList([]byte(list)))
 	asset := chains.Token("eip155:56", party(t, usdc, ""), "erc20")
 	if symbol, decimals, ok := book.Token(asset); symbol != "PEG" || decimals != 18 || !ok {
 		t.Errorf("%s %d %v", symbol, decimals, ok)

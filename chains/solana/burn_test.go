@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
@@ -25,14 +25,9 @@ func TestUnspendable(t *testing.T) {
 	slices.Sort(lines)
 	out := strings.Join(lines, "")
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
-		if err := os.WriteFile(unspendableFile, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, unspendableFile, []byte(out))
 	}
-	want, err := os.ReadFile(unspendableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, unspendableFile)
 	if out != string(want) {
 		t.Errorf("%s differs (go test -update rewrites it)", unspendableFile)
 	}

@@ -39,10 +39,7 @@ func TestDangers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signing, err := chaintest.Ready(tx, key.ID(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signing := chaintest.MustReady(t, tx, key.ID(), key)
 			if got := chaintest.Names(signing.Hazards()); !slices.Equal(got, d.Hazards) {
 				t.Errorf("hazards %v, want %v: %s", got, d.Hazards, d.Why)
 			}

@@ -186,10 +186,7 @@ func check(tx chains.Transaction, key keystore.Key, signWith string) error {
 // ready returns a signing with the keys of a wallet.
 func ready(t testing.TB, raw []byte, keys ...keystore.Key) chains.Signing {
 	t.Helper()
-	signing, err := chaintest.Ready(parse(t, raw), "wallet", keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, raw), "wallet", keys...)
 	return signing
 }
 

@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const kindsFile = "testdata/kinds.txt"
@@ -29,14 +29,9 @@ func TestKindsOfInstructions(t *testing.T) {
 		}
 	}
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
-		if err := os.WriteFile(kindsFile, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, kindsFile, out.Bytes())
 	}
-	want, err := os.ReadFile(kindsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, kindsFile)
 	if !bytes.Equal(out.Bytes(), want) {
 		t.Errorf("%s differs (go test -update rewrites it)", kindsFile)
 	}

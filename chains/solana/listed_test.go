@@ -1,20 +1,17 @@
 package solana
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestListedMintsAreUnspendable: the mints of the built-in tokens, and of wrapped SOL, are
 // the mints among the accounts that no one can spend from.
 func TestListedMintsAreUnspendable(t *testing.T) {
-	table, err := os.ReadFile(unspendableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testenv.Read(t, unspendableFile)
 	mints := map[string]bool{}
 	for line := range strings.Lines(string(table)) {
 		if address, what, _ := strings.Cut(line, " "); strings.TrimSpace(what) == aMint {

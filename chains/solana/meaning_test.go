@@ -1,9 +1,6 @@
 package solana_test
 
 import (
-	"encoding/hex"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,27 +10,20 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMeaning compares the sentences, without the fee's, and the hazards of transactions that
 // web3.js, @solana/kit and spl-token built with what they mean.
 func TestMeaning(t *testing.T) {
-	content, err := os.ReadFile("testdata/meaning/transactions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, "testdata/meaning/transactions.json")
 	var cases []struct {
 		Name, Class, Input string
 		Hazards, Sentences []string
 	}
-	if err := json.Unmarshal(content, &cases); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &cases)
 	for _, test := range cases {
-		raw, err := hex.DecodeString(test.Input)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, test.Input)
 		tx := parse(t, raw)
 		if got := sentences(tx); !slices.Equal(got, test.Sentences) {
 			t.Errorf("%s:\n%s\nwant\n%s", test.Name, strings.Join(got, "\n"), strings.Join(test.Sentences, "\n"))

@@ -11,8 +11,8 @@ import (
 
 // signWith is what should sign: an address, or the id of a key or a wallet.
 type signWith struct {
-	text    string
-	locator [1]keystore.Locator
+	signer.Place
+	text string
 
 	// address is set if the text is an address.
 	address   [keySize]byte
@@ -24,27 +24,19 @@ type signWith struct {
 func readSignWith(text string) (s signWith, err error) {
 	s.text = text
 	if s.address, s.isAddress = decodeKey(text); s.isAddress {
-		s.locator[0] = keystore.ByEd25519(s.address)
+		s.Place = signer.At(keystore.ByEd25519(s.address))
 		return s, nil
 	}
 	if problem := addressProblem(text); problem != "" {
 		return s, &chains.SignerError{Kind: chains.ErrSignWith, Chain: Name, Problem: problem}
 	}
-	s.locator[0] = keystore.ByID(text)
+	s.Place = signer.At(keystore.ByID(text))
 	return s, nil
 }
 
-// Locators implements chains.Request: there is one locator.
-func (s *signWith) Locators() []keystore.Locator { return s.locator[:] }
-
 // Of implements chains.MessageKey.
 func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := signer.Only(Name, keys, s.keyOf)
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	raw := key.PublicKey().Ed25519()
-	return key, party(raw[:]), nil
+	return signer.Account(Name, keys, s.keyOf, func(pub keystore.PublicKey) chains.Party { return party(pub.Bytes()) })
 }
 
 // keyOf refuses a key that cannot sign or is not the one that signWith names.

@@ -66,10 +66,7 @@ func TestKnownTable(t *testing.T) {
 	if tx.Summary().Digest() != plain.Summary().Digest() {
 		t.Error("the summary differs")
 	}
-	with, err := chaintest.Ready(tx, "wallet", key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := chaintest.MustReady(t, tx, "wallet", key)
 	signed, err := with.AppendSigned(t.Context(), nil)
 	if err != nil || !bytes.Equal(signed, sign(t, loading(), key)) {
 		t.Errorf("other bytes are signed: %x, %v", signed, err)
@@ -206,12 +203,8 @@ func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accoun
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tx.Message.SetAddressTables(theirs); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Message.ResolveLookups(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, tx.Message.SetAddressTables(theirs))
+	testenv.Must(t, tx.Message.ResolveLookups())
 	for _, in := range tx.Message.Instructions {
 		metas, err := in.ResolveInstructionAccounts(&tx.Message)
 		if err != nil {

@@ -1,8 +1,9 @@
 package solana
 
 import (
-	"encoding/hex"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // metadataData is the data of instructions that Metaplex's client (mpl-token-metadata
@@ -22,10 +23,7 @@ var metadataData = map[string]string{
 // count or length beyond its end, is refused.
 func TestTokenMetadataData(t *testing.T) {
 	for name, text := range metadataData {
-		data, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Hex(t, text)
 		if left, operation, err := readArguments(data); err != nil || left != 0 || operation != name {
 			t.Errorf("%s: read as %s, %d bytes left: %v", name, operation, left, err)
 		}
@@ -46,10 +44,7 @@ func TestTokenMetadataData(t *testing.T) {
 		"another form of a delegate":  "2c0e00",
 		"an instruction of the owner": "36",
 	} {
-		data, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testenv.Hex(t, text)
 		if _, operation, err := readArguments(data); err == nil {
 			t.Errorf("%s is read as %s", name, operation)
 		}

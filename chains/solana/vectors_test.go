@@ -3,8 +3,6 @@ package solana_test
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -66,10 +64,7 @@ func TestVectors(t *testing.T) {
 // are accepted, a message without slots is recognized, and the data of a single
 // instruction is refused.
 func TestParserFixtures(t *testing.T) {
-	content, err := os.ReadFile(testenv.Suite(t, "solana", "parser_fixtures.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, testenv.Suite(t, "solana", "parser_fixtures.json"))
 	var suite struct {
 		Items []struct {
 			Test string   `json:"test"`
@@ -77,9 +72,7 @@ func TestParserFixtures(t *testing.T) {
 			Full []string `json:"fullTransactionFlag"`
 		} `json:"items"`
 	}
-	if err := json.Unmarshal(content, &suite); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, content, &suite)
 	accepted := 0
 	for _, item := range suite.Items {
 		t.Run(item.Test, func(t *testing.T) {

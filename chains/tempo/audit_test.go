@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // finding is a transaction that an audit found signed without a warning, or refused
@@ -57,9 +58,7 @@ func checkFinding(t *testing.T, c finding) {
 func checkShown(t *testing.T, summary chains.Summary, shows []string) {
 	t.Helper()
 	var shown strings.Builder
-	if err := chains.Render(&shown, summary.Fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&shown, summary.Fields))
 	for _, want := range shows {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("%q is not shown:\n%s", want, shown.String())

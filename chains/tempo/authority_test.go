@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
@@ -82,9 +83,7 @@ func TestSummaryShowsEverything(t *testing.T) {
 	for number := range 240 {
 		c := tempomodel.Generate(random, number)
 		var out strings.Builder
-		if err := chains.Render(&out, parse(t, c.Unsigned).Summary().Fields); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, chains.Render(&out, parse(t, c.Unsigned).Summary().Fields))
 		text := strings.ToLower(out.String())
 		for _, part := range partsOf(c.Tx) {
 			if !strings.Contains(text, part) {

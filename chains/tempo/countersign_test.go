@@ -67,10 +67,7 @@ func TestCountersign(t *testing.T) {
 func checkPayerSigns(t *testing.T, raw []byte) {
 	t.Helper()
 	key, tx := evmtest.Key(t, payerSecret), parse(t, raw)
-	signing, err := chaintest.Ready(tx, address(t, payerSecret), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, tx, address(t, payerSecret), key)
 	got, want := signing.Effects(), tx.Effects()
 	want = chains.ResolveSigner(want, got[len(got)-1].From) // of the fee
 	if !reflect.DeepEqual(got, want) {
@@ -122,10 +119,7 @@ func TestCountersignHighFee(t *testing.T) {
 		c.Tx.FeePayer, c.Tx.Tip, c.Tx.Cap, c.Tx.Gas = []byte{0}, new(big.Int), big.NewInt(price), 100_000
 		for _, forPayer := range []bool{false, true} {
 			tx := parse(t, c.Tx.ToCountersign(c.Tx.SenderSignature(c.Key), forPayer).Encode())
-			signing, err := chaintest.Ready(tx, key.ID(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			signing := chaintest.MustReady(t, tx, key.ID(), key)
 			for _, hazards := range [][]chains.Hazard{tx.Hazards(), signing.Hazards()} {
 				if got := chaintest.Names(hazards); slices.Contains(got, tempo.HazardHighFee) != want {
 					t.Errorf("price %d, for the payer %v: hazards %v, want high fee %v", price, forPayer, got, want)
@@ -211,10 +205,7 @@ func TestAccessKey(t *testing.T) {
 // TestAccessKeyActsForTheAccount checks that effects and view are the account's.
 func TestAccessKeyActsForTheAccount(t *testing.T) {
 	root := chaintest.Unhex(t, someone[2:])
-	signing, err := chaintest.Ready(parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{evmtest.Key(t, payerSecret), root})
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, parse(t, chaintest.Unhex(t, typed(items...))), "id", accessKey{evmtest.Key(t, payerSecret), root})
 	if got := signing.Effects()[0].From; !got.Is(root) {
 		t.Errorf("from %v, want the account", got)
 	}

@@ -112,10 +112,7 @@ func parse(t *testing.T, raw []byte) chains.Transaction {
 // view returns what is shown to a signer.
 func view(t *testing.T, tx chains.Transaction, secret string) []chains.Field {
 	t.Helper()
-	signing, err := chaintest.Ready(tx, "id", evmtest.Key(t, secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, tx, "id", evmtest.Key(t, secret))
 	return signing.SignerView()
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // finding is a transaction that an audit found signed without a warning: what its
@@ -43,9 +44,7 @@ func checkFinding(t *testing.T, c finding) {
 		t.Errorf("hazards %v, want %v", got, c.Hazards)
 	}
 	var shown strings.Builder
-	if err := chains.Render(&shown, tx.Summary().Fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&shown, tx.Summary().Fields))
 	for _, want := range c.Shows {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("%q is not shown:\n%s", want, shown.String())

@@ -83,10 +83,7 @@ func wholeOf(raw []byte, signatures ...[]byte) []byte {
 // ready prepares a transaction for signing.
 func ready(t testing.TB, tx *transaction, key keystore.Key, signWith string) chains.Signing {
 	t.Helper()
-	signing, err := chaintest.Ready(tx, signWith, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, tx, signWith, key)
 	return signing
 }
 

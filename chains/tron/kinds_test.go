@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestKinds compares every contract type, the kinds of its effects and the actuator of
@@ -47,9 +48,7 @@ func TestKinds(t *testing.T) {
 	}
 	const path = "testdata/kinds.txt"
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(table.String()))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || table.String() != string(want) {

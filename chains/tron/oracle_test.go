@@ -21,6 +21,7 @@ import (
 	_ "google.golang.org/protobuf/types/known/anypb" // Transaction.raw uses it
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // The oracle is Google's implementation of Protocol Buffers, with the messages
@@ -96,9 +97,7 @@ func checkCanonical(t testing.TB, tx *transaction) {
 	}
 	var parameter values
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]))
 	inside := parameter[1].of(tx.raw)
 	out, _, err = reencode(tx.contract.message.name, inside)
 	if tx.contract.message == proposalCreateContract {
@@ -124,9 +123,7 @@ func encoded(t testing.TB, name, json string) []byte {
 	in64 := func(text string) string { return base64.StdEncoding.EncodeToString(chaintest.Unhex(t, text)) }
 	json = strings.NewReplacer("$owner", in64(ownerHex), "$other", in64(otherHex), "$contract", in64(contractHex)).Replace(json)
 	m := newOracle(name)
-	if err := protojson.Unmarshal([]byte(json), m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, protojson.Unmarshal([]byte(json), m))
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

@@ -66,14 +66,13 @@ func (r *request) ready(key keystore.Key) (*signing, error) {
 
 // signWith is a parsed signWith. The zero signWith is that of an empty text.
 type signWith struct {
+	signer.Place
 	text string
 	form form
 
 	// Of an address 41 and the 20 bytes, followed by the four of the checksum if it is
 	// in base58check.
 	decoded [addressSize + checksumSize]byte
-
-	locator [1]keystore.Locator
 }
 
 func readSignWith(text string) (s signWith, err error) {
@@ -81,23 +80,17 @@ func readSignWith(text string) (s signWith, err error) {
 	if err := s.read(); err != nil {
 		return s, err
 	}
-	s.locator[0] = keystore.ByKeccak(s.address())
+	s.Place = signer.At(keystore.ByKeccak(s.address()))
 	if s.form == formKeyID {
-		s.locator[0] = keystore.ByID(text)
+		s.Place = signer.At(keystore.ByID(text))
 	}
 	return s, nil
 }
 
-// Locators implements chains.Request.
-func (s *signWith) Locators() []keystore.Locator { return s.locator[:] }
-
 // Of implements chains.MessageKey.
 func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := signer.Only(Name, keys, s.keyOf)
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	return key, party(addressOf(key.PublicKey())), nil
+	account := func(pub keystore.PublicKey) chains.Party { return party(addressOf(pub)) }
+	return signer.Account(Name, keys, s.keyOf, account)
 }
 
 // keyOf returns the signer of a key. It refuses a key that cannot sign or is not what

@@ -18,6 +18,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -77,9 +78,7 @@ func add(t *testing.T, s *memory.Store, organization, body string, waits bool, i
 		t.Fatal(begun, err)
 	}
 	one := store.Activity{ID: organization + body, Waiting: waits, Event: event, KeepUntil: time.Now().Add(1000 * time.Hour)}
-	if err := s.Complete(t.Context(), *begun.Lease, one, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, one, nil))
 }
 
 // sending starts a sender over an outbox.
@@ -523,20 +522,14 @@ func TestRing(t *testing.T) {
 			t.Fatal(err)
 		}
 		done := store.Activity{ID: "a", Waiting: true, Event: &store.Event{ID: "1", Data: []byte(`{}`)}, KeepUntil: time.Now().Add(time.Hour)}
-		if err := s.Complete(t.Context(), *begun.Lease, done, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Complete(t.Context(), *begun.Lease, done, nil))
 		if err := s.Complete(t.Context(), *begun.Lease, done, nil); err == nil {
 			t.Error("completed twice")
 		}
 		done.OrganizationID, done.Revision, done.Event = "one", 1, &store.Event{ID: "2", Data: []byte(`{}`)}
-		if err := s.Replace(t.Context(), done, time.Now(), nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Replace(t.Context(), done, time.Now(), nil))
 		for n := range ringSize {
-			if err := s.AddEvents(t.Context(), "one", []store.Event{{ID: fmt.Sprint(3 + n), Data: []byte(`{"n":1}`)}}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.AddEvents(t.Context(), "one", []store.Event{{ID: fmt.Sprint(3 + n), Data: []byte(`{"n":1}`)}}))
 		}
 		var ids []string
 		for after := uint64(0); ; {

@@ -144,7 +144,7 @@ func bothCarriers(random *rand.Rand, row int, c *carrier) (called, typed []chain
 	point := make([]byte, word)
 	copy(point[12:], contract[:])
 	d.known["entryPoint"] = value{word: point}
-	signed, ok := mainnet.Pass().ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return typedMembers(d.values(c.parameters(), "")) }})
+	signed, ok := mainnet.Pass().ReadTyped(Typed{Type: c.encoded(), Contract: &contract, Members: typedMembers(d.values(c.parameters(), ""))})
 	if ok {
 		typed = signed.Effects
 	}

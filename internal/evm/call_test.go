@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // mainnet is the network on which calls are decoded.
@@ -185,9 +186,7 @@ func mutateCall(t *testing.T, to Address, data []byte, shown string) {
 func render(t testing.TB, fields []chains.Field) string {
 	t.Helper()
 	var out strings.Builder
-	if err := chains.Render(&out, fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&out, fields))
 	return out.String()
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestContractTable compares the known contracts, those of built-in tokens, and the accounts
@@ -28,14 +30,9 @@ func TestContractTable(t *testing.T) {
 	table := strings.Join(lines, "")
 	const path = "testdata/contracts.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile(path, []byte(table), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(table))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, path)
 	if table != string(want) {
 		t.Errorf("%s differs: run the test with COUNTERSIGN_UPDATE=1", path)
 	}

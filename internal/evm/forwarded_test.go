@@ -143,9 +143,7 @@ func TestZKsyncDomain(t *testing.T) {
 		"no chain":        {&none, Typed{Name: "zkSync", Version: "2"}},
 	} {
 		of.typed.Type = c.encoded()
-		of.typed.Members = func() []chains.TypedValue {
-			return membersOf(c.parameters(), map[string]any{"txType": big.NewInt(zkSyncType)})
-		}
+		of.typed.Members = membersOf(c.parameters(), map[string]any{"txType": big.NewInt(zkSyncType)})
 		if _, ok := of.network.Pass().ReadTyped(of.typed); ok {
 			t.Errorf("%s: read", name)
 		}

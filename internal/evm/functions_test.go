@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestFunctionTable compares the functions of contracts that are decoded, and where,
@@ -44,14 +46,9 @@ func TestFunctionTable(t *testing.T) {
 	}
 	const path = "testdata/functions.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(table.String()))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, path)
 	if table.String() != string(want) {
 		t.Errorf("%s differs:\n%s", path, table.String())
 	}

@@ -1,14 +1,14 @@
 package evm
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // listed is an address in a public list. Chain 0: on every chain.
@@ -58,13 +58,7 @@ var unlisted = map[string]string{
 // and go-ethereum's.
 func publicLists(t *testing.T) (all []listed) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/addresses.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/addresses.json"), &all)
 	for _, config := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {
 		for name, at := range map[string]string{
 			"deposit contract":                  config.DepositContractAddress.Hex(),

@@ -1,15 +1,14 @@
 package evm
 
 import (
-	"encoding/json"
 	"math/big"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestPlansOfThePublicSDK checks that swaps as Uniswap's SDK builds them leave nothing in
@@ -18,13 +17,7 @@ func TestPlansOfThePublicSDK(t *testing.T) {
 	var file struct {
 		Plans []struct{ Name, Value, Data string }
 	}
-	text, err := os.ReadFile("testdata/routerplans.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/routerplans.json"), &file)
 	for _, plan := range file.Plans {
 		value, _ := new(big.Int).SetString(plan.Value, 10)
 		effects := mainnet.Pass().Read(Transaction{To: routerAt, Value: value, Data: common.FromHex(plan.Data)}).Effects()

@@ -12,11 +12,11 @@ import (
 // SignWith names what signs a transaction or a message: the key at an address, or the
 // key with an id.
 type SignWith struct {
+	signer.Place
 	chain     string
 	text      string
 	address   Address
 	isAddress bool
-	locator   [1]keystore.Locator
 }
 
 // ReadSignWith reads signWith: an address if it starts with 0x, else a key's id.
@@ -25,19 +25,16 @@ type SignWith struct {
 func ReadSignWith(chain, signWith string) (SignWith, error) {
 	s := SignWith{chain: chain, text: signWith}
 	if len(signWith) < 2 || signWith[0] != '0' || signWith[1]|0x20 != 'x' {
-		s.locator[0] = keystore.ByID(signWith)
+		s.Place = signer.At(keystore.ByID(signWith))
 		return s, nil
 	}
 	address, problem := readAddress(signWith[2:])
 	if problem != "" {
 		return s, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain, Problem: problem}
 	}
-	s.address, s.isAddress, s.locator[0] = address, true, keystore.ByKeccak(address)
+	s.address, s.isAddress, s.Place = address, true, signer.At(keystore.ByKeccak(address))
 	return s, nil
 }
-
-// Locators implements chains.Request.
-func (s *SignWith) Locators() []keystore.Locator { return s.locator[:] }
 
 // Signer returns the one key that can sign: a secp256k1 key that makes ECDSA
 // signatures, the one at the address if signWith is an address. The errors are those
@@ -48,11 +45,7 @@ func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.K
 
 // Of implements chains.MessageKey.
 func (s *SignWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
-	_, key, err := s.Signer(keys)
-	if err != nil {
-		return nil, chains.Party{}, err
-	}
-	return key, PartyOf(key.PublicKey()), nil
+	return signer.Account(s.chain, keys, s.signer, PartyOf)
 }
 
 func (s *SignWith) signer(key keystore.Key) (keystore.ECDSASigner, error) {

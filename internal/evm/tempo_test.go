@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // tempo is Tempo's mainnet.
@@ -81,12 +82,8 @@ func TestPrecompileKinds(t *testing.T) {
 	}
 	const path = "testdata/tempo.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll("testdata", 0o755))
+		testenv.Write(t, path, []byte(table.String()))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || table.String() != string(want) {

@@ -107,11 +107,11 @@ func TypedTypes() []string {
 
 // Typed is typed data (EIP-712).
 type Typed struct {
-	Type     string                     // its encoded type
-	Name     string                     // the domain's name
-	Version  string                     // the domain's version
-	Contract *Address                   // the domain's verifyingContract, nil if it names none
-	Members  func() []chains.TypedValue // asked for an act alone: typed data may have thousands
+	Type     string   // its encoded type
+	Name     string   // the domain's name
+	Version  string   // the domain's version
+	Contract *Address // the domain's verifyingContract, nil if it names none
+	Members  []chains.TypedValue
 }
 
 // ReadTyped returns what a signature over typed data authorizes. ok is false if no act is
@@ -132,7 +132,7 @@ func (p *Pass) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	}
 	c := &Call{pass: p, caller: account{signer: true}, self: verifier, code: verifier, value: new(big.Int),
 		path:  "message",
-		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members())}
+		depth: -1, message: true, typed: true, function: f, args: typedValues(f.parameters, typed.Members)}
 	if point := sibling(c.args, roleVerifier); point != nil {
 		c.self, c.code = point.address(), point.address()
 	}

@@ -65,7 +65,7 @@ func membersOf(parameters []abiType, named map[string]any) []chains.TypedValue {
 func typedOf(t testing.TB, n *Network, beginning string, contract Address, named map[string]any) *Signed {
 	t.Helper()
 	c, _ := carrierOf(t, beginning)
-	typed := Typed{Type: c.encoded(), Contract: &contract, Members: func() []chains.TypedValue { return membersOf(c.parameters(), named) }}
+	typed := Typed{Type: c.encoded(), Contract: &contract, Members: membersOf(c.parameters(), named)}
 	if c.text == zkSyncTransaction {
 		typed.Name, typed.Version, typed.Contract = "zkSync", "2", nil
 	}

@@ -7,14 +7,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func unhex(t *testing.T, text string) []byte {
 	t.Helper()
-	raw, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testenv.Hex(t, strings.ReplaceAll(text, " ", ""))
 	return raw
 }
 

@@ -2,10 +2,7 @@ package psbt_test
 
 import (
 	"bytes"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,14 +19,9 @@ type bipVector struct {
 
 func bipVectors(t testing.TB) []bipVector {
 	t.Helper()
-	text, err := os.ReadFile(testenv.Suite(t, "bitcoin", "bip_psbt.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.Suite(t, "bitcoin", "bip_psbt.json"))
 	var suite struct{ Vectors []bipVector }
-	if err := json.Unmarshal(text, &suite); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &suite)
 	return suite.Vectors
 }
 
@@ -54,10 +46,7 @@ func TestBIPs(t *testing.T) {
 		t.Fatalf("%d vectors, want 130", len(vectors))
 	}
 	for i, vector := range vectors {
-		raw, err := hex.DecodeString(vector.Hex)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, vector.Hex)
 		packet, err := psbt.Read(raw)
 		switch {
 		case vector.invalid() && err == nil:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // randomTransaction returns a transaction with the given number of inputs and outputs.
@@ -45,9 +46,7 @@ func randomScript(random *rand.Rand) []byte {
 func serialize(t *testing.T, write func(w *bytes.Buffer) error) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, write(&out))
 	return out.Bytes()
 }
 

@@ -13,16 +13,8 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/rlp"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
 
 // TestOpen reads the outermost list.
 func TestOpen(t *testing.T) {
@@ -48,7 +40,7 @@ func TestOpen(t *testing.T) {
 		{"ffffffffffffffffff", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
 		{"ff8000000000000000", 0, "test: at byte 0: the length reaches past the end: cut off, or a byte is wrong"},
 	} {
-		f := rlp.Open("test", unhex(t, c.raw), c.at)
+		f := rlp.Open("test", testenv.Hex(t, c.raw), c.at)
 		checkFault(t, c.raw, f.Err(), c.want)
 	}
 }
@@ -144,7 +136,7 @@ func TestFields(t *testing.T) {
 		{"list", "c20182", nil, "test: field 1 (x), item 2 (y) at byte 3: the length reaches past the end: cut off, or a byte is wrong"},
 		{"list", "c3018100", nil, "test: field 1 (x), item 2 (y) at byte 3: the length is not in its shortest form"},
 	} {
-		item := unhex(t, c.item)
+		item := testenv.Hex(t, c.item)
 		raw := append(rlp.AppendListHeader(nil, len(item)), item...)
 		f := rlp.Open("test", raw, 0)
 		if len(item) > 55 { // the list header is longer: offsets move
@@ -161,7 +153,7 @@ func TestFields(t *testing.T) {
 
 // TestRaw reads items with their headers, and peeks without reading.
 func TestRaw(t *testing.T) {
-	f := rlp.Open("test", unhex(t, "c780c1018201ff05"), 0)
+	f := rlp.Open("test", testenv.Hex(t, "c780c1018201ff05"), 0)
 	for _, c := range []struct {
 		item          string
 		empty, isList bool
@@ -182,7 +174,7 @@ func TestRaw(t *testing.T) {
 // TestFirstFaultStays checks that nothing is read after a fault, and that the first
 // fault is kept.
 func TestFirstFaultStays(t *testing.T) {
-	f := rlp.Open("test", unhex(t, "c5000100c101"), 0)
+	f := rlp.Open("test", testenv.Hex(t, "c5000100c101"), 0)
 	const want = "test: field 1 (one) at byte 1: integer has a leading zero"
 	f.Uint64("one")
 	at := f.At()
@@ -204,11 +196,11 @@ func TestFirstFaultStays(t *testing.T) {
 // TestLeftOver checks that all items of a list must be read, including those of inner
 // lists.
 func TestLeftOver(t *testing.T) {
-	f := rlp.Open("test", unhex(t, "c30102c0"), 0)
+	f := rlp.Open("test", testenv.Hex(t, "c30102c0"), 0)
 	f.Uint64("one")
 	checkFault(t, "outer", f.Close(), "test: at byte 2: 2 bytes left over after item 1")
 
-	f = rlp.Open("test", unhex(t, "c4c3010203"), 0)
+	f = rlp.Open("test", testenv.Hex(t, "c4c3010203"), 0)
 	inner := f.List("lists")
 	inner.Uint64("one")
 	f.Join(&inner)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // BenchmarkSign times signatures whose public key is known, and btcec's BIP-340.
@@ -24,9 +26,7 @@ func BenchmarkSign(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := sign(); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, sign())
 			}
 		})
 	}

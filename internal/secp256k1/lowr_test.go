@@ -1,14 +1,14 @@
 package secp256k1
 
 import (
-	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/btcutil/v2"
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestLowREqualsCore compares with Bitcoin Core's algorithm over decred's nonces.
@@ -55,13 +55,7 @@ func TestLowRVectors(t *testing.T) {
 	var file struct {
 		Vectors []struct{ Fixture, Secret, Digest, Signature string }
 	}
-	text, err := os.ReadFile("testdata/jade.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/jade.json"), &file)
 	ground := 0
 	for _, v := range file.Vectors {
 		secret, digest := unhex(v.Secret), [32]byte(unhex(v.Digest))

@@ -34,3 +34,22 @@ func Only[S any](chain string, keys []keystore.Key, able func(keystore.Key) (S, 
 	return none, nil, &chains.SignerError{Kind: chains.ErrSignWith, Chain: chain,
 		Problem: fmt.Sprintf("%d of the wallet's keys could sign: name one by its address or id", count)}
 }
+
+// Place is the part of a signWith that says where to look for the key. It is embedded.
+type Place struct{ locator [1]keystore.Locator }
+
+// At returns the place of one locator.
+func At(locator keystore.Locator) Place { return Place{[1]keystore.Locator{locator}} }
+
+// Locators implements chains.Request and chains.MessageKey.
+func (p *Place) Locators() []keystore.Locator { return p.locator[:] }
+
+// Account is Only for chains.MessageKey: it returns the key and its account.
+func Account[S any](chain string, keys []keystore.Key, able func(keystore.Key) (S, error),
+	party func(keystore.PublicKey) chains.Party) (keystore.Key, chains.Party, error) {
+	_, key, err := Only(chain, keys, able)
+	if err != nil {
+		return nil, chains.Party{}, err
+	}
+	return key, party(key.PublicKey()), nil
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // subject has one field of each type.
@@ -44,9 +45,7 @@ func TestRead(t *testing.T) {
 	const text = " {\"text\" :\"a\\u00e9\\ud83d\\ude00\\n\\/\", \"flag\":true,\"maybe\":false,\r\n\t\"number\":-12," +
 		"\"kept\": {\"b\":[1,2.5e-3,{}],\"a\":null} ,\"nested\":{\"inner\":\"x\"},\"list\":[\"é\",\"\",\"bcde\"],\"short\":\"é123\"}\r\n\t "
 	var got subject
-	if err := got.read(text); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, got.read(text))
 	if got.Text != "aé😀\n/" || !got.Flag || got.Maybe == nil || *got.Maybe || got.Number != -12 || got.Inner != "x" {
 		t.Errorf("read %+v", got)
 	}
@@ -91,9 +90,7 @@ func TestUnsupportedType(t *testing.T) {
 
 func TestNullMeansAbsent(t *testing.T) {
 	got := subject{}
-	if err := got.read(`{"text":"","flag":null,"maybe":null,"number":null,"kept":null,"nested":null,"list":null,"short":null}`); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, got.read(`{"text":"","flag":null,"maybe":null,"number":null,"kept":null,"nested":null,"list":null,"short":null}`))
 	if !reflect.DeepEqual(got, subject{}) {
 		t.Errorf("read %+v, want nothing", got)
 	}
@@ -275,9 +272,7 @@ func TestRequired(t *testing.T) {
 		fields = append(fields, strictjson.Required(fmt.Sprintf("m%03d", i), new(int)))
 	}
 	all := "{" + strings.TrimSuffix(members(64), ",") + "}"
-	if err := strictjson.Read([]byte(all), "body", fields...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, strictjson.Read([]byte(all), "body", fields...))
 	for i := range 64 {
 		name := fmt.Sprintf("m%03d", i)
 		without := strings.TrimSuffix(strings.Replace(all[:len(all)-1]+",", `"`+name+`":1,`, "", 1), ",") + "}"

@@ -42,3 +42,21 @@ func JSON(t testing.TB, text []byte, into any) {
 		t.Fatal(err)
 	}
 }
+
+// Encode encodes as JSON.
+func Encode(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -109,9 +110,7 @@ func TestTemplates(t *testing.T) {
 		{"To the example {nonce}", "to the example abcd", false}, {"To the example {base64}", "To the example ab+/cd==", true}, {"To the example {nonce}", "To the example " + strings.Repeat("a", 89), false},
 	} {
 		template := texts.Template{Domain: "example.com", Text: c.template}
-		if err := template.Compile(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, template.Compile())
 		if values, ok := template.Match(c.text); ok != c.want {
 			t.Errorf("%q of %q: %v %q", c.text, c.template, ok, values)
 		}

@@ -3,18 +3,17 @@
 package trust
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestHasOthers checks who is in a group: its members, and those whose own group it is.
 func TestHasOthers(t *testing.T) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(text))
 		return path
 	}
 	passwd := write("root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nben:x:1001:2000::/home/ben:/bin/sh\nbroken\n")

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/trust"
 )
 
@@ -13,19 +14,11 @@ import (
 func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(at("old"), []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("old", at("link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(at("folder/inside"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, at("old"), []byte("old"))
+	testenv.Must(t, os.Symlink("old", at("link")))
+	testenv.Must(t, os.MkdirAll(at("folder/inside"), 0o700))
 	for _, name := range []string{"link", "new", "old"} {
-		if err := trust.Replace(at(name), []byte("content of "+name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, trust.Replace(at(name), []byte("content of "+name)))
 		info, err := os.Lstat(at(name))
 		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v, want a file for its owner alone", name, info.Mode(), err)
@@ -53,19 +46,13 @@ func TestReplaceKept(t *testing.T) {
 	if err := trust.ReplaceKept(path, []byte("new"), nil); err == nil {
 		t.Error("a file that was not there was made")
 	}
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte("old"))
 	owner := os.Getuid()
 	if owner == 0 {
 		owner = service
-		if err := os.Chown(path, service, service); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chown(path, service, service))
 	}
-	if err := trust.ReplaceKept(path, []byte("new"), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, trust.ReplaceKept(path, []byte("new"), nil))
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

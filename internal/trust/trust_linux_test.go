@@ -56,9 +56,7 @@ func TestSecret(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := newFile(t, 0o700, c.mode, c.uid, c.gid)
 			link := filepath.Join(t.TempDir(), "link") // Kubernetes mounts links
-			if err := os.Symlink(path, link); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.Symlink(path, link))
 			info, err := os.Stat(link)
 			if err != nil {
 				t.Fatal(err)

@@ -3,12 +3,12 @@ package ur
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // accountVector is the test vector of BCR-2023-019.
@@ -19,13 +19,7 @@ type accountVector struct {
 
 func readAccountVector(t *testing.T) (v accountVector) {
 	t.Helper()
-	content, err := os.ReadFile("testdata/account-descriptor.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(content, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/account-descriptor.json"), &v)
 	return v
 }
 

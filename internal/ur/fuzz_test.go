@@ -9,10 +9,7 @@ import (
 // FuzzCollector feeds lines to a collector. What it accepts is within bounds, and
 // is the same message when it is carried again.
 func FuzzCollector(f *testing.F) {
-	encoder, err := NewEncoder(Message{TypePSBT, randomMessage(300)}, 60)
-	if err != nil {
-		f.Fatal(err)
-	}
+	encoder := encoderOf(f, Message{TypePSBT, randomMessage(300)}, 60)
 	f.Add(strings.Join(generate(7, encoder.Next), "\n"))
 	f.Add(Message{TypeEthSignRequest, []byte{0xa0}}.String())
 	f.Add("B$2P0200ABCD\nB$2P0201ABCD")

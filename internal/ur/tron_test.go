@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -19,9 +20,7 @@ const (
 // TestTronSignRequest reads Keystone's vector, and the layout that has a kind.
 func TestTronSignRequest(t *testing.T) {
 	collector := ur.NewCollector(ur.TypeTronSignRequest)
-	if err := collector.Add(keystoneTron); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, collector.Add(keystoneTron))
 	message, _ := collector.Message()
 	asked, err := ur.DecodeTronSignRequest(message)
 	if err != nil {
@@ -40,14 +39,8 @@ func TestTronSignRequest(t *testing.T) {
 
 // TestTronSignature is the answer of Keystone's test, byte for byte.
 func TestTronSignature(t *testing.T) {
-	id, err := hex.DecodeString("9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature, err := hex.DecodeString("47b1f77b3e30cfbbfa41d795dd34475865240617dd1c5a7bad526f5fd89e52cd057c80b665cc2431efab53520e2b1b92a0425033baee915df858ca1c588b0a1800")
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := testenv.Hex(t, "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d")
+	signature := testenv.Hex(t, "47b1f77b3e30cfbbfa41d795dd34475865240617dd1c5a7bad526f5fd89e52cd057c80b665cc2431efab53520e2b1b92a0425033baee915df858ca1c588b0a1800")
 	const want = "ur:tron-signature/oeadtpdagdndcawmgtfrkigrpmndutdnbtkgfssbjnaohdfpflpaylkgfmdytkrkzsfptsmduteeflhdihdkamchutcehtkgpmgmjlhetpnngmsnahkelarpihsfdkehwspygugmbadncwmonbfwgdeordwymehlyahdsgcehdlubkcsaebbckfpwy"
 	if got := (ur.TronSignature{ID: id, Signature: signature}).Message().String(); got != want {
 		t.Errorf("encoded %s\nwant    %s", got, want)

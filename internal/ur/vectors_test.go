@@ -2,14 +2,14 @@ package ur
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"hash/crc32"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // vectors are those of every layer in BCR-2024-001.
@@ -25,13 +25,7 @@ type vectors struct {
 
 func readVectors(t *testing.T) (v vectors) {
 	t.Helper()
-	content, err := os.ReadFile("testdata/bcr-2024-001.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(content, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/bcr-2024-001.json"), &v)
 	return v
 }
 
@@ -77,10 +71,7 @@ func TestVectors(t *testing.T) {
 	same(t, "sampler", generate(500, func() int { return weighted.draw(wolf) }), v.Samples)
 
 	message := randomMessage(1024)
-	encoder, err := NewEncoder(Message{"bytes", message}, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, Message{"bytes", message}, 100)
 	fragments := make([]string, 0, len(encoder.fragments))
 	for _, fragment := range encoder.fragments {
 		fragments = append(fragments, hex.EncodeToString(fragment))
@@ -102,10 +93,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestPartVectors(t *testing.T) {
-	encoder, err := NewEncoder(Message{"bytes", randomMessage(256)}, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := encoderOf(t, Message{"bytes", randomMessage(256)}, 30)
 	for i, want := range readVectors(t).Parts {
 		if got := hex.EncodeToString(marshal(encoder.part(uint32(i + 1)))); got != want {
 			t.Errorf("part %d is %s, want %s", i+1, got, want)
@@ -185,9 +173,7 @@ func TestFragmentLength(t *testing.T) {
 // TestSpecificationExamples reads the examples of BCR-2020-005.
 func TestSpecificationExamples(t *testing.T) {
 	c := NewCollector("seed")
-	if err := c.Add("UR:SEED/OYADGDSTASLPLABGHYDRPFMKBGGUFGLUDPRFGMAMDPWMOX"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.Add("UR:SEED/OYADGDSTASLPLABGHYDRPFMKBGGUFGLUDPRFGMAMDPWMOX"))
 	got, ok := c.Message()
 	if !ok || hex.EncodeToString(got.CBOR) != "a10150c7098580125e2ab0981253468b2dbc52" {
 		t.Errorf("the seed is %x", got.CBOR)

@@ -234,9 +234,7 @@ func (t thief) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 func TestSwapped(t *testing.T) {
 	t.Run("renamed", func(t *testing.T) {
 		x := newAttacked(t)
-		if err := os.Rename(x.path(x.a.ID), x.path(stranger)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(x.path(x.a.ID), x.path(stranger)))
 		x.mustRefuseAny(t, stranger+".age")
 	})
 	t.Run("copied over another", func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -43,18 +44,13 @@ func (x attacked) path(id string) string { return filepath.Join(x.dir, "keys", i
 
 func (x attacked) read(t *testing.T, id string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(x.path(id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, x.path(id))
 	return content
 }
 
 func (x attacked) write(t *testing.T, id string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(x.path(id), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, x.path(id), content)
 }
 
 // identity returns the keystore's age identity and its text, for tests that act as its
@@ -134,9 +130,7 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 	if _, err := io.WriteString(payload, text); err != nil {
 		t.Fatal(err)
 	}
-	if err := payload.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, payload.Close())
 	return sealed.Bytes()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
@@ -121,7 +122,5 @@ func encryptedWithPassphrase(text string, workFactor int) func(*testing.T, strin
 
 func must(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(errs...))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -30,9 +31,7 @@ func TestTransientReadError(t *testing.T) {
 		t.Fatal(err)
 	}
 	longAgo := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo))
 	reader.setAside(loaded{name: info.ID + keySuffix, err: syscall.EMFILE})
 	if _, err := reader.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 		t.Errorf("after the transient error: %v", err)
@@ -58,9 +57,7 @@ func TestSettled(t *testing.T) {
 		t.Error("settled immediately")
 	}
 	longAgo := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo))
 	miss()
 	if !store.Settled() {
 		t.Error("not settled after an hour")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -94,9 +95,7 @@ func TestWalletMetadata(t *testing.T) {
 		_, _, err := parseMetadata(encoded, walletMetadata.wallet)
 		return err
 	}
-	if err := parse(encoded); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, parse(encoded))
 	account := string(encoded[strings.Index(string(encoded), "[")+1 : len(encoded)-2])
 	point := info.PublicKey.String()
 	for _, e := range []edit{

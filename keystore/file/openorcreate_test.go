@@ -66,12 +66,8 @@ func TestOpenOrCreateRefuses(t *testing.T) {
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "identity.age")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Close())
+	must(t, os.Remove(filepath.Join(dir, "identity.age")))
 	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options); !errors.Is(err, fs.ErrExist) || store != nil {
 		t.Errorf("%v, %v, want fs.ErrExist", store, err)
 	}

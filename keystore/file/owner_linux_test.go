@@ -44,9 +44,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 		t.Error(err)
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
 	_, err = file.Create(empty, []byte("passphrase"), options)
 	mustRefuseOwner(t, err)
 	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)

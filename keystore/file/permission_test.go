@@ -32,12 +32,8 @@ func TestNotAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newAttacked(t)
-			if err := os.Remove(x.path(x.a.ID)); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(x, x.path(x.a.ID)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(x.path(x.a.ID)))
+			must(t, put(x, x.path(x.a.ID)))
 			x.mustRefuse(t, x.a.ID+".age", file.ErrPermissions)
 		})
 	}
@@ -91,9 +87,7 @@ func TestDirectoryPermissions(t *testing.T) {
 	for _, sub := range []string{"", "keys"} {
 		x := newAttacked(t)
 		path := filepath.Join(x.dir, sub)
-		if err := os.Chmod(path, 0o705); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, 0o705))
 		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 		if bad, ok := errors.AsType[*file.Error](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
 			t.Errorf("%s accessible to others: %v, want ErrPermissions", path, err)
@@ -104,9 +98,7 @@ func TestDirectoryPermissions(t *testing.T) {
 func TestKeysDirectoryIsLink(t *testing.T) {
 	x := newAttacked(t)
 	keys := filepath.Join(x.dir, "keys")
-	if err := errors.Join(os.Rename(keys, keys+"2"), os.Symlink("keys2", keys)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(keys, keys+"2"), os.Symlink("keys2", keys)))
 	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
 		t.Errorf("opened with %v, want ErrPermissions", err)
 	}

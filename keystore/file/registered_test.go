@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -32,10 +33,7 @@ func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolic
 	}); err != nil {
 		t.Fatal(err)
 	}
-	policy, err := walletpolicy.New(name, "wsh(sortedmulti(2,@0/**,@1/**))", []string{own, foreignKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := newPolicy(t, name, "wsh(sortedmulti(2,@0/**,@1/**))", []string{own, foreignKey})
 	return policy
 }
 
@@ -44,20 +42,12 @@ func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolic
 func TestRegisterSameScripts(t *testing.T) {
 	s, walletID := newWalletStore(t, filepath.Join(t.TempDir(), "keys"))
 	policy := sharedWith(t, s, walletID, "treasury")
-	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}); err != nil {
-		t.Fatal(err)
-	}
-	other, err := walletpolicy.New("aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}))
+	other := newPolicy(t, "aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: other}); !errors.Is(err, walletpolicy.ErrPolicy) || !strings.Contains(err.Error(), `the registered wallet "treasury" under another name`) {
 		t.Errorf("%v", err)
 	}
-	again, err := walletpolicy.New("treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := newPolicy(t, "treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: again}); err != nil {
 		t.Error(err)
 	}
@@ -93,9 +83,7 @@ func TestRegister(t *testing.T) {
 	if all, err := other.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if err := s.Register(t.Context(), add); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Register(t.Context(), add))
 	backup := filepath.Join(t.TempDir(), "backup")
 	if _, err := file.Copy(t.Context(), dir, backup, file.Options{}); err != nil {
 		t.Fatal(err)
@@ -109,18 +97,14 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%s: another organization has %v, %v", name, all, err)
 		}
 	}
-	if err := s.Unregister(t.Context(), "org", "treasury"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Unregister(t.Context(), "org", "treasury"))
 	if all, err := other.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 		t.Errorf("removed: %v, %v", all, err)
 	}
 	if err := s.Unregister(t.Context(), "org", "treasury"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if _, err := s.Registered(t.Context(), "org"); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
@@ -137,10 +121,7 @@ func TestRegisterNeedsOwnKey(t *testing.T) {
 		"another path":   strings.Replace(ours.Text, "/2']", "/1']", 1),
 		"another master": strings.Replace(ours.Text, ours.Text[1:9], "00000000", 1),
 	} {
-		policy, err := walletpolicy.New("treasury", "wsh(sortedmulti(2,@0/**,@1/**))", []string{key, foreignKey})
-		if err != nil {
-			t.Fatal(err)
-		}
+		policy := newPolicy(t, "treasury", "wsh(sortedmulti(2,@0/**,@1/**))", []string{key, foreignKey})
 		if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}); !errors.Is(err, file.ErrNotOurs) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -156,9 +137,7 @@ func TestRegisterNeedsOwnKey(t *testing.T) {
 func TestPlantedWallet(t *testing.T) {
 	elsewhere, elsewhereID := newWalletStore(t, filepath.Join(t.TempDir(), "keys"), "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong")
 	foreign := file.Registered{OrganizationID: "org", Policy: sharedWith(t, elsewhere, elsewhereID, "treasury")}
-	if err := elsewhere.Register(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	must(t, elsewhere.Register(t.Context(), foreign))
 	name, content := onlyRegistered(t, elsewhere.Dir())
 	for attack, alter := range map[string]func(name string, content []byte) (string, []byte){
 		"altered": func(name string, content []byte) (string, []byte) {
@@ -179,19 +158,13 @@ func TestPlantedWallet(t *testing.T) {
 		t.Run(attack, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "keys")
 			s, walletID := newWalletStore(t, dir)
-			if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: sharedWith(t, s, walletID, "treasury")}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: sharedWith(t, s, walletID, "treasury")}))
 			own, was := onlyRegistered(t, dir)
 			planted, content := alter(own, was)
 			path := filepath.Join(dir, "wallets", planted)
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Write(t, path, content)
 			if planted != own {
-				if err := os.Remove(filepath.Join(dir, "wallets", own)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(filepath.Join(dir, "wallets", own)))
 			}
 			if all, err := s.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 				t.Errorf("used by an open Store: %v, %v", all, err)
@@ -211,12 +184,18 @@ func onlyRegistered(t *testing.T, dir string) (name string, content []byte) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}
-	content, err = os.ReadFile(filepath.Join(dir, "wallets", entries[0].Name()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content = testenv.Read(t, filepath.Join(dir, "wallets", entries[0].Name()))
 	if line, _, _ := bytes.Cut(content, []byte("\n")); !json.Valid(line) {
 		t.Fatalf("not JSON: %s", line)
 	}
 	return entries[0].Name(), content
+}
+
+func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
+	t.Helper()
+	policy, err := walletpolicy.New(name, template, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -30,8 +31,8 @@ func refused(t *testing.T, key keyformat.Key, err error, reason error, words str
 }
 
 func TestWIFRefused(t *testing.T) {
-	secret := unhex(t, wikiSecret)
-	order := unhex(t, "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141")
+	secret := testenv.Hex(t, wikiSecret)
+	order := testenv.Hex(t, "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141")
 	for _, c := range []struct {
 		name, text string
 		reason     error
@@ -207,11 +208,11 @@ func TestPKCS8Refused(t *testing.T) {
 		{"parameters of another curve", "3047020100301006072a8648ce3d020106052b8104000a0430302e0201010420" + wikiSecret + "a00706052b81040023", keyformat.ErrMalformed, "ECPrivateKey.parameters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			key, err := keyformat.ParsePKCS8(inPEM("PRIVATE KEY", unhex(t, c.der)), nil)
+			key, err := keyformat.ParsePKCS8(inPEM("PRIVATE KEY", testenv.Hex(t, c.der)), nil)
 			refused(t, key, err, c.reason, c.want)
 		})
 	}
-	key, err := keyformat.ParsePKCS8(inPEM("PRIVATE KEY", unhex(t, ec)), nil)
+	key, err := keyformat.ParsePKCS8(inPEM("PRIVATE KEY", testenv.Hex(t, ec)), nil)
 	is(t, key, err, newKey(t, keystore.CurveSecp256k1, wikiSecret))
 }
 
@@ -249,13 +250,13 @@ func encrypted(t *testing.T, kdf, cipher, data string) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
-			b.AddBytes(unhex(t, "06092a864886f70d01050d"))
+			b.AddBytes(testenv.Hex(t, "06092a864886f70d01050d"))
 			b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
-				b.AddBytes(unhex(t, kdf))
-				b.AddBytes(unhex(t, cipher))
+				b.AddBytes(testenv.Hex(t, kdf))
+				b.AddBytes(testenv.Hex(t, cipher))
 			})
 		})
-		b.AddASN1OctetString(unhex(t, data))
+		b.AddASN1OctetString(testenv.Hex(t, data))
 	})
 	der, err := b.Bytes()
 	if err != nil {
@@ -314,7 +315,7 @@ func TestEncryptedPKCS8Refused(t *testing.T) {
 	file := encrypted(t, pbkdf2(salt+"020101"), aes, data)
 	key, err := keyformat.ParsePKCS8(file, nil)
 	refused(t, key, err, keyformat.ErrPasswordMissing, "its password is needed")
-	pbes1 := inPEM("ENCRYPTED PRIVATE KEY", unhex(t, sequence(sequence("06092a864886f70d010503"+sequence(salt+"020101"))+"0408"+"0000000000000000")))
+	pbes1 := inPEM("ENCRYPTED PRIVATE KEY", testenv.Hex(t, sequence(sequence("06092a864886f70d010503"+sequence(salt+"020101"))+"0408"+"0000000000000000")))
 	key, err = keyformat.ParsePKCS8(pbes1, []byte("password"))
 	refused(t, key, err, keyformat.ErrUnsupported, "only PBES2 is supported")
 }

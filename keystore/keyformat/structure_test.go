@@ -6,7 +6,6 @@ import (
 	"crypto/cipher"
 	"crypto/pbkdf2"
 	"crypto/sha256"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 	"golang.org/x/crypto/scrypt"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -88,12 +88,12 @@ var derChanges = map[string]func(e *element){
 func opensslKey(t *testing.T, key keyformat.Key) []byte {
 	t.Helper()
 	point := key.PublicKey.Uncompressed()
-	secp256k1 := unhex(t, "06052b8104000a")
+	secp256k1 := testenv.Hex(t, "06052b8104000a")
 	var b cryptobyte.Builder
 	b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1Int64(0)
 		b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
-			b.AddBytes(unhex(t, "06072a8648ce3d0201"))
+			b.AddBytes(testenv.Hex(t, "06072a8648ce3d0201"))
 			b.AddBytes(secp256k1)
 		})
 		b.AddASN1(tag.OCTET_STRING, func(b *cryptobyte.Builder) {
@@ -226,7 +226,7 @@ func TestWeb3InvalidScalar(t *testing.T) {
 		"the group order": "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
 	} {
 		none := newKey(t, keystore.CurveSecp256k1, wikiSecret)
-		none.Secret = unhex(t, secret)
+		none.Secret = testenv.Hex(t, secret)
 		file, err := none.Web3([]byte(structurePassword), keyformat.Cost{LogN: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -263,9 +263,7 @@ func TestWeb3Structure(t *testing.T) {
 
 func decoded(t *testing.T, file []byte) (object map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal(file, &object); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, file, &object)
 	return object
 }
 
@@ -284,10 +282,7 @@ func objectsOf(value any) (all []map[string]any) {
 
 func refuseWeb3(t *testing.T, what string, file map[string]any, password string) {
 	t.Helper()
-	text, err := json.Marshal(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, file)
 	key, err := keyformat.ParseWeb3(text, []byte(password))
 	refused(t, key, err, keyformat.ErrMalformed, "web3: malformed: crypto")
 }
@@ -326,7 +321,7 @@ func TestWrongPasswordByPadding(t *testing.T) {
 		"two sequences":        "30003000" + strings.Repeat("0c", 12),
 		"a sequence cut off":   "3005" + strings.Repeat("0e", 14),
 	} {
-		file := encryptedBlocks(t, unhex(t, data), derived, kdf)
+		file := encryptedBlocks(t, testenv.Hex(t, data), derived, kdf)
 		key, err := keyformat.ParsePKCS8(inPEM("ENCRYPTED PRIVATE KEY", file), []byte(structurePassword))
 		refused(t, key, err, keyformat.ErrPassword, "wrong password")
 		if t.Failed() {

@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -25,25 +24,13 @@ import (
 
 func read(t testing.TB, elem ...string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, elem...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, filepath.Join(append([]string{"testdata"}, elem...)...))
 	return content
-}
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 func newKey(t testing.TB, curve keystore.Curve, secret string) keyformat.Key {
 	t.Helper()
-	key, err := keyformat.NewKey(curve, unhex(t, secret))
+	key, err := keyformat.NewKey(curve, testenv.Hex(t, secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +140,7 @@ func TestWeb3(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at := keystore.Locators(key.PublicKey)[0]; at != keystore.ByKeccak([20]byte(unhex(t, "f466859ead1932d743d622cb74fc058882e8648a"))) {
+		if at := keystore.Locators(key.PublicKey)[0]; at != keystore.ByKeccak([20]byte(testenv.Hex(t, "f466859ead1932d743d622cb74fc058882e8648a"))) {
 			t.Errorf("the key is found at %v", at)
 		}
 	})
@@ -234,7 +221,7 @@ func TestDefaultCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	block, _ := pem.Decode(pkcs8)
-	if rounds := unhex(t, "02030927c0"); !bytes.Contains(block.Bytes, rounds) {
+	if rounds := testenv.Hex(t, "02030927c0"); !bytes.Contains(block.Bytes, rounds) {
 		t.Errorf("%x: no INTEGER 600000, the rounds of PBKDF2", block.Bytes)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -114,9 +115,7 @@ func TestTaprootOfLaterKeys(t *testing.T) {
 
 func TestAddAfterClose(t *testing.T) {
 	store := memory.New()
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Close())
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveSecp256k1); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("Generate: %v, want ErrClosed", err)
 	}

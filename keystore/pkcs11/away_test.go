@@ -41,9 +41,7 @@ func TestTokenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens := filepath.Join(folder, "tokens")
-	if err := os.Rename(tokens, tokens+".away"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(tokens, tokens+".away"))
 	away := func(when string) {
 		t.Helper()
 		for _, id := range []string{info.ID, unknown} {
@@ -61,13 +59,9 @@ func TestTokenAway(t *testing.T) {
 	for range 3 {
 		away("away")
 	}
-	if err := os.Rename(tokens+".away", tokens); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(tokens+".away", tokens))
 	away("back, which SoftHSM does not notice")
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Close())
 	if store, err = pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)}); err != nil {
 		t.Fatal(err)
 	}

@@ -299,9 +299,7 @@ func TestDeletedElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := elsewhere.Delete(t.Context(), org, doomed.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, elsewhere.Delete(t.Context(), org, doomed.ID))
 	if _, err := sign(t.Context(), key); !errors.Is(err, keystore.ErrWithdrawn) {
 		t.Errorf("signed with: %v, want keystore.ErrWithdrawn", err)
 	}
@@ -324,9 +322,7 @@ func TestDelete(t *testing.T) {
 	if err := store.Delete(t.Context(), "another organization", doomed.ID); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("deleted for another organization: %v", err)
 	}
-	if err := store.Delete(t.Context(), org, doomed.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Delete(t.Context(), org, doomed.ID))
 	if _, err := sign(t.Context(), key); err == nil {
 		t.Error("a deleted key signs")
 	}

@@ -3,7 +3,6 @@
 package pkcs11
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -35,52 +34,14 @@ func (k *key) ID() string { return k.id }
 // PublicKey implements keystore.Key.
 func (k *key) PublicKey() keystore.PublicKey { return k.public }
 
-// VerifiesSignatures implements keystore.SelfVerifying.
-func (k *key) VerifiesSignatures() bool { return true }
-
-// secp256k1Key has no SignSchnorr: PKCS#11 has no mechanism for BIP-340.
-type secp256k1Key struct{ *key }
-
-type ed25519Key struct{ *key }
-
-var (
-	_ keystore.ECDSASigner   = secp256k1Key{}
-	_ keystore.Ed25519Signer = ed25519Key{}
-	_ keystore.SelfVerifying = secp256k1Key{}
-	_ keystore.SelfVerifying = ed25519Key{}
-)
-
-// asKey returns the key with the capabilities of its curve.
-func (k *key) asKey() keystore.Key {
-	if k.public.Curve() == keystore.CurveEd25519 {
-		return ed25519Key{k}
-	}
-	return secp256k1Key{k}
-}
-
-// SignECDSA implements keystore.ECDSASigner.
-func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
-	raw, err := k.sign(ctx, digest[:])
-	if err != nil {
-		return [65]byte{}, err
-	}
-	signature, err := keystore.FinishECDSA(k.public, digest, raw)
-	return signature, k.checked(err)
-}
-
-// SignEd25519 implements keystore.Ed25519Signer.
-func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
+// Sign implements held.Key. A key whose signature does not verify has to prove its public key again,
+// because the private object may have been replaced.
+func (k *key) Sign(ctx context.Context, message []byte, finish func(raw []byte) error) error {
 	raw, err := k.sign(ctx, message)
 	if err != nil {
-		return [64]byte{}, err
+		return err
 	}
-	signature, err := finishEd25519(k.public, message, raw)
-	return signature, k.checked(err)
-}
-
-// checked adds the key to an error. A key whose signature does not verify has to prove its
-// public key again, because the private object may have been replaced.
-func (k *key) checked(err error) error {
+	err = finish(raw)
 	if errors.Is(err, keystore.ErrSignatureCheck) {
 		k.proved.Store(false)
 	}
@@ -94,9 +55,8 @@ func (k *key) named(err error) error {
 	return fmt.Errorf("key %s: %w", k.id, err)
 }
 
-// sign returns the token's raw signature of a message.
+// sign returns the token's raw signature of a message, which the operation may read after the call.
 func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
-	message = bytes.Clone(message) // the operation may outlive this call
 	var signature []byte
 	err := k.store.pool.do(ctx, func(lent session, again bool) error {
 		handle, err := k.handleIn(lent, again)
@@ -180,7 +140,7 @@ func proofOf(curve keystore.Curve) []byte {
 func verifyProof(public keystore.PublicKey, raw []byte) (err error) {
 	proof := proofOf(public.Curve())
 	if public.Curve() == keystore.CurveEd25519 {
-		_, err = finishEd25519(public, proof, raw)
+		_, err = keystore.FinishEd25519(public, proof, raw)
 	} else {
 		_, err = keystore.FinishECDSA(public, [32]byte(proof), raw)
 	}

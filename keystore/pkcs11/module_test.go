@@ -78,9 +78,7 @@ func TestSecondInitializeAtOpen(t *testing.T) {
 func TestTwoPathsToOneModule(t *testing.T) {
 	token, store := newStore(t)
 	link := filepath.Join(t.TempDir(), "link.so")
-	if err := os.Symlink(token.Module, link); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(token.Module, link))
 	info := generate(t, store, org, "", keystore.CurveSecp256k1)
 	other := open(t, token.URI(link), pkcs11.Options{PIN: []byte(token.PIN)})
 	if listed := list(t, other, org); len(listed) != 1 || listed[0] != info {
@@ -143,9 +141,7 @@ func TestModuleLoadError(t *testing.T) {
 	}
 	needed := library("libneeded.so", "int needed;")
 	needing := library("needing.so", "extern int needed; int *f(void) { return &needed; }", "-Wl,--no-as-needed", "-L", folder, "-lneeded")
-	if err := os.Remove(needed); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(needed))
 	for path, want := range map[string]string{
 		"/etc/passwd":                    "file too short|invalid ELF header",
 		needing:                          "libneeded.so: cannot open shared object file",

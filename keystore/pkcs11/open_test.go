@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,9 +34,7 @@ func TestOpenRefuses(t *testing.T) {
 	token.Add(t, "twin")
 	token.Add(t, "twin")
 	noModule := filepath.Join(t.TempDir(), "text.so")
-	if err := os.WriteFile(noModule, []byte("no library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, noModule, []byte("no library"))
 	with := func(old, new string) string { return strings.Replace(token.URI(""), old, new, 1) }
 	good := pkcs11.Options{PIN: []byte(token.PIN)}
 	for want, c := range map[string]struct {

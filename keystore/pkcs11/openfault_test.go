@@ -64,9 +64,7 @@ func TestOpenFails(t *testing.T) {
 func TestModuleInUse(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	other := miekg.New(token.Module)
-	if err := other.Initialize(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, other.Initialize())
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
 	_, err := pkcs11.Open(t.Context(), token.URI(""), options)
 	if err == nil || !strings.Contains(err.Error(), "something else in this process uses "+token.Module+" already") {

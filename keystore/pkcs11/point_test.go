@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -26,7 +27,7 @@ func TestPoints(t *testing.T) {
 		"032100" + rfc8032:                 keystore.CurveEd25519,
 		rfc8032:                            keystore.CurveEd25519,
 	} {
-		encoded := mustHex(t, text)
+		encoded := testenv.Hex(t, text)
 		public, err := parsePoint(curve, encoded)
 		want := map[keystore.Curve]string{keystore.CurveSecp256k1: "02" + generatorX, keystore.CurveEd25519: rfc8032}[curve]
 		if err != nil || public.String() != want {
@@ -62,7 +63,7 @@ func TestPointsRefused(t *testing.T) {
 		"0400" + rfc8032:                     keystore.CurveEd25519,
 		hex.EncodeToString(make([]byte, 32)): keystore.CurveEd25519, // of small order
 	} {
-		if public, err := parsePoint(curve, mustHex(t, text)); err == nil {
+		if public, err := parsePoint(curve, testenv.Hex(t, text)); err == nil {
 			t.Errorf("%s is read as %v", text, public)
 		}
 	}
@@ -79,17 +80,8 @@ func TestCurves(t *testing.T) {
 		"06052b81040022":               0, // P-384
 		"":                             0,
 	} {
-		if got := curveOf(mustHex(t, text)); got != want {
+		if got := curveOf(testenv.Hex(t, text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
-}
-
-func mustHex(t *testing.T, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }

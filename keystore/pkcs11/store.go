@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/held"
 )
 
 // Store is a keystore.Keystore of the keys on a token. Open returns one.
@@ -188,7 +189,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, locator keystor
 	if err := k.prove(ctx); err != nil {
 		return nil, err
 	}
-	return k.asKey(), nil
+	return held.Of(k), nil
 }
 
 // search returns the key at a locator, from the index or else from the token.

@@ -81,8 +81,6 @@ func importKey(t testing.TB, store *pkcs11.Store, organizationID string, key key
 func pinFile(t testing.TB, pin string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pin")
-	if err := os.WriteFile(path, []byte(pin), mode); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(pin), mode))
 	return path
 }

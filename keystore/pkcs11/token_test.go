@@ -47,16 +47,12 @@ func (b bare) find(t testing.TB, class uint, label string) []miekg.ObjectHandle 
 	if label != "" {
 		template = append(template, miekg.NewAttribute(miekg.CKA_LABEL, label))
 	}
-	if err := b.FindObjectsInit(b.session, template); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.FindObjectsInit(b.session, template))
 	found, _, err := b.FindObjects(b.session, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.FindObjectsFinal(b.session); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.FindObjectsFinal(b.session))
 	return found
 }
 
@@ -80,16 +76,12 @@ func (b bare) attribute(t testing.TB, object miekg.ObjectHandle, kind uint) []by
 
 func (b bare) set(t testing.TB, object miekg.ObjectHandle, kind uint, value any) {
 	t.Helper()
-	if err := b.SetAttributeValue(b.session, object, []*miekg.Attribute{miekg.NewAttribute(kind, value)}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.SetAttributeValue(b.session, object, []*miekg.Attribute{miekg.NewAttribute(kind, value)}))
 }
 
 func (b bare) destroy(t testing.TB, object miekg.ObjectHandle) {
 	t.Helper()
-	if err := b.DestroyObject(b.session, object); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.DestroyObject(b.session, object))
 }
 
 // createPublic creates a public object on the token, which takes no PIN.

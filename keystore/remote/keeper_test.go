@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
@@ -42,9 +43,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lazy.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, lazy.Close())
 	changed := false
 	store, err := remote.Open(t.Context(), services, pins, remote.Options{Follow: func() ([]remote.Pin, bool, error) {
 		return append(pins, added), changed, nil
@@ -58,9 +57,7 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-later.began
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, store.Close())
 	for name, service := range map[string]keeper{"fake": kept, "later": later} {
 		if began, ended := len(service.began), len(service.ended); began != 0 || ended != 1 {
 			t.Errorf("%s: Keep was called %d times more, and has ended %d times when Close returns", name, began, ended)

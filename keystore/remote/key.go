@@ -1,10 +1,8 @@
 package remote
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -65,61 +63,16 @@ func (k *key) ID() string { return k.id }
 // PublicKey implements keystore.Key.
 func (k *key) PublicKey() keystore.PublicKey { return k.pin.PublicKey }
 
-// VerifiesSignatures implements keystore.SelfVerifying.
-func (k *key) VerifiesSignatures() bool { return true }
-
 // Info implements keystore.Described.
 func (k *key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.pin.Name, PublicKey: k.pin.PublicKey}
 }
 
-type secp256k1Key struct{ *key }
-
-type ed25519Key struct{ *key }
-
-var (
-	_ keystore.ECDSASigner   = secp256k1Key{}
-	_ keystore.Ed25519Signer = ed25519Key{}
-	_ keystore.SelfVerifying = secp256k1Key{}
-	_ keystore.Described     = ed25519Key{}
-)
-
-// asKey returns the key with the capabilities of its curve.
-func (k *key) asKey() keystore.Key {
-	if k.pin.PublicKey.Curve() == keystore.CurveEd25519 {
-		return ed25519Key{k}
-	}
-	return secp256k1Key{k}
-}
-
-// SignECDSA implements keystore.ECDSASigner.
-func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
-	err = k.sign(ctx, Secp256k1, digest[:], func(raw []byte) error {
-		signature, err = keystore.FinishECDSA(k.pin.PublicKey, digest, raw)
-		return err
-	})
-	return signature, err
-}
-
-// SignEd25519 implements keystore.Ed25519Signer.
-func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
-	message = bytes.Clone(message) // a client may keep it for a retry
-	err = k.sign(ctx, Ed25519, message, func(raw []byte) error {
-		point := k.pin.PublicKey.Ed25519()
-		if len(raw) != len(signature) || !ed25519.Verify(point[:], message, raw) {
-			return fmt.Errorf("%w: ed25519: it does not verify under the public key", keystore.ErrSignatureCheck)
-		}
-		signature = [64]byte(raw)
-		return nil
-	})
-	return signature, err
-}
-
-// sign has the service sign, and finish verify what it returns. After a signature that does not
-// verify, and after a key that is gone, the key is checked before it is used again.
-func (k *key) sign(ctx context.Context, scheme Scheme, message []byte, finish func(raw []byte) error) error {
+// Sign implements held.Key. After a signature that does not verify, and after a key that is gone, the
+// key is checked before it is used again.
+func (k *key) Sign(ctx context.Context, message []byte, finish func(raw []byte) error) error {
 	err := k.call(ctx, "sign", func(ctx context.Context, remote Key) error {
-		raw, err := remote.Sign(ctx, scheme, message)
+		raw, err := remote.Sign(ctx, SchemeOf(k.pin.PublicKey.Curve()), message)
 		if err != nil {
 			return err
 		}

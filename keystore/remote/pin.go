@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
 
 // Pin is a key of the store: where it is, and which one it is.
@@ -77,14 +78,7 @@ func (t *table) insert(k *key) error {
 		of = map[keystore.Locator]*key{}
 		t.at[k.pin.OrganizationID] = of
 	}
-	locators := append(keystore.Locators(k.pin.PublicKey), keystore.ByID(k.id))
-	if locator, err := keystore.TaprootLocator(k.pin.PublicKey); err == nil {
-		locators = append(locators, locator)
-	}
-	if locator, err := keystore.NestedLocator(k.pin.PublicKey); err == nil {
-		locators = append(locators, locator)
-	}
-	for _, locator := range locators {
+	for _, locator := range software.Locators(k.pin.PublicKey, k.id) {
 		if other := of[locator]; other != nil {
 			return fmt.Errorf("%w: %s in the same organization", keystore.ErrKeyExists, other)
 		}

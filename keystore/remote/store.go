@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/keystore/internal/held"
 )
 
 // Defaults of Options, and limits that are fixed.
@@ -164,7 +165,7 @@ func (s *Store) Find(ctx context.Context, organizationID string, locator keystor
 	if err := k.vouched(ctx); err != nil {
 		return nil, err
 	}
-	return k.asKey(), nil
+	return held.Of(k), nil
 }
 
 // Keys implements keystore.Keystore: it lists the pinned keys in the order of the pins, without

@@ -5,38 +5,22 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // read reads vectors from a file in testdata that names their source.
 func read(t testing.TB, name string, file any) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(content, file); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	testenv.JSON(t, testenv.Read(t, filepath.Join("testdata", name)), file)
 }
 
 func fromSeed(t testing.TB, seed string) *Root {
 	t.Helper()
-	root, err := FromSeed(unhex(t, seed))
+	root, err := FromSeed(testenv.Hex(t, seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +49,7 @@ func TestBIP39(t *testing.T) {
 		if err != nil || hex.EncodeToString(entropy) != v.Entropy {
 			t.Errorf("%s: entropy %x, %v", v.Mnemonic, entropy, err)
 		}
-		words, err := Mnemonic(unhex(t, v.Entropy))
+		words, err := Mnemonic(testenv.Hex(t, v.Entropy))
 		if err != nil || string(words) != v.Mnemonic {
 			t.Errorf("%s: words %s, %v", v.Entropy, words, err)
 		}

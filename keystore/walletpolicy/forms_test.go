@@ -3,9 +3,7 @@ package walletpolicy_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -14,6 +12,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -27,13 +26,7 @@ type publishedForm struct {
 
 func publishedForms(t testing.TB) (all []publishedForm) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/forms.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/forms.json"), &all)
 	return all
 }
 
@@ -87,10 +80,7 @@ type writtenForm struct{ name, text, refused string }
 func writtenForms(t testing.TB) []writtenForm {
 	t.Helper()
 	v := vectors(t)[0]
-	p, err := walletpolicy.New("w", v.Template, v.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, "w", v.Template, v.Keys)
 	whole, receive, change := p.Descriptor(), p.BranchDescriptor(false), p.BranchDescriptor(true)
 	plain := func(text string) string { text, _, _ = strings.Cut(text, "#"); return text }
 	core := func(parts ...string) string {
@@ -192,10 +182,7 @@ func writtenForms(t testing.TB) []writtenForm {
 // TestWrittenForms: each form is read as the wallet, or refused with the cause.
 func TestWrittenForms(t *testing.T) {
 	v := vectors(t)[0]
-	want, err := walletpolicy.New("w", v.Template, v.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := newPolicy(t, "w", v.Template, v.Keys)
 	for _, form := range writtenForms(t) {
 		p, err := walletpolicy.Read([]byte(form.text), "w")
 		switch {
@@ -213,10 +200,7 @@ func TestWrittenForms(t *testing.T) {
 // others are.
 func TestBSMSBranches(t *testing.T) {
 	v := vectors(t)[0]
-	want, err := walletpolicy.New("w", strings.ReplaceAll(v.Template, "**", "<2;3>/*"), v.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := newPolicy(t, "w", strings.ReplaceAll(v.Template, "**", "<2;3>/*"), v.Keys)
 	template := strings.ReplaceAll(want.Descriptor()[:strings.Index(want.Descriptor(), "#")], "<2;3>/*", "**")
 	p, err := walletpolicy.Read([]byte("BSMS 1.0\n"+template+"\n/2/*,/3/*\n"+mainnet(t, want, false)), "w")
 	if err != nil || p.Digest() != want.Digest() {
@@ -236,10 +220,7 @@ func TestSLIP132(t *testing.T) {
 	versions := map[string][]byte{"wsh(xpub": {0x02, 0xaa, 0x7e, 0xd3}, "sh(wsh(xpub": {0x02, 0x95, 0xb4, 0x3f}, "wsh(tpub": {0x02, 0x57, 0x54, 0x83}, "sh(wsh(tpub": {0x02, 0x42, 0x89, 0xef}}
 	seen := map[string]bool{}
 	for _, v := range vectors(t) {
-		p, err := walletpolicy.New("w", v.Template, v.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, "w", v.Template, v.Keys)
 		open := v.Template[:strings.LastIndex(v.Template[:strings.Index(v.Template, "@")], "(")]
 		open = open[:strings.LastIndex(open, "(")+1] + p.Keys()[0].XPub[:4]
 		version, ok := versions[open]

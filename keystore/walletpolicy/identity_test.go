@@ -51,10 +51,7 @@ func TestIdentity(t *testing.T) {
 		for order, at := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}} {
 			for origin, from := range [][]string{keys, bare} {
 				name := fmt.Sprintf("%s in order %d, %d", form, order, origin)
-				policy, err := walletpolicy.New(fmt.Sprintf("w%d", len(policies)), form, []string{from[at[0]], from[at[1]], from[at[2]]})
-				if err != nil {
-					t.Fatal(err)
-				}
+				policy := newPolicy(t, fmt.Sprintf("w%d", len(policies)), form, []string{from[at[0]], from[at[1]], from[at[2]]})
 				policies[name], scripts[name] = policy, firstScripts(t, policy)
 			}
 		}

@@ -1,16 +1,15 @@
 package walletpolicy_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -25,13 +24,7 @@ type vector struct {
 
 func vectors(t testing.TB) (all []vector) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/policies.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, "testdata/policies.json"), &all)
 	return all
 }
 
@@ -186,10 +179,7 @@ func TestRefused(t *testing.T) {
 // JSON that two readers would read differently.
 func TestReadRefuses(t *testing.T) {
 	v := vectors(t)[0]
-	p, err := walletpolicy.New("w", v.Template, v.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, "w", v.Template, v.Keys)
 	whole, receive, change := p.Descriptor(), p.BranchDescriptor(false), p.BranchDescriptor(true)
 	for text, want := range map[string]string{
 		strings.Replace(whole, "sortedmulti(2", "sortedmulti(1", 1): "the checksum is",
@@ -209,10 +199,7 @@ func TestReadRefuses(t *testing.T) {
 // FuzzRead: what is read is written in one form, which is read as the same policy.
 func FuzzRead(f *testing.F) {
 	for _, v := range vectors(f) {
-		p, err := walletpolicy.New("w", v.Template, v.Keys)
-		if err != nil {
-			f.Fatal(err)
-		}
+		p := newPolicy(f, "w", v.Template, v.Keys)
 		for _, text := range []string{p.Canonical(), p.Descriptor(), p.BranchDescriptor(false) + "\n" + p.BranchDescriptor(true), `[{"desc":"` + p.Descriptor() + `"}]`} {
 			f.Add([]byte(text))
 		}
@@ -249,10 +236,7 @@ func FuzzRead(f *testing.F) {
 // TestForeignForms reads the forms in which coordinators and Bitcoin Core hold a wallet.
 func TestForeignForms(t *testing.T) {
 	for _, v := range vectors(t) {
-		p, err := walletpolicy.New("Cold storage", v.Template, v.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, "Cold storage", v.Template, v.Keys)
 		receive, change := p.BranchDescriptor(false), p.BranchDescriptor(true)
 		texts := []string{
 			"\ufeff" + p.Canonical() + "\r\n",
@@ -298,10 +282,7 @@ func multisigFile(p *walletpolicy.Policy, template string) (string, bool) {
 func TestMultisigFileRefused(t *testing.T) {
 	var file string
 	for _, v := range vectors(t) {
-		p, err := walletpolicy.New("w", v.Template, v.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, "w", v.Template, v.Keys)
 		if text, ok := multisigFile(p, v.Template); ok {
 			file = text
 			break
@@ -326,4 +307,13 @@ func TestMultisigFileRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
+	t.Helper()
+	policy, err := walletpolicy.New(name, template, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy
 }

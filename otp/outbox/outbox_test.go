@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
 )
@@ -28,10 +29,7 @@ func TestSend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := os.ReadFile(filepath.Join(folder, id+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := testenv.Read(t, filepath.Join(folder, id+".json"))
 		var got outbox.File
 		if err := json.Unmarshal(content, &got); err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
@@ -62,9 +60,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("id %q: accepted as a file name", id)
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(folder, "outbox")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(filepath.Join(folder, "outbox")))
 	if err := sender.Send(t.Context(), otp.Message{OTPID: "0fcd14f5-dae7-4331-82ca-ebaddd849534"}); err == nil {
 		t.Error("a message was written to a folder that does not exist")
 	}
@@ -83,9 +79,7 @@ func TestSendFails(t *testing.T) {
 	if err := sender.Send(cancelled, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v with a cancelled context", err)
 	}
-	if err := os.Mkdir(filepath.Join(folder, id+".json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(folder, id+".json"), 0o700))
 	if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
 		t.Error("a message replaced a folder")
 	}
@@ -96,9 +90,7 @@ func TestSendFails(t *testing.T) {
 
 func TestNewOverFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, file, nil)
 	_, err := outbox.New(filepath.Join(file, "outbox"))
 	if pathErr, ok := errors.AsType[*fs.PathError](err); !ok || pathErr.Path != file {
 		t.Errorf("error %v, want one that names %s", err, file)

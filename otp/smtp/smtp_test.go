@@ -15,6 +15,7 @@ import (
 
 	smtpserver "github.com/emersion/go-smtp"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/smtp"
 )
@@ -58,9 +59,7 @@ func TestEncryption(t *testing.T) {
 			config := s.config(func(c *smtp.Config) {
 				c.Encryption, c.Username, c.Password = test.encryption, test.user, "right"
 			})
-			if err := send(t, config, message); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, send(t, config, message))
 			messages := s.messages()
 			if len(messages) != 1 || messages[0].encrypted != test.encrypted || messages[0].user != test.user ||
 				messages[0].from != "codes@example.com" || len(messages[0].to) != 1 || messages[0].to[0] != message.To {
@@ -73,9 +72,7 @@ func TestEncryption(t *testing.T) {
 // TestMessage checks the parts of a message that the server received.
 func TestMessage(t *testing.T) {
 	s := serve(t, nil)
-	if err := send(t, s.config(nil), message); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, send(t, s.config(nil), message))
 	parsed, err := mail.ReadMessage(strings.NewReader(s.messages()[0].data))
 	if err != nil {
 		t.Fatal(err)

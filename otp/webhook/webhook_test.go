@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/webhook"
 )
@@ -58,9 +59,7 @@ func TestSend(t *testing.T) {
 	}))
 	defer server.Close()
 	sender := newSender(t, server.URL, func(c *webhook.Config) { c.Client = server.Client() })
-	if err := sender.Send(t.Context(), message); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, sender.Send(t.Context(), message))
 }
 
 // TestAttempts checks that what is not accepted is tried again, up to the bound. No error

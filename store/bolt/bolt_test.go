@@ -1,10 +1,10 @@
 package bolt_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/storetest"
@@ -30,10 +30,7 @@ func TestContract(t *testing.T) {
 			return s
 		},
 		Dump: func(t testing.TB, s store.Store) []byte {
-			content, err := os.ReadFile(paths[s])
-			if err != nil {
-				t.Fatal(err)
-			}
+			content := testenv.Read(t, paths[s])
 			return content
 		},
 		Reopen: func(t testing.TB) func() store.Store {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -29,9 +30,7 @@ func recordMany(t *testing.T, s *bolt.Store, from, count int) (each int64) {
 				SubmittedBy: "ci", Type: "SIGN", Status: "DONE", Data: make([]byte, 2000), KeepUntil: at.Add(time.Hour),
 			})
 		}
-		if err := s.RecordTogether(together); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.RecordTogether(together))
 	}
 	return (s.Allocated() - before) / int64(count)
 }
@@ -69,9 +68,7 @@ func TestLookups(t *testing.T) {
 	}
 	ofBegin := s.Cursors() - before
 	activity := activityOf("new")
-	if err := s.Complete(t.Context(), *begun.Lease, activity, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activity, nil))
 	ofComplete := s.Cursors() - before - ofBegin
 	t.Logf("%d look-ups in Begin, %d in Complete", ofBegin, ofComplete)
 	if ofBegin == 0 || ofBegin > mostOfBegin || ofComplete == 0 || ofComplete > mostOfComplete {

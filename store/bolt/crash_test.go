@@ -166,9 +166,7 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "error") {
@@ -176,9 +174,7 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 		}
 		completed = append(completed, lines.Text())
 		if len(completed) == 50 {
-			if err := command.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, command.Process.Kill())
 		}
 	}
 	_ = command.Wait() // killed
@@ -205,9 +201,7 @@ func TestInUse(t *testing.T) {
 
 func TestOpenRefusesWhatIsNoStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
-	if err := os.WriteFile(path, []byte(strings.Repeat("this is no store. ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte(strings.Repeat("this is no store. ", 1000)))
 	if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), path) {
 		t.Fatalf("opened: %v", err)
 	}

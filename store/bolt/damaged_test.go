@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -55,12 +56,8 @@ func filled(t *testing.T) string {
 			err, ledger.Insert(otpledger.Code{ID: codeID, State: otpledger.StateLive, ExpiresAt: later}),
 			ledger.SetMeter(otpledger.MeterKey{}, meter))
 	})
-	if err := s.Complete(t.Context(), *begun.Lease, activity, write); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activity, write))
+	testenv.Must(t, s.Close())
 	return path
 }
 
@@ -144,9 +141,7 @@ func TestDamagedCodes(t *testing.T) {
 	asked := func(ask func(ledger otpledger.Ledger) error) func(t *testing.T, bucket string) {
 		return func(t *testing.T, bucket string) {
 			path := filled(t)
-			if err := open(t, path).Change(t.Context(), "org", without(ask)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, open(t, path).Change(t.Context(), "org", without(ask)))
 			damages := []func(value []byte) []byte{cut}
 			if bucket == codes {
 				damages = append(damages, retyped)

@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -29,9 +30,7 @@ func TestExisting(t *testing.T) {
 		}
 	}
 	none("absent")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, nil)
 	none("empty")
 	db, err := bbolt.Open(path, 0o600, nil)
 	if err == nil {
@@ -48,10 +47,7 @@ func TestExisting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testenv.Read(t, path)
 	for _, open := range []func(string) (*bolt.Store, error){bolt.OpenExisting, bolt.Open} {
 		s, err := open(path)
 		if err == nil {

@@ -40,13 +40,8 @@ func wide(t *testing.T) (path string, content []byte, page int) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
+	content = testenv.Read(t, path)
 	page = os.Getpagesize()
 	end := int(max(binary.NativeEndian.Uint64(content[16+40:]), binary.NativeEndian.Uint64(content[page+16+40:]))) * page
 	if err := os.Truncate(path, int64(end)); err != nil { // as a snapshot is
@@ -358,9 +353,7 @@ func TestCutOff(t *testing.T) {
 		lengths = append(lengths, 1+random.IntN(len(content)-1))
 	}
 	for _, length := range lengths {
-		if err := os.WriteFile(path, content[:length], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, content[:length])
 		if _, err := bolt.Open(path); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
 			t.Errorf("%d bytes of %d: opened with %v", length, len(content), err)
 		}
@@ -401,12 +394,8 @@ func TestFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path, _, page := wide(t)
 			s := open(t, path)
-			if err := s.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(path, int64(2*page)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Ping(t.Context()))
+			testenv.Must(t, os.Truncate(path, int64(2*page)))
 			for _, err := range []error{first(t, s), first(t, s), s.Ping(t.Context())} {
 				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "state.db is damaged: restore a backup") {
 					t.Errorf("%v, want that it is damaged", err)

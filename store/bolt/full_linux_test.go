@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -146,13 +147,9 @@ func fillDisk(t *testing.T, path string) {
 func limitFiles(t *testing.T, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
 	limit.Cur = min(size, limit.Max)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 }
 
 // completeLarge completes an activity of 100 kB, and releases it if it cannot.

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -24,9 +25,7 @@ func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(file.Update(change), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(file.Update(change), file.Close()))
 }
 
 // obstruct puts a bucket where a value stands, or would stand: bbolt refuses to
@@ -101,19 +100,13 @@ func TestObstructed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filled(t)
 			s := open(t, path)
-			if err := s.Edit(obstruct(c.bucket, c.key)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Edit(obstruct(c.bucket, c.key)))
 			var before []string
-			if err := s.Edit(listInto(&before)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Edit(listInto(&before)))
 			if err := c.do(t, s); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%v, want ErrUnavailable", err)
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Close())
 			if after := contentOf(t, path); !slices.Equal(after, before) {
 				t.Errorf("done by halves: there is\n%q, and there was\n%q", after, before)
 			}
@@ -172,10 +165,7 @@ func TestObstructedLayout(t *testing.T) {
 //	element  flags 4 (bucket: 1) ‖ position of its key, from here, 4 ‖ key size 4 ‖ value size 4
 func bucketToValue(t *testing.T, path, bucket string) {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, path)
 	changed := 0
 	for page := range slices.Chunk(content, os.Getpagesize()) {
 		if binary.NativeEndian.Uint16(page[8:]) != 2 {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -31,9 +31,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Complete(t.Context(), *begun.Lease, store.Activity{ID: fmt.Sprint(n), OrganizationID: "o", Fingerprint: claim.Fingerprint, Data: []byte{n}}, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Complete(t.Context(), *begun.Lease, store.Activity{ID: fmt.Sprint(n), OrganizationID: "o", Fingerprint: claim.Fingerprint, Data: []byte{n}}, nil))
 	}
 	complete(1)
 	var copied bytes.Buffer
@@ -49,9 +47,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(path, copied.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, copied.Bytes())
 	restored, err := bolt.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +59,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	if _, err := restored.Get(t.Context(), "o", "2"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("what came later is in it: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	if err := s.Snapshot(context.Background(), nil); !errors.Is(err, store.ErrClosed) {
 		t.Error(err)
 	}

@@ -83,9 +83,7 @@ func TestRecordLargerThanClaimed(t *testing.T) {
 	if err := s.Complete(t.Context(), *begun.Lease, large, nil); !errors.Is(err, store.ErrFull) {
 		t.Fatalf("a record larger than the store: %v", err)
 	}
-	if err := s.Complete(t.Context(), *begun.Lease, store.Activity{ID: "a"}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, store.Activity{ID: "a"}, nil))
 }
 
 // TestLeasesTakeRoom: what is begun has its room, so that it can be completed.
@@ -103,9 +101,7 @@ func TestLeasesTakeRoom(t *testing.T) {
 		t.Fatalf("%d leases of 20 kB in 100 kB", len(leases))
 	}
 	for i, lease := range leases {
-		if err := s.Complete(t.Context(), lease, store.Activity{ID: fmt.Sprint(i), Data: make([]byte, 20_000)}, nil); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.Complete(t.Context(), lease, store.Activity{ID: fmt.Sprint(i), Data: make([]byte, 20_000)}, nil))
 	}
 }
 
@@ -113,9 +109,7 @@ func TestLeasesTakeRoom(t *testing.T) {
 func TestAccounting(t *testing.T) {
 	s := memory.New(0)
 	for i := range 1000 {
-		if err := put(t, s, i, start, 100); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, put(t, s, i, start, 100))
 	}
 	issueMany(t, s, 1000)
 	swept, err := s.Sweep(t.Context(), start.Add(48*time.Hour))
@@ -164,9 +158,7 @@ func TestCost(t *testing.T) {
 		"codes": func(s *memory.Store, n int) { issueMany(t, s, n) },
 		"activities": func(s *memory.Store, n int) {
 			for i := range n {
-				if err := put(t, s, i, start, 1000); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, put(t, s, i, start, 1000))
 			}
 		},
 	} {

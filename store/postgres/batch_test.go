@@ -59,9 +59,7 @@ func TestCompression(t *testing.T) {
 	s := open(t, dsn)
 	activity := activityOf("long")
 	activity.Data = []byte(strings.Repeat("a record that can be compressed ", 200))
-	if err := s.Complete(t.Context(), take(t, s, "long"), activity, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), take(t, s, "long"), activity, nil))
 	want := "pglz"
 	if count(t, dsn, "SELECT count(*) FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY(enumvals)") == 1 {
 		want = "lz4"

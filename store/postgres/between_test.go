@@ -188,9 +188,7 @@ func sweptBetween(t *testing.T, p *proxy, s, sweeper *postgres.Store) {
 		}))
 	}
 	for n := 1; ; n++ {
-		if err := count(time.UnixMilli(1)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, count(time.UnixMilli(1)))
 		met := p.at(n, func(string) verdict {
 			if _, err := sweeper.Sweep(t.Context(), time.UnixMilli(2)); err != nil && !strings.Contains(err.Error(), "lock timeout") {
 				t.Error(err)

@@ -29,9 +29,7 @@ func TestLeaseLostInCrash(t *testing.T) {
 		}
 		const leases = "SELECT count(*) FROM countersign_activities WHERE id IS NULL AND lease = $1"
 		if count(t, server.DSN, leases, first.Token[:]) != 0 {
-			if err := s.Release(t.Context(), first, nil); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, s.Release(t.Context(), first, nil))
 			continue // it had been written by chance
 		}
 		second := take(t, s, body)
@@ -86,8 +84,6 @@ func count(t *testing.T, dsn, query string, arguments ...any) (n int) {
 	t.Helper()
 	connection := connect(t, dsn)
 	defer func() { _ = connection.Close(t.Context()) }()
-	if err := connection.QueryRow(t.Context(), query, arguments...).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, connection.QueryRow(t.Context(), query, arguments...).Scan(&n))
 	return n
 }

@@ -99,9 +99,7 @@ func TestExisting(t *testing.T) {
 			t.Errorf("made: %q", after)
 		}
 	}
-	if err := open(t, dsn).Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, open(t, dsn).Close())
 	s, err := postgres.OpenExisting(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -125,9 +123,7 @@ func TestLostTables(t *testing.T) {
 		"ALTER TABLE countersign_activities RENAME TO kept_activities": "countersign_activities",
 	} {
 		dsn := schema(t, server)
-		if err := open(t, dsn).Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, open(t, dsn).Close())
 		connection := connect(t, dsn)
 		if _, err := connection.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)

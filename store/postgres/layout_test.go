@@ -117,9 +117,7 @@ func TestLayout1(t *testing.T) {
 		t.Fatalf("%+v, %v: want the lease on what waits", begun, err)
 	}
 	done := store.Activity{ID: "old 01", Type: "TYPE_1", Status: "DONE", Data: []byte("done"), Event: &store.Event{ID: "e", Data: []byte("{}")}}
-	if err := s.Complete(t.Context(), *begun.Lease, done, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, done, nil))
 	if events, _, err := s.Events(t.Context(), 10, nil); err != nil || len(events) != 1 || events[0].Activity != "old 01" {
 		t.Errorf("%+v, %v", events, err)
 	}
@@ -180,9 +178,7 @@ func interruptedMigration(t *testing.T, dsn string) {
 	}()
 	watcher := connect(t, dsn)
 	for waits := false; !waits; {
-		if err := watcher.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'countersign_activities'::regclass)`).Scan(&waits); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, watcher.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'countersign_activities'::regclass)`).Scan(&waits))
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {

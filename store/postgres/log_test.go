@@ -67,9 +67,7 @@ func audit(t *testing.T, s *postgres.Store, tree tlog.Tree) error {
 
 func completeLogged(t *testing.T, s store.Store, body string) {
 	t.Helper()
-	if err := s.Complete(t.Context(), take(t, s, body), loggedOf(t, body), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), take(t, s, body), loggedOf(t, body), nil))
 }
 
 // loggedOf is activityOf with its leaf.

@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,9 +26,7 @@ func TestManagedDatabase(t *testing.T) {
 	certificate, key := newCertificate(t)
 	path := func(name string, content []byte) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, content)
 		return path
 	}
 	other, _ := newCertificate(t)

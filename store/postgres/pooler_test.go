@@ -115,9 +115,7 @@ func TestSessionChanged(t *testing.T) {
 			redeem := func(body string) {
 				r := redemption{id: body}
 				r.insert(t, s)
-				if err := r.carryOut(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, r.carryOut(t.Context(), s))
 				r.once(t, s)
 				completeLogged(t, s, "logged "+body)
 			}
@@ -125,9 +123,7 @@ func TestSessionChanged(t *testing.T) {
 			if s.SharesSessions() {
 				t.Fatal("it takes the server for a pooler")
 			}
-			if err := change(s); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, change(s))
 			redeem("after")
 			if !s.SharesSessions() {
 				t.Error("it has not noticed")

@@ -31,9 +31,7 @@ func complete(t *testing.T, s store.Store, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Complete(t.Context(), *begun.Lease, activityOf(body), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activityOf(body), nil))
 }
 
 // TestDatabaseGoesAndComesBack takes the database away between Begin and

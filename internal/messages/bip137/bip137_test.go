@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -56,16 +57,11 @@ func FuzzParse(f *testing.F) {
 		if again := bip137.Preimage([]byte(fields[len(fields)-1].Value)); !bytes.Equal(again, raw) {
 			t.Fatalf("%x is shown as %+v", raw, fields)
 		}
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		if err != nil || len(signed) != 65 {
 			t.Fatalf("%x, %v", signed, err)
 		}
-		if err := keystore.VerifyECDSA(key.PublicKey(), chainhash.DoubleHashH(raw), [65]byte(signed)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, keystore.VerifyECDSA(key.PublicKey(), chainhash.DoubleHashH(raw), [65]byte(signed)))
 	})
 }

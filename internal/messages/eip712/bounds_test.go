@@ -67,7 +67,7 @@ func TestIntegerBounds(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				if got := data.Message.Members[0].Value.Int; got.Cmp(test.value) != 0 {
+				if got := data.Message.List[0].Number; got.Cmp(test.value) != 0 {
 					t.Errorf("%s %s: read %s", spec, text, got)
 				}
 				checkDigest(t, data, typed(spec, `"`+test.value.String()+`"`))
@@ -216,8 +216,8 @@ func TestDomains(t *testing.T) {
 			checkDigest(t, data, text)
 		}
 		var of []string
-		for _, m := range data.Domain.Members {
-			of = append(of, fmt.Sprintf(`{"name":%q,"type":%q}`, m.Name, m.Value.Type))
+		for _, m := range data.Domain.List {
+			of = append(of, fmt.Sprintf(`{"name":%q,"type":%q}`, m.Name, m.Type))
 		}
 		if !slices.Equal(of, specs) {
 			t.Errorf("members %s, want %s", of, specs)

@@ -42,7 +42,7 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s %s, want %s", name, got, hash.want)
 		}
 	}
-	if from, ok := data.Message.Find("from"); !ok || from.Type != "Person" || from.Members[0].Value.Text != "Cow" {
+	if from, ok := data.Message.Member("from"); !ok || from.Type != "Person" || string(from.List[0].Bytes) != "Cow" {
 		t.Errorf("from is %+v", from)
 	}
 }

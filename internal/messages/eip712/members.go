@@ -12,7 +12,7 @@ import (
 // rules for values. types maps each name to its type. It is for formats other than
 // typed data that encode values the same way. Errors are *chains.ParseError and name
 // kind.
-func ReadMembers(text []byte, kind string, types map[string]string) (map[string]Value, error) {
+func ReadMembers(text []byte, kind string, types map[string]string) (map[string]chains.TypedValue, error) {
 	values, err := readMembers(text, types)
 	var malformed *chains.ParseError
 	if errors.As(err, &malformed) {
@@ -21,7 +21,7 @@ func ReadMembers(text []byte, kind string, types map[string]string) (map[string]
 	return values, err
 }
 
-func readMembers(text []byte, types map[string]string) (map[string]Value, error) {
+func readMembers(text []byte, types map[string]string) (map[string]chains.TypedValue, error) {
 	root, err := readDocument(text)
 	if err != nil {
 		return nil, err
@@ -39,9 +39,9 @@ func readMembers(text []byte, types map[string]string) (map[string]Value, error)
 	if err != nil {
 		return nil, within(err, "object")
 	}
-	values := map[string]Value{}
-	for i := range read.Members {
-		values[read.Members[i].Name] = read.Members[i].Value
+	values := map[string]chains.TypedValue{}
+	for _, member := range read.List {
+		values[member.Name] = member
 	}
 	return values, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/address/v2/base58"
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
@@ -89,7 +90,7 @@ func (by *notation) elementary(name string) (memberType, bool) {
 		name = same
 	}
 	of, ok := elementary(name)
-	if of.kind == KindAddress {
+	if of.kind == chains.TypedAddress {
 		of.by = by
 	}
 	return of, ok

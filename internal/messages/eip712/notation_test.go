@@ -88,7 +88,7 @@ func FuzzTronAddress(f *testing.F) {
 		if err != nil {
 			return
 		}
-		to, _ := data.Message.Find("to")
+		to, _ := data.Message.Member("to")
 		bare := hex.EncodeToString(to.Bytes)
 		if len(to.Bytes) != 20 || address != base58.CheckEncode(to.Bytes, 0x41) && strings.ToLower(address) != "41"+bare && strings.ToLower(address) != "0x"+bare {
 			t.Errorf("%q was read as %s", address, bare)

@@ -14,38 +14,38 @@ import (
 func TestReading(t *testing.T) {
 	for _, test := range []struct {
 		spec, value string
-		kind        eip712.Kind
-		check       func(v *eip712.Value) bool
+		kind        chains.TypedKind
+		check       func(v *chains.TypedValue) bool
 	}{
-		{"S", `{"x":true}`, eip712.KindStruct, func(v *eip712.Value) bool { return len(v.Members) == 1 && v.Members[0].Value.Bool }},
-		{"bool", "true", eip712.KindBool, func(v *eip712.Value) bool { return v.Bool }},
-		{"bool", "false", eip712.KindBool, func(v *eip712.Value) bool { return !v.Bool }},
-		{"string", `"a\u0062"`, eip712.KindString, func(v *eip712.Value) bool { return v.Text == "ab" }},
-		{"address", `"0x` + strings.Repeat("ab", 20) + `"`, eip712.KindAddress, func(v *eip712.Value) bool { return len(v.Bytes) == 20 && v.Bytes[19] == 0xab }},
-		{"bytes", `"0x0102"`, eip712.KindBytes, func(v *eip712.Value) bool { return string(v.Bytes) == "\x01\x02" }},
-		{"bytes2", `"0x0102"`, eip712.KindFixedBytes, func(v *eip712.Value) bool { return string(v.Bytes) == "\x01\x02" }},
-		{"uint16", "7", eip712.KindUint, func(v *eip712.Value) bool { return v.Int.Int64() == 7 }},
-		{"int16", "-7", eip712.KindInt, func(v *eip712.Value) bool { return v.Int.Int64() == -7 }},
-		{"uint8[1]", "[3]", eip712.KindArray, func(v *eip712.Value) bool {
-			return len(v.List) == 1 && v.List[0].Type == "uint8" && v.List[0].Kind() == eip712.KindUint
+		{"S", `{"x":true}`, chains.TypedStruct, func(v *chains.TypedValue) bool { return len(v.List) == 1 && v.List[0].Number.Sign() == 1 }},
+		{"bool", "true", chains.TypedBool, func(v *chains.TypedValue) bool { return v.Number.Sign() == 1 }},
+		{"bool", "false", chains.TypedBool, func(v *chains.TypedValue) bool { return v.Number.Sign() == 0 }},
+		{"string", `"a\u0062"`, chains.TypedText, func(v *chains.TypedValue) bool { return string(v.Bytes) == "ab" }},
+		{"address", `"0x` + strings.Repeat("ab", 20) + `"`, chains.TypedAddress, func(v *chains.TypedValue) bool { return len(v.Bytes) == 20 && v.Bytes[19] == 0xab }},
+		{"bytes", `"0x0102"`, chains.TypedBytes, func(v *chains.TypedValue) bool { return string(v.Bytes) == "\x01\x02" }},
+		{"bytes2", `"0x0102"`, chains.TypedFixedBytes, func(v *chains.TypedValue) bool { return string(v.Bytes) == "\x01\x02" }},
+		{"uint16", "7", chains.TypedNumber, func(v *chains.TypedValue) bool { return v.Number.Int64() == 7 }},
+		{"int16", "-7", chains.TypedNumber, func(v *chains.TypedValue) bool { return v.Number.Int64() == -7 }},
+		{"uint8[1]", "[3]", chains.TypedList, func(v *chains.TypedValue) bool {
+			return len(v.List) == 1 && v.List[0].Type == "uint8" && v.List[0].Kind == chains.TypedNumber
 		}},
-		{"S[1][]", `[[{"x":true}],[{"x":false}]]`, eip712.KindArray, func(v *eip712.Value) bool {
+		{"S[1][]", `[[{"x":true}],[{"x":false}]]`, chains.TypedList, func(v *chains.TypedValue) bool {
 			inner := &v.List[1]
-			return len(v.List) == 2 && inner.Type == "S[1]" && inner.Kind() == eip712.KindArray && inner.List[0].Type == "S" && inner.List[0].Kind() == eip712.KindStruct
+			return len(v.List) == 2 && inner.Type == "S[1]" && inner.Kind == chains.TypedList && inner.List[0].Type == "S" && inner.List[0].Kind == chains.TypedStruct
 		}},
 	} {
-		v, ok := parse(t, typed(test.spec, test.value)).Message.Find("v")
-		if !ok || v.Type != test.spec || v.Kind() != test.kind || !test.check(v) {
+		v, ok := parse(t, typed(test.spec, test.value)).Message.Member("v")
+		if !ok || v.Type != test.spec || v.Kind != test.kind || !test.check(v) {
 			t.Errorf("%s %s: %+v", test.spec, test.value, v)
 		}
 	}
-	message := parse(t, mail).Message
+	message := &parse(t, mail).Message
 	for _, name := range []string{"from", "to", "contents"} {
-		if _, ok := message.Find(name); !ok {
+		if _, ok := message.Member(name); !ok {
 			t.Errorf("no member %s", name)
 		}
 	}
-	if _, ok := message.Find("From"); ok {
+	if _, ok := message.Member("From"); ok {
 		t.Error("there is no member From")
 	}
 	text := strings.Replace(typed("bool", "true"), `"S":`, `"Z":[],"A":[],"S":`, 1)

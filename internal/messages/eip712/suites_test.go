@@ -35,18 +35,12 @@ func (c *typedDataCase) document(t *testing.T) []byte {
 			members = append(members, map[string]string{"name": member[0], "type": member[1]})
 		}
 	}
-	form, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := testenv.Encode(t, members)
 	types := maps.Clone(c.Types)
 	if types["EIP712Domain"] = form; members == nil {
 		types["EIP712Domain"] = json.RawMessage("[]")
 	}
-	text, err := json.Marshal(map[string]any{"types": types, "primaryType": c.PrimaryType, "domain": c.Domain, "message": c.Data})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, map[string]any{"types": types, "primaryType": c.PrimaryType, "domain": c.Domain, "message": c.Data})
 	return text
 }
 
@@ -62,9 +56,7 @@ func TestTypedDataCases(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cases []typedDataCase
-	if err := json.NewDecoder(unzipped).Decode(&cases); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(unzipped).Decode(&cases))
 	same, refused := 0, map[string]int{}
 	for i := range cases {
 		text := cases[i].document(t)
@@ -101,10 +93,7 @@ func TestGoEthereumTypedData(t *testing.T) {
 	}
 	same, both, stricter := 0, 0, map[string]string{}
 	for _, name := range slices.Concat(names, more) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, name)
 		var theirs apitypes.TypedData
 		want, theirErr := []byte(nil), json.Unmarshal(text, &theirs)
 		if theirErr == nil {

@@ -2,16 +2,18 @@ package eip712
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // TypedData is parsed typed data.
 type TypedData struct {
 	PrimaryType string
-	Domain      Value // of EIP712Domain
-	Message     Value // of PrimaryType
+	Domain      chains.TypedValue // of EIP712Domain
+	Message     chains.TypedValue // of PrimaryType
 
 	// Chain is the name of the chain whose notation the data has: "tron" if its domain is
 	// of one of Tron's networks, else "ethereum".
@@ -160,21 +162,20 @@ func (s *structType) append(out []byte) []byte {
 // Digest returns the hash that is signed:
 // keccak256(0x19 ‖ 0x01 ‖ domainSeparator ‖ hashStruct(message)).
 func (d *TypedData) Digest() [32]byte {
-	separator, message := d.DomainSeparator(), d.hashStruct(&d.Message)
+	separator, message := d.DomainSeparator(), d.hashStruct(d.types[d.PrimaryType], &d.Message)
 	return evm.Keccak256([]byte{0x19, 0x01}, separator[:], message[:])
 }
 
 // DomainSeparator returns hashStruct(domain).
-func (d *TypedData) DomainSeparator() [32]byte { return d.hashStruct(&d.Domain) }
+func (d *TypedData) DomainSeparator() [32]byte { return d.hashStruct(d.types[domainType], &d.Domain) }
 
 // hashStruct returns keccak256(typeHash ‖ encodeData).
-func (d *TypedData) hashStruct(v *Value) [32]byte {
-	of := v.of.fields
+func (d *TypedData) hashStruct(of *structType, v *chains.TypedValue) [32]byte {
 	d.encodeType(of)
 	var room [usualWords * 32]byte
 	encoded := append(room[:0], of.hash[:]...)
-	for i := range v.Members {
-		word := d.encode(&v.Members[i].Value)
+	for i := range v.List {
+		word := d.encode(&of.members[i].of, &v.List[i])
 		encoded = append(encoded, word[:]...)
 	}
 	return evm.Keccak256(encoded)
@@ -184,44 +185,37 @@ func (d *TypedData) hashStruct(v *Value) [32]byte {
 const usualWords = 16
 
 // encode returns EIP-712's encodeData of one value, 32 bytes.
-func (d *TypedData) encode(v *Value) (word [32]byte) {
-	if v.of.element != nil {
+func (d *TypedData) encode(of *memberType, v *chains.TypedValue) (word [32]byte) {
+	switch v.Kind {
+	case chains.TypedList:
 		var room [usualWords * 32]byte
 		elements := room[:0]
 		for i := range v.List {
-			element := d.encode(&v.List[i])
+			element := d.encode(of.element, &v.List[i])
 			elements = append(elements, element[:]...)
 		}
 		return evm.Keccak256(elements)
-	}
-	switch v.of.kind {
-	case KindStruct:
-		return d.hashStruct(v)
-	case KindString:
-		return evm.Keccak256(v.Text)
-	case KindBytes:
+	case chains.TypedStruct:
+		return d.hashStruct(of.fields, v)
+	case chains.TypedText, chains.TypedBytes:
 		return evm.Keccak256(v.Bytes)
-	case KindFixedBytes:
+	case chains.TypedFixedBytes:
 		copy(word[:], v.Bytes)
-	case KindAddress:
+	case chains.TypedAddress:
 		copy(word[12:], v.Bytes)
-	case KindUint, KindInt:
-		return encodeInteger(v)
-	case KindBool:
-		if v.Bool {
-			word[31] = 1
-		}
+	case chains.TypedNumber, chains.TypedBool:
+		return encodeInteger(v.Number)
 	}
 	return word
 }
 
 // encodeInteger returns the 256-bit two's complement of an integer, big-endian.
-func encodeInteger(v *Value) (word [32]byte) {
-	if v.Int.Sign() >= 0 {
-		v.Int.FillBytes(word[:])
+func encodeInteger(number *big.Int) (word [32]byte) {
+	if number.Sign() >= 0 {
+		number.FillBytes(word[:])
 		return word
 	}
-	complement := v.Int.Bytes() // of the magnitude
+	complement := number.Bytes() // of the magnitude
 	copy(word[32-len(complement):], complement)
 	carry := uint16(1)
 	for i := 31; i >= 0; i-- {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
@@ -25,7 +26,7 @@ type structType struct {
 
 func newStructType(name string, offset int) *structType {
 	s := &structType{name: name, offset: offset}
-	s.itself.fields = s
+	s.itself.kind, s.itself.fields = chains.TypedStruct, s
 	return s
 }
 
@@ -37,12 +38,13 @@ type typedMember struct {
 
 // memberType is a parsed type.
 type memberType struct {
-	kind    Kind        // for an array, the kind of its innermost elements
-	by      *notation   // of an address
-	size    int         // bytesN: N; intN, uintN: bits
-	fields  *structType // of a struct
-	element *memberType // of an array; nil for other types
-	length  int         // of an array; −1 for any
+	kind    chains.TypedKind // for an array, the kind of its innermost elements
+	signed  bool             // intN
+	by      *notation        // of an address
+	size    int              // bytesN: N; intN, uintN: bits
+	fields  *structType      // of a struct
+	element *memberType      // of an array; nil for other types
+	length  int              // of an array; −1 for any
 }
 
 // arrays returns how many arrays are nested in the type.
@@ -61,22 +63,6 @@ func (m memberType) inArrays(lengths []int) memberType {
 	}
 	return m
 }
-
-// Kind is the kind of a type, regardless of sizes and names.
-type Kind uint8
-
-// The kinds, with the member of Value that holds the value.
-const (
-	KindStruct     Kind = iota // Members
-	KindBool                   // Bool
-	KindString                 // Text
-	KindAddress                // Bytes, 20 of them
-	KindBytes                  // Bytes
-	KindFixedBytes             // Bytes: bytesN
-	KindUint                   // Int
-	KindInt                    // Int
-	KindArray                  // List
-)
 
 // domainMembers are the types of the members that a domain may have, EIP-712's first. The
 // others are what wallets of Cosmos chains (Ethermint) send: they name no contract.
@@ -235,22 +221,22 @@ func arraysOf(suffix string) (lengths []int, ok bool) {
 func elementary(name string) (memberType, bool) {
 	switch name {
 	case "bool":
-		return memberType{kind: KindBool}, true
+		return memberType{kind: chains.TypedBool}, true
 	case "string":
-		return memberType{kind: KindString}, true
+		return memberType{kind: chains.TypedText}, true
 	case "address":
-		return memberType{kind: KindAddress}, true
+		return memberType{kind: chains.TypedAddress}, true
 	case "bytes":
-		return memberType{kind: KindBytes}, true
+		return memberType{kind: chains.TypedBytes}, true
 	}
 	if size, ok := sized(name, "bytes", 32); ok {
-		return memberType{kind: KindFixedBytes, size: size}, true
+		return memberType{kind: chains.TypedFixedBytes, size: size}, true
 	}
 	if size, ok := sized(name, "uint", 256); ok && size%8 == 0 {
-		return memberType{kind: KindUint, size: size}, true
+		return memberType{kind: chains.TypedNumber, size: size}, true
 	}
 	if size, ok := sized(name, "int", 256); ok && size%8 == 0 {
-		return memberType{kind: KindInt, size: size}, true
+		return memberType{kind: chains.TypedNumber, signed: true, size: size}, true
 	}
 	return memberType{}, false
 }

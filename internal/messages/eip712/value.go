@@ -8,50 +8,13 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/countersign-dev/countersign/chains"
 )
 
-// Value is a value of typed data.
-type Value struct {
-	// Type is as in EIP-712, such as "address", "Person" or "uint256[]".
-	Type string
-
-	Members []Named  // of a struct, in the order of its type
-	List    []Value  // of an array
-	Bytes   []byte   // of bytes, bytesN and address
-	Text    string   // of string
-	Int     *big.Int // of intN and uintN
-	Bool    bool     // of bool
-
-	of *memberType
-}
-
-// Named is a member of a struct with its value.
-type Named struct {
-	Name  string
-	Value Value
-}
-
-// Kind returns the kind of the value.
-func (v *Value) Kind() Kind {
-	if v.of.element != nil {
-		return KindArray
-	}
-	return v.of.kind
-}
-
-// Find returns a member of a struct by name.
-func (v *Value) Find(name string) (*Value, bool) {
-	for i := range v.Members {
-		if v.Members[i].Name == name {
-			return &v.Members[i].Value, true
-		}
-	}
-	return nil, false
-}
-
 // readStruct reads an object as a value of a struct type, and marks the type as used.
-func readStruct(n *node, of *structType) (Value, error) {
-	v := Value{Type: of.name, of: &of.itself}
+func readStruct(n *node, of *structType) (chains.TypedValue, error) {
+	v := chains.TypedValue{Type: of.name, Kind: chains.TypedStruct}
 	of.used = true
 	if n.kind != '{' {
 		return v, malformed("", n.offset, "expected an object for %s", of.name)
@@ -61,17 +24,17 @@ func readStruct(n *node, of *structType) (Value, error) {
 			return v, malformed("."+shortName(child.name), child.nameOffset, "%s has no such member", of.name)
 		}
 	}
-	v.Members = make([]Named, len(of.members))
+	v.List = make([]chains.TypedValue, len(of.members))
 	for i := range of.members {
 		m := &of.members[i]
 		child, ok := n.find(m.name)
 		if !ok {
 			return v, malformed("."+m.name, n.offset, "missing")
 		}
-		v.Members[i].Name = m.name
-		if err := v.Members[i].Value.read(child, &m.of, m.spec); err != nil {
+		if err := read(&v.List[i], child, &m.of, m.spec); err != nil {
 			return v, within(err, "."+m.name)
 		}
+		v.List[i].Name = m.name
 	}
 	return v, nil
 }
@@ -86,11 +49,11 @@ func (s *structType) has(name string) bool {
 }
 
 // read reads a value of any type. Of its arrays it unwraps the outermost first.
-func (v *Value) read(n *node, of *memberType, spec string) error {
+func read(v *chains.TypedValue, n *node, of *memberType, spec string) error {
 	if of.element == nil {
-		return v.readPlain(n, of, spec)
+		return readPlain(v, n, of, spec)
 	}
-	v.Type, v.of = spec, of
+	v.Type, v.Kind = spec, chains.TypedList
 	if n.kind != '[' {
 		return malformed("", n.offset, "expected an array for %s", spec)
 	}
@@ -98,10 +61,10 @@ func (v *Value) read(n *node, of *memberType, spec string) error {
 		return malformed("", n.offset, "%d elements: %s has %d", n.count, spec, of.length)
 	}
 	inner := spec[:strings.LastIndexByte(spec, '[')]
-	v.List = make([]Value, n.count)
+	v.List = make([]chains.TypedValue, n.count)
 	child := n.first
 	for i := range v.List {
-		if err := v.List[i].read(child, of.element, inner); err != nil {
+		if err := read(&v.List[i], child, of.element, inner); err != nil {
 			return within(err, element(i))
 		}
 		child = child.next
@@ -110,23 +73,27 @@ func (v *Value) read(n *node, of *memberType, spec string) error {
 }
 
 // readPlain reads a value of a struct type or a built-in type.
-func (v *Value) readPlain(n *node, of *memberType, spec string) (err error) {
-	if of.kind == KindStruct {
+func readPlain(v *chains.TypedValue, n *node, of *memberType, spec string) (err error) {
+	v.Type, v.Kind = spec, of.kind
+	switch of.kind {
+	case chains.TypedStruct:
 		*v, err = readStruct(n, of.fields)
 		return err
-	}
-	v.Type, v.of = spec, of
-	switch of.kind {
-	case KindBool:
-		v.Bool = n.kind == 't'
+	case chains.TypedBool:
+		v.Number = new(big.Int)
+		if n.kind == 't' {
+			v.Number.SetInt64(1)
+		}
 		return expect(n, "true or false", 't', 'f')
-	case KindString:
-		v.Text = n.text
+	case chains.TypedText:
+		v.Bytes = []byte(n.text)
 		return expect(n, "text", '"')
-	case KindUint, KindInt:
-		return v.readInteger(n)
+	case chains.TypedNumber:
+		v.Number, err = readInteger(n, of, spec)
+		return err
 	}
-	return v.readBytes(n)
+	v.Bytes, err = readBytes(n, of, spec)
+	return err
 }
 
 func expect(n *node, what string, kinds ...jsontext.Kind) error {
@@ -137,30 +104,26 @@ func expect(n *node, what string, kinds ...jsontext.Kind) error {
 }
 
 // readBytes reads bytes, bytesN and address, an address in the notation of its chain.
-func (v *Value) readBytes(n *node) error {
+func readBytes(n *node, of *memberType, spec string) ([]byte, error) {
 	if n.kind != '"' {
-		return malformed("", n.offset, "expected text of 0x and hex digits for %s", v.Type)
+		return nil, malformed("", n.offset, "expected text of 0x and hex digits for %s", spec)
 	}
-	if v.of.kind == KindAddress {
-		address, err := v.of.by.address(n)
-		v.Bytes = address
-		return err
+	if of.kind == chains.TypedAddress {
+		return of.by.address(n)
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
 	raw, err := decodeHex(digits)
 	switch {
 	case !ok:
-		return malformed("", n.offset, "%s must begin with 0x", v.Type)
+		return nil, malformed("", n.offset, "%s must begin with 0x", spec)
 	case len(digits)%2 != 0:
-		return malformed("", n.offset, "odd number of hex digits")
+		return nil, malformed("", n.offset, "odd number of hex digits")
 	case err != nil:
-		return malformed("", n.offset, "%s has a character that is not a hex digit", v.Type)
+		return nil, malformed("", n.offset, "%s has a character that is not a hex digit", spec)
+	case of.kind == chains.TypedFixedBytes && len(raw) != of.size:
+		return nil, malformed("", n.offset, "%d bytes: %s has %d", len(raw), spec, of.size)
 	}
-	v.Bytes = raw
-	if v.of.kind == KindFixedBytes && len(raw) != v.of.size {
-		return malformed("", n.offset, "%d bytes: %s has %d", len(raw), v.Type, v.of.size)
-	}
-	return nil
+	return raw, nil
 }
 
 // decodeHex is hex.DecodeString without a copy of the text.
@@ -181,25 +144,24 @@ const maxExact = 1<<53 - 1
 
 // readInteger reads intN and uintN: a JSON integer, or text with a decimal or hex
 // number.
-func (v *Value) readInteger(n *node) error {
+func readInteger(n *node, of *memberType, spec string) (*big.Int, error) {
 	if n.kind != '0' && n.kind != '"' {
-		return malformed("", n.offset, "expected an integer for %s", v.Type)
+		return nil, malformed("", n.offset, "expected an integer for %s", spec)
 	}
 	value, ok := parseInteger(n.text, n.kind == '"')
 	switch {
 	case !ok && n.kind == '0':
-		return malformed("", n.offset,
+		return nil, malformed("", n.offset,
 			"%s: expected an integer without fraction, exponent or leading zeros", quoted(n.text))
 	case !ok:
-		return malformed("", n.offset,
+		return nil, malformed("", n.offset,
 			"%s: expected decimal digits without leading zeros, or 0x and hex digits", quoted(n.text))
 	case n.kind == '0' && value.CmpAbs(big.NewInt(maxExact)) > 0:
-		return malformed("", n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
-	case !v.of.inRange(value):
-		return malformed("", n.offset, "%s is out of range for %s", quoted(n.text), v.Type)
+		return nil, malformed("", n.offset, "%s is over 2^53−1, where JSON readers differ: write it as text", value)
+	case !of.inRange(value):
+		return nil, malformed("", n.offset, "%s is out of range for %s", quoted(n.text), spec)
 	}
-	v.Int = value
-	return nil
+	return value, nil
 }
 
 // maxDigits bounds an integer: enough for 256 bits, in decimal or in hex with leading
@@ -245,7 +207,7 @@ func wordInt(small uint64) *big.Int {
 }
 
 func (m *memberType) inRange(value *big.Int) bool {
-	if m.kind == KindUint {
+	if !m.signed {
 		return value.Sign() >= 0 && value.BitLen() <= m.size
 	}
 	if value.BitLen() < m.size {

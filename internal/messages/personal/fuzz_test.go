@@ -66,10 +66,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%x is also a transaction of %s", preimage, chain.Name())
 			}
 		}
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		signed, err := signing.AppendSigned(t.Context(), nil)
 		public := key.PublicKey().Compressed()
 		if err != nil || !crypto.VerifySignature(public[:], crypto.Keccak256(preimage), signed[:64]) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/binary"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -99,10 +99,7 @@ func rebuild(t *testing.T, raw []byte, read chains.Transaction) []byte {
 func applicationOf(t *testing.T, shown string) []byte {
 	t.Helper()
 	if digits, ok := strings.CutPrefix(shown, "0x"); ok && len(digits) == 64 {
-		raw, err := hex.DecodeString(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, digits)
 		return raw
 	}
 	return append([]byte(shown), make([]byte, 32-len(shown))...)
@@ -151,10 +148,7 @@ func FuzzRaw(f *testing.F) {
 		if fields[len(fields)-1].Value != string(raw) || solanamsg.IsOffchain(raw) {
 			t.Fatalf("%q is shown as %+v", raw, fields)
 		}
-		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		signing := chaintest.MustReady(t, read, key.ID(), key)
 		if read.Effects()[0].Function != "sign in" && len(signing.Hazards()) == 0 {
 			t.Fatalf("%q has no hazard", raw)
 		}

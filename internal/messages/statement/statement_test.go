@@ -31,10 +31,7 @@ func TestWrittenOnce(t *testing.T) {
 	key := chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, keystore.SecretSize))
 	w := new(written)
 	message := &statement.Message{By: ethereum.Chain{}, Digest: [32]byte{1}, Content: w}
-	signing, err := chaintest.Ready(message, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signing := chaintest.MustReady(t, message, key.ID(), key)
 	if _, err := signing.AppendSigned(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // bulkOf returns a tree of copies of a listing, each changed by its number, with leaves that
@@ -19,9 +19,7 @@ func bulkOf(t *testing.T, height, orders int, change func(i int, order map[strin
 	t.Helper()
 	copied := func() map[string]any {
 		var data map[string]any
-		if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), &data)
 		return data
 	}
 	var leaves []any
@@ -49,10 +47,7 @@ func bulkOf(t *testing.T, height, orders int, change func(i int, order map[strin
 
 // TestBulkOrders: a tree of orders does what each of its leaves does, and has the hazards of each.
 func TestBulkOrders(t *testing.T) {
-	one, err := parse([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := read(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), now)
 	for height, orders := range map[int]int{1: 1, 2: 3, 5: 32} {
 		read := parsed(t, bulkOf(t, height, orders, nil))
 		if effects := read.Effects(); len(effects) != orders*len(one.Effects()) || len(read.Hazards()) != 0 {
@@ -136,9 +131,7 @@ func TestSafeTexts(t *testing.T) {
 		"no message": {"0x", []string{structures.HazardUnknownType}},
 	} {
 		var data map[string]any
-		if err := json.Unmarshal([]byte(zeroMessage(encoded, tokenOne)), &data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(zeroMessage(encoded, tokenOne)), &data)
 		data["message"].(map[string]any)["message"] = c.message
 		names := chaintest.Names(parsed(t, data).Hazards())
 		if slices.Sort(names); !slices.Equal(names, c.hazards) {

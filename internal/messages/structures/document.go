@@ -15,7 +15,7 @@ import (
 // document is typed data, as contracts of a network read it.
 type document struct {
 	data    *eip712.TypedData
-	message *eip712.Value
+	message *chains.TypedValue
 	domain  domain
 	network *evm.Network // of the contracts to which the message is addressed
 }
@@ -30,19 +30,20 @@ type domain struct {
 }
 
 func (d *document) readDomain() {
-	for i := range d.data.Domain.Members {
-		name, value := d.data.Domain.Members[i].Name, &d.data.Domain.Members[i].Value
-		if value.Kind() == eip712.KindString && name != "name" && name != "version" {
+	for i := range d.data.Domain.List {
+		value := &d.data.Domain.List[i]
+		name := value.Name
+		if value.Kind == chains.TypedText && name != "name" && name != "version" {
 			d.domain.text = cmp.Or(d.domain.text, name)
 			continue
 		}
 		switch name {
 		case "name":
-			d.domain.name = value.Text
+			d.domain.name = string(value.Bytes)
 		case "version":
-			d.domain.version = value.Text
+			d.domain.version = string(value.Bytes)
 		case "chainId":
-			d.domain.chainID = value.Int
+			d.domain.chainID = value.Number
 		case "verifyingContract":
 			contract := evm.Address(value.Bytes)
 			d.domain.contract = &contract
@@ -82,9 +83,9 @@ func (d *domain) saltedChain(meta bool) *big.Int {
 }
 
 // at returns the value at a path of members, which the recognized type has.
-func at(v *eip712.Value, path ...string) *eip712.Value {
+func at(v *chains.TypedValue, path ...string) *chains.TypedValue {
 	for _, name := range path {
-		member, ok := v.Find(name)
+		member, ok := v.Member(name)
 		if !ok {
 			panic("structures: no member " + name) // tests read each structure
 		}
@@ -93,13 +94,18 @@ func at(v *eip712.Value, path ...string) *eip712.Value {
 	return v
 }
 
-func (d *document) field(path ...string) *eip712.Value { return at(d.message, path...) }
+func (d *document) field(path ...string) *chains.TypedValue { return at(d.message, path...) }
+
+// text returns a member that is text.
+func (d *document) text(path ...string) string { return string(d.field(path...).Bytes) }
 
 // party returns the party at an address in the message.
-func (d *document) party(v *eip712.Value) chains.Party { return d.network.Party(evm.Address(v.Bytes)) }
+func (d *document) party(v *chains.TypedValue) chains.Party {
+	return d.network.Party(evm.Address(v.Bytes))
+}
 
 // token returns a token on the domain's chain.
-func (d *document) token(v *eip712.Value, standard string) chains.Asset {
+func (d *document) token(v *chains.TypedValue, standard string) chains.Asset {
 	return chains.Token(d.network.ID, d.party(v), standard)
 }
 
@@ -116,42 +122,39 @@ func named(name string) func(*document) bool {
 	return func(d *document) bool { return d.domain.name == name }
 }
 
-func (d *document) membersOf(v *eip712.Value) []chains.Field {
-	fields := make([]chains.Field, 0, len(v.Members))
-	for i := range v.Members {
-		fields = append(fields, d.fieldOf(v.Members[i].Name, &v.Members[i].Value))
+func (d *document) membersOf(v *chains.TypedValue) []chains.Field {
+	fields := make([]chains.Field, len(v.List))
+	for i := range v.List {
+		label := v.List[i].Name
+		if v.Kind == chains.TypedList {
+			label = strconv.Itoa(i)
+		}
+		fields[i] = d.fieldOf(label, &v.List[i])
 	}
 	return fields
 }
 
-func (d *document) fieldOf(label string, v *eip712.Value) chains.Field {
+func (d *document) fieldOf(label string, v *chains.TypedValue) chains.Field {
 	if field, ok := d.plainField(label, v); ok {
 		return field
 	}
-	if v.Members != nil || v.List == nil {
-		return chains.List(label, d.membersOf(v)...)
-	}
-	elements := make([]chains.Field, len(v.List))
-	for i := range v.List {
-		elements[i] = d.fieldOf(strconv.Itoa(i), &v.List[i])
-	}
-	return chains.List(label, elements...)
+	return chains.List(label, d.membersOf(v)...)
 }
 
 // plainField returns a field for a value of a built-in type; ok is false for structs
 // and arrays.
-func (d *document) plainField(label string, v *eip712.Value) (field chains.Field, ok bool) {
-	switch v.Kind() {
-	case eip712.KindBool:
-		return chains.Text(label, strconv.FormatBool(v.Bool)), true
-	case eip712.KindString:
-		return chains.Text(label, v.Text), true
-	case eip712.KindAddress:
+func (d *document) plainField(label string, v *chains.TypedValue) (field chains.Field, ok bool) {
+	switch v.Kind {
+	case chains.TypedBool:
+		return chains.Text(label, strconv.FormatBool(v.Number.Sign() != 0)), true
+	case chains.TypedText:
+		return chains.Text(label, string(v.Bytes)), true
+	case chains.TypedAddress:
 		return chains.AddressField(label, d.party(v).String()), true
-	case eip712.KindBytes, eip712.KindFixedBytes:
+	case chains.TypedBytes, chains.TypedFixedBytes:
 		return chains.Bytes(label, v.Bytes), true
-	case eip712.KindUint, eip712.KindInt:
-		return chains.BigInteger(label, v.Int), true
+	case chains.TypedNumber:
+		return chains.BigInteger(label, v.Number), true
 	}
 	return field, false
 }
@@ -163,18 +166,16 @@ const maxArg = 256
 // message that are neither structs nor arrays.
 func (d *document) plainMembers() []chains.Arg {
 	args := []chains.Arg{}
-	for i := range d.data.Domain.Members {
-		m := &d.data.Domain.Members[i]
-		args = d.appendArg(args, "domain."+m.Name, &m.Value)
+	for i := range d.data.Domain.List {
+		args = d.appendArg(args, "domain."+d.data.Domain.List[i].Name, &d.data.Domain.List[i])
 	}
-	for i := range d.message.Members {
-		m := &d.message.Members[i]
-		args = d.appendArg(args, m.Name, &m.Value)
+	for i := range d.message.List {
+		args = d.appendArg(args, d.message.List[i].Name, &d.message.List[i])
 	}
 	return args
 }
 
-func (d *document) appendArg(args []chains.Arg, name string, v *eip712.Value) []chains.Arg {
+func (d *document) appendArg(args []chains.Arg, name string, v *chains.TypedValue) []chains.Arg {
 	field, ok := d.plainField(name, v)
 	if !ok || len(field.Value) > maxArg || field.Length > 0 {
 		return args

@@ -16,7 +16,7 @@ type ctfVersion struct {
 
 // verifies reports whether an exchange of the generation verifies an order.
 func (v ctfVersion) verifies(d *document) bool {
-	return verifiedBy(v.exchanges...)(d) && d.network.ChainID == polygon && d.field("side").Int.Uint64() <= sideSell
+	return verifiedBy(v.exchanges...)(d) && d.network.ChainID == polygon && d.field("side").Number.Uint64() <= sideSell
 }
 
 // The generations, and the conditional tokens that all of them trade. The second, of April 2026,
@@ -77,11 +77,11 @@ func ctfOrder(r *reading) {
 	if taker := r.field("taker"); [20]byte(taker.Bytes) != [20]byte{} {
 		to = r.party(taker)
 	}
-	least := r.field("takerAmount").Int
-	fee := new(big.Int).Mul(least, r.field("feeRateBps").Int)
+	least := r.field("takerAmount").Number
+	fee := new(big.Int).Mul(least, r.field("feeRateBps").Number)
 	fee.Add(fee, big.NewInt(basisPoints-1)).Quo(fee, big.NewInt(basisPoints))
-	index := r.trades(ctfV1, to, r.field("makerAmount").Int, evm.Less(least, fee))
-	if expiration := r.field("expiration"); expiration.Int.Sign() != 0 {
+	index := r.trades(ctfV1, to, r.field("makerAmount").Number, evm.Less(least, fee))
+	if expiration := r.field("expiration"); expiration.Number.Sign() != 0 {
 		r.effects[index].Until = r.deadline(expiration, index)
 	}
 }
@@ -94,8 +94,8 @@ const ctfV2Fee = 500
 // ctfOrderV2 adds what the maker of an order of the second generation gives and gets. A buyer pays
 // the fee in addition, and a seller from what the sale brings (ctf-exchange-v2, Trading.sol).
 func ctfOrderV2(r *reading) {
-	most, least := r.field("makerAmount").Int, r.field("takerAmount").Int
-	if r.field("side").Int.Uint64() == sideBuy {
+	most, least := r.field("makerAmount").Number, r.field("takerAmount").Number
+	if r.field("side").Number.Uint64() == sideBuy {
 		most = new(big.Int).Add(most, share(most, ctfV2Fee))
 	} else {
 		least = evm.Less(least, share(least, ctfV2Fee))
@@ -108,8 +108,8 @@ func ctfOrderV2(r *reading) {
 func (r *reading) trades(version ctfVersion, to chains.Party, most, least *big.Int) int {
 	given := chains.Token(r.network.ID, r.network.Party(version.collateral), evm.ERC20)
 	got := chains.Token(r.network.ID, r.network.Party(ctfTokens), evm.ERC1155)
-	got.NFT = r.field("tokenId").Int
-	if r.field("side").Int.Uint64() == sideSell {
+	got.NFT = r.field("tokenId").Number
+	if r.field("side").Number.Uint64() == sideSell {
 		given, got = got, given
 	}
 	maker := r.party(r.field("maker"))
@@ -140,12 +140,12 @@ var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {
-	case !slices.Contains([]string{"sell", "buy"}, r.field("kind").Text),
-		!slices.Contains(append(places, "external"), r.field("sellTokenBalance").Text),
-		!slices.Contains(places, r.field("buyTokenBalance").Text):
+	case !slices.Contains([]string{"sell", "buy"}, r.text("kind")),
+		!slices.Contains(append(places, "external"), r.text("sellTokenBalance")),
+		!slices.Contains(places, r.text("buyTokenBalance")):
 		return // the contract has no such order
 	}
-	most := new(big.Int).Add(r.field("sellAmount").Int, r.field("feeAmount").Int)
+	most := new(big.Int).Add(r.field("sellAmount").Number, r.field("feeAmount").Number)
 	index := r.gives(chains.SignerParty(), chains.UnknownParty(), r.token(r.field("sellToken"), evm.ERC20Or721), most,
 		"message/sellAmount")
 	r.effects[index].Until = r.deadline(r.field("validTo"), index)
@@ -154,7 +154,7 @@ func cowOrder(r *reading) {
 	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
 		to = r.party(receiver)
 	}
-	r.gets(chains.SignerParty(), to, bought, r.field("buyAmount").Int, true, "message/buyAmount")
+	r.gets(chains.SignerParty(), to, bought, r.field("buyAmount").Number, true, "message/buyAmount")
 	r.own = func(effects []chains.Effect, own func(chains.Party) bool) {
 		for i := range effects { // the receiver that the order names may be the signer
 			if paid := &effects[i]; paid.Path == "message/buyAmount" && paid.By == chains.BySigner && own(paid.To) {
@@ -189,15 +189,15 @@ const (
 // Fusion are, is in the extension, of which the message has a hash only.
 func onOneInch(d *document) bool {
 	return verifiedBy(oneInchRouter)(d) && d.domain.name == "1inch Aggregation Router" &&
-		d.field("makerTraits").Int.Bit(oneInchExtended) == 0
+		d.field("makerTraits").Number.Bit(oneInchExtended) == 0
 }
 
 // oneInchOrder adds what a limit order gives and gets.
 func oneInchOrder(r *reading) {
-	traits := r.field("makerTraits").Int
+	traits := r.field("makerTraits").Number
 	maker := r.party(r.field("maker"))
 	sold := r.token(r.field("makerAsset"), evm.ERC20Or721)
-	index := r.gives(maker, chains.UnknownParty(), sold, r.field("makingAmount").Int, "message/makingAmount")
+	index := r.gives(maker, chains.UnknownParty(), sold, r.field("makingAmount").Number, "message/makingAmount")
 	expiration := new(big.Int).Rsh(traits, oneInchExpiration)
 	if expiration.And(expiration, big.NewInt(1<<40-1)).Sign() == 0 {
 		r.ends(chains.Until{}, index)
@@ -212,5 +212,5 @@ func oneInchOrder(r *reading) {
 	if receiver := r.field("receiver"); [20]byte(receiver.Bytes) != [20]byte{} {
 		to = r.party(receiver)
 	}
-	r.gets(maker, to, bought, r.field("takingAmount").Int, true, "message/takingAmount")
+	r.gets(maker, to, bought, r.field("takingAmount").Number, true, "message/takingAmount")
 }

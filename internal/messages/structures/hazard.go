@@ -7,7 +7,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/messages/eip712"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
@@ -47,7 +46,7 @@ const farOrder = 367 * 24 * time.Hour
 
 // domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
-	if len(r.data.Domain.Members) == 0 {
+	if len(r.data.Domain.List) == 0 {
 		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every "+
 			"application: list the domain's members in types.EIP712Domain, which some libraries leave empty")
 	} else {
@@ -71,20 +70,15 @@ func (r *reading) domainHazards() {
 }
 
 // keyHazard adds the hazard of a text anywhere in the message whose signature becomes a key.
-func (r *reading) keyHazard(v *eip712.Value) bool {
+func (r *reading) keyHazard(v *chains.TypedValue) bool {
 	if v.Type == "string" {
-		of := texts.DerivesKey(v.Text)
+		of := texts.DerivesKey(string(v.Bytes))
 		if of != "" {
 			r.danger(texts.HazardKeyDerivation, whole, texts.KeyDerivation, of)
 		}
 		return of != ""
 	}
-	for i := range v.Members { // by index: a copy of each value would be allocated
-		if r.keyHazard(&v.Members[i].Value) {
-			return true
-		}
-	}
-	for i := range v.List {
+	for i := range v.List { // by index: a copy of each value would be allocated
 		if r.keyHazard(&v.List[i]) {
 			return true
 		}
@@ -145,8 +139,8 @@ func (r *reading) Hazards(by statement.Signer) []chains.Hazard {
 
 // deadline returns when a permission ends, and adds a hazard of the effect, or of the
 // whole message, if that is far ahead or never.
-func (r *reading) deadline(v *eip712.Value, effect int) chains.Until {
-	until := evm.TimeOf(v.Int)
+func (r *reading) deadline(v *chains.TypedValue, effect int) chains.Until {
+	until := evm.TimeOf(v.Number)
 	r.ends(until, effect)
 	return until
 }

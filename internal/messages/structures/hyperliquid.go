@@ -52,18 +52,18 @@ func onLedger(action, members string, read func(*reading)) structure {
 const usdDecimals = 6
 
 // ledger returns an id for Hyperliquid's ledger, which has no CAIP-2 id.
-func (r *reading) ledger() string { return "hyperliquid:" + r.field("hyperliquidChain").Text }
+func (r *reading) ledger() string { return "hyperliquid:" + r.text("hyperliquidChain") }
 
 // hyperliquidSend moves USDC on the ledger or withdraws it.
 func hyperliquidSend(r *reading) {
-	asset, amount := r.ledgerAmount("USDC", r.field("amount").Text)
+	asset, amount := r.ledgerAmount("USDC", r.text("amount"))
 	r.add(chains.Effect{Kind: chains.KindTransfer, To: r.textAddress("destination"), Asset: asset, Amount: amount})
 }
 
 // hyperliquidSpot moves a token whose decimals are not in the message.
 func hyperliquidSpot(r *reading) {
 	r.add(chains.Effect{Kind: chains.KindTransfer, To: r.textAddress("destination"),
-		Asset: chains.Asset{Chain: r.ledger(), TokenID: r.field("token").Text}, Amount: chains.UnknownQuantity()})
+		Asset: chains.Asset{Chain: r.ledger(), TokenID: r.text("token")}, Amount: chains.UnknownQuantity()})
 }
 
 // hyperliquidAgent lets another key trade for the account.
@@ -74,8 +74,8 @@ func hyperliquidAgent(r *reading) {
 // hyperliquidAction is the hash of any action, such as an order or a transfer.
 func hyperliquidAction(r *reading) {
 	index := r.undecoded()
-	for i := range r.message.Members {
-		if m := &r.message.Members[i]; m.Value.Type == "bytes32" {
+	for i := range r.message.List {
+		if m := &r.message.List[i]; m.Type == "bytes32" {
 			r.danger(HazardHiddenContents, index,
 				"%s is the hash of the action: the message does not contain what it does, which may be any "+
 					"order or transfer", m.Name)
@@ -85,7 +85,7 @@ func hyperliquidAction(r *reading) {
 
 // textAddress returns the party at an address in a member, or an unknown party.
 func (r *reading) textAddress(member string) chains.Party {
-	return r.partyWritten(r.field(member).Text)
+	return r.partyWritten(r.text(member))
 }
 
 func (r *reading) partyWritten(text string) chains.Party {
@@ -117,10 +117,10 @@ func decimalAmount(text string, decimals int) chains.Quantity {
 // sub-account that it names is who pays.
 func hyperliquidAsset(r *reading) {
 	from := chains.SignerParty()
-	if r.field("fromSubAccount").Text != "" {
+	if r.text("fromSubAccount") != "" {
 		from = r.textAddress("fromSubAccount")
 	}
-	asset, amount := r.ledgerAmount(r.field("token").Text, r.field("amount").Text)
+	asset, amount := r.ledgerAmount(r.text("token"), r.text("amount"))
 	r.add(chains.Effect{Kind: chains.KindTransfer, From: from, To: r.textAddress("destination"), Asset: asset,
 		Amount: amount})
 }
@@ -129,10 +129,10 @@ func hyperliquidAsset(r *reading) {
 // with it, and what it does is not known.
 func hyperliquidToEVM(r *reading) {
 	to := chains.UnknownParty()
-	if r.field("addressEncoding").Text == "hex" {
+	if r.text("addressEncoding") == "hex" {
 		to = r.textAddress("destinationRecipient")
 	}
-	asset, amount := r.ledgerAmount(r.field("token").Text, r.field("amount").Text)
+	asset, amount := r.ledgerAmount(r.text("token"), r.text("amount"))
 	r.add(chains.Effect{Kind: chains.KindTransfer, To: to, Asset: asset, Amount: amount})
 	if len(r.field("data").Bytes) > 0 {
 		r.add(chains.Effect{Kind: chains.KindCall, To: to, Undecoded: true, Path: "message/data"})
@@ -154,7 +154,7 @@ func (r *reading) ledgerAmount(token, amount string) (chains.Asset, chains.Quant
 // hyperliquidDelegate delegates HYPE to a validator, or ends that.
 func hyperliquidDelegate(r *reading) {
 	kind := chains.KindStake
-	if r.field("isUndelegate").Bool {
+	if r.field("isUndelegate").Number.Sign() != 0 {
 		kind = chains.KindUnstake
 	}
 	r.stakeOnLedger(kind, r.party(r.field("validator")))
@@ -164,7 +164,7 @@ func hyperliquidDelegate(r *reading) {
 // end. It stays the signer's.
 func (r *reading) stakeOnLedger(kind chains.Kind, validator chains.Party) {
 	r.add(chains.Effect{Kind: kind, To: chains.SignerParty(), Account: validator,
-		Asset: chains.Asset{Chain: r.ledger(), TokenID: "HYPE"}, Amount: chains.Exactly(r.field("wei").Int)})
+		Asset: chains.Asset{Chain: r.ledger(), TokenID: "HYPE"}, Amount: chains.Exactly(r.field("wei").Number)})
 }
 
 // hyperliquidMultiSig gives the account to several keys, of which a number must sign from
@@ -172,7 +172,7 @@ func (r *reading) stakeOnLedger(kind chains.Kind, validator chains.Party) {
 func hyperliquidMultiSig(r *reading) {
 	var users []string
 	var threshold int
-	err := strictjson.Read([]byte(r.field("signers").Text), "signers",
+	err := strictjson.Read([]byte(r.text("signers")), "signers",
 		strictjson.Required("authorizedUsers", &users), strictjson.Required("threshold", &threshold))
 	if err != nil || len(users) == 0 {
 		return
@@ -194,7 +194,7 @@ const builderCap = 1000
 
 // hyperliquidBuilder lets a party take a fee from each order, a share of it.
 func hyperliquidBuilder(r *reading) {
-	builder, rate := r.party(r.field("builder")), r.field("maxFeeRate").Text
+	builder, rate := r.party(r.field("builder")), r.text("maxFeeRate")
 	effect := chains.Effect{Kind: chains.KindApprove, To: builder, Asset: chains.UnknownAsset(r.ledger()),
 		Amount: chains.UnknownQuantity(), Path: "message/builder"}
 	number, isPercent := strings.CutSuffix(rate, "%")

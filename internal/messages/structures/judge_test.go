@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/evmtest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -99,18 +99,13 @@ func TestEveryDangerHasItsHazard(t *testing.T) {
 	for _, encoded := range structures.Types() {
 		for range 400 {
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(encoded, contracts[random.IntN(len(contracts))])), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(encoded, contracts[random.IntN(len(contracts))])), &data)
 			drawMember(random, "", data["message"])
 			if name := domainNames[data["primaryType"].(string)]; name != "" {
 				data["domain"].(map[string]any)["name"] = name
 				data["types"].(map[string]any)["EIP712Domain"] = append(data["types"].(map[string]any)["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})
 			}
-			text, err := json.Marshal(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testenv.Encode(t, data)
 			checkDangers(t, text, key, signer, found)
 		}
 	}

@@ -2,7 +2,6 @@ package structures_test
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMany: messages with more effects than a transaction may have show the first, and one
@@ -31,14 +31,9 @@ func TestMany(t *testing.T) {
 			t.Fatalf("there is no %s", name)
 		}
 		var data map[string]any
-		if err := json.Unmarshal([]byte(zeroMessage(encodedTypes[i], contract)), &data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, []byte(zeroMessage(encodedTypes[i], contract)), &data)
 		set(data["message"].(map[string]any))
-		text, err := json.Marshal(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Encode(t, data)
 		return text
 	}
 	// list repeats the only element of a list. The last entry has an amount that nothing limits.
@@ -79,10 +74,7 @@ func TestMany(t *testing.T) {
 		}, ""},
 	} {
 		for _, n := range []int{2, chains.MaxEffects - 1, chains.MaxEffects, chains.MaxEffects + 1, chains.MaxEffects + 20} {
-			read, err := parse(test.of(n), now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := read(t, test.of(n), now)
 			effects, names := read.Effects(), []string{}
 			last := len(effects) - 1
 			for _, hazard := range read.Hazards() {

@@ -60,7 +60,7 @@ func (r *reading) read() {
 	}
 	if len(r.effects) == 0 {
 		typed := evm.Typed{Type: encoded, Name: r.domain.name, Version: r.domain.version, Contract: r.domain.contract,
-			Members: func() []chains.TypedValue { return typedMembers(r.message) }}
+			Members: r.message.List}
 		if signed, ok := r.network.Pass().ReadTyped(typed); ok {
 			r.act(signed)
 			r.relay()
@@ -146,7 +146,7 @@ func (r *reading) Calls() []chains.Call {
 		return nil
 	}
 	typed := &chains.Typed{Type: r.data.EncodeType(r.data.PrimaryType), DomainName: r.domain.name,
-		DomainVersion: r.domain.version, Members: typedMembers(r.message)}
+		DomainVersion: r.domain.version, Members: r.message.List}
 	return []chains.Call{{Path: "message", Chain: r.network.ID, From: chains.SignerParty(),
 		To: r.network.Party(*r.domain.contract), Typed: typed}}
 }

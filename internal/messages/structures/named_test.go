@@ -1,12 +1,12 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // unnamed are the members of structures that no effect and no hazard names, by the primary
@@ -82,10 +82,7 @@ func places(value any, name string, set func(any), do func(name string, old any,
 // said returns what the effects and hazards of a message say, without their arguments.
 func said(t *testing.T, data map[string]any) (text string, ok bool) {
 	t.Helper()
-	message, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := testenv.Encode(t, data)
 	read, err := parse(message, now)
 	if err != nil {
 		return "", false
@@ -148,9 +145,7 @@ func sampleOf(t *testing.T, encoded string) map[string]any {
 		}
 	}
 	var data map[string]any
-	if err := json.Unmarshal([]byte(zeroMessage(encoded, contract)), &data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(zeroMessage(encoded, contract)), &data)
 	primary, number := data["primaryType"].(string), 0
 	domain := data["domain"].(map[string]any)
 	name := domainNames[primary]

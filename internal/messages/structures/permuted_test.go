@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // listMember is the list of a structure, and the members of its items that are drawn.
@@ -44,9 +44,7 @@ func TestOrderOfEffects(t *testing.T) {
 		for _, of := range lists {
 			i := slices.IndexFunc(structures.Types(), func(encoded string) bool { return strings.HasPrefix(encoded, of.prefix) })
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(structures.Types()[i], of.contract)), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(structures.Types()[i], of.contract)), &data)
 			message := data["message"].(map[string]any)
 			sample := message[of.list].([]any)[0].(map[string]any)
 			for _, name := range []string{"sigDeadline", "deadline", "endTime"} {
@@ -99,14 +97,8 @@ func TestOrderOfEffects(t *testing.T) {
 // list, by the item's content.
 func hazardsByItem(t *testing.T, data map[string]any, items []any) map[string][]string {
 	t.Helper()
-	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, data)
+	read := read(t, text, now)
 	if len(read.Effects()) != len(items) {
 		t.Fatalf("%d effects of %d items: %s", len(read.Effects()), len(items), text)
 	}

@@ -1,13 +1,13 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // quotation is a text in quotes, as Go and JSON write it.
@@ -60,9 +60,7 @@ func TestTextIsQuoted(t *testing.T) {
 func withTexts(t *testing.T, message, domain, text string) []byte {
 	t.Helper()
 	var data map[string]any
-	if err := json.Unmarshal([]byte(message), &data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(message), &data)
 	types := data["types"].(map[string]any)
 	if data["domain"].(map[string]any)["name"] == nil {
 		types["EIP712Domain"] = append(types["EIP712Domain"].([]any), map[string]any{"name": "name", "type": "string"})
@@ -70,10 +68,7 @@ func withTexts(t *testing.T, message, domain, text string) []byte {
 	types["UnusedOutside"] = []any{}
 	data["domain"].(map[string]any)["name"] = domain
 	data["message"] = filled(data["message"], text)
-	changed, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := testenv.Encode(t, data)
 	return changed
 }
 

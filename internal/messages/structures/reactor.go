@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // An order in the witness of a Permit2 transfer is worth what the spender enforces of it. The
@@ -105,24 +104,24 @@ var reactorOrders = []structure{
 func reactorOrder(name, token, most, outputs string, least ...string) func(*reading) {
 	return func(r *reading) {
 		order, permitted := r.field("witness"), r.field("permitted")
-		in := func(path string) *eip712.Value { return at(order, strings.Split(path, ".")...) }
+		in := func(path string) *chains.TypedValue { return at(order, strings.Split(path, ".")...) }
 		spender, reactor := r.field("spender").Bytes, reactors[name][r.network.ChainID]
 		if r.domain.contract == nil || r.network.KnownName(*r.domain.contract) != "Permit2" || reactor == "" ||
 			evm.Address(spender) != contract(reactor) ||
 			!slices.Equal(spender, in("info.reactor").Bytes) ||
 			!slices.Equal(at(permitted, "token").Bytes, in(token).Bytes) ||
-			at(permitted, "amount").Int.Cmp(in(most).Int) != 0 {
+			at(permitted, "amount").Number.Cmp(in(most).Number) != 0 {
 			return
 		}
 		swapper := r.party(in("info.swapper"))
-		index := r.gives(swapper, chains.UnknownParty(), r.token(in(token), evm.ERC20Or721), in(most).Int,
+		index := r.gives(swapper, chains.UnknownParty(), r.token(in(token), evm.ERC20Or721), in(most).Number,
 			"message/permitted")
 		r.effects[index].Until = r.deadline(r.field("deadline"), index)
 		list := in(outputs).List
 		for i := range list {
-			amount := at(&list[i], least[0]).Int
+			amount := at(&list[i], least[0]).Number
 			for _, name := range least[1:] {
-				amount = slices.MinFunc([]*big.Int{amount, at(&list[i], name).Int}, (*big.Int).Cmp)
+				amount = slices.MinFunc([]*big.Int{amount, at(&list[i], name).Number}, (*big.Int).Cmp)
 			}
 			r.gets(swapper, r.party(at(&list[i], "recipient")), r.coin(at(&list[i], "token"), evm.Address{}), amount,
 				false,
@@ -132,7 +131,7 @@ func reactorOrder(name, token, most, outputs string, least ...string) func(*read
 }
 
 // coin returns a token, or the native asset if an address that stands for it is in its place.
-func (r *reading) coin(v *eip712.Value, native evm.Address) chains.Asset {
+func (r *reading) coin(v *chains.TypedValue, native evm.Address) chains.Asset {
 	if evm.Address(v.Bytes) == native {
 		return chains.Native(r.network.ID)
 	}
@@ -151,29 +150,29 @@ var relays = []string{"DepositData", "SwapAndDepositData", "CrossChainOrder", "G
 // witness is arguments: no signature over it makes anyone pay. Who acts for everyone does not only
 // act by the witness, unless it is a Settler, which does.
 func (r *reading) relay() {
-	members := r.message.Members
+	members := r.message.List
 	if len(members) != 5 || !strings.HasPrefix(r.data.PrimaryType, "Permit") ||
-		!slices.Contains(relays, members[4].Value.Type) {
+		!slices.Contains(relays, members[4].Type) {
 		return
 	}
-	settler := strings.HasPrefix(members[4].Value.Type, "Slippage")
+	settler := strings.HasPrefix(members[4].Type, "Slippage")
 	for i := range r.effects {
 		effect := &r.effects[i]
 		if effect.Kind != chains.KindApprove || !settler && r.network.IsShared(effect.To) {
 			continue
 		}
 		effect.Kind, effect.Amount = chains.KindTransfer, chains.AtMost(effect.Amount.Value)
-		effect.Args = r.appendNested(r.plainMembers(), members[4].Name, &members[4].Value)
+		effect.Args = r.appendNested(r.plainMembers(), members[4].Name, &members[4])
 	}
 }
 
 // appendNested appends the single values in a structure to arguments, by their paths.
-func (r *reading) appendNested(args []chains.Arg, path string, v *eip712.Value) []chains.Arg {
-	if v.Members == nil {
+func (r *reading) appendNested(args []chains.Arg, path string, v *chains.TypedValue) []chains.Arg {
+	if v.Kind != chains.TypedStruct {
 		return r.appendArg(args, path, v)
 	}
-	for i := range v.Members {
-		args = r.appendNested(args, path+"."+v.Members[i].Name, &v.Members[i].Value)
+	for i := range v.List {
+		args = r.appendNested(args, path+"."+v.List[i].Name, &v.List[i])
 	}
 	return args
 }

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
@@ -14,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // toReactor makes a sample one for the reactor of its order on a chain, or, if that is 0, on the
@@ -88,14 +88,8 @@ func reactorSamples(t *testing.T, do func(name string, data map[string]any)) {
 
 func parsed(t *testing.T, data map[string]any) chains.Transaction {
 	t.Helper()
-	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, data)
+	read := read(t, text, now)
 	return read
 }
 
@@ -195,9 +189,7 @@ func TestRelayedWitnesses(t *testing.T) {
 			encoded := "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline," + kind + " witness)" +
 				kind + "(" + order + ")TokenPermissions(address token,uint256 amount)"
 			var data map[string]any
-			if err := json.Unmarshal([]byte(zeroMessage(encoded, permit2Address)), &data); err != nil {
-				t.Fatal(err)
-			}
+			testenv.JSON(t, []byte(zeroMessage(encoded, permit2Address)), &data)
 			message := data["message"].(map[string]any)
 			message["spender"], message["permitted"].(map[string]any)["amount"] = spender, "1000"
 			message["deadline"] = fmt.Sprint(now.Unix() + 600)

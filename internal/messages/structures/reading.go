@@ -93,7 +93,7 @@ func (r *reading) undecoded() int {
 
 // hidden adds the hazard of a struct that has only a hash.
 func (r *reading) hidden(effect int) {
-	if m := r.message.Members; len(m) == 1 && m[0].Value.Type == "bytes32" {
+	if m := r.message.List; len(m) == 1 && m[0].Type == "bytes32" {
 		r.danger(HazardHiddenContents, effect,
 			"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
 			r.data.PrimaryType+"."+m[0].Name)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
-	"github.com/countersign-dev/countersign/internal/messages/eip712"
 )
 
 // seaportContracts are Seaport 1.5 and 1.6, at the same addresses on every chain.
@@ -74,15 +73,18 @@ func seaportBulk(r *reading) {
 }
 
 // leaves adds the orders in a tree. A leaf that only fills it is no order of anyone's.
-func (r *reading) leaves(tree *eip712.Value, path string) bool {
-	for i := range tree.List {
-		if !r.leaves(&tree.List[i], path+"/"+strconv.Itoa(i)) {
-			return false
+func (r *reading) leaves(tree *chains.TypedValue, path string) bool {
+	if tree.Kind == chains.TypedList {
+		for i := range tree.List {
+			if !r.leaves(&tree.List[i], path+"/"+strconv.Itoa(i)) {
+				return false
+			}
 		}
+		return true
 	}
 	first := len(r.effects)
 	switch {
-	case tree.List != nil || len(r.effects) > chains.MaxEffects:
+	case len(r.effects) > chains.MaxEffects:
 		return true
 	case evm.Address(at(tree, "offerer").Bytes) == evm.Address{} && len(at(tree, "offer").List)+len(at(tree, "consideration").List) == 0:
 		return true
@@ -93,7 +95,7 @@ func (r *reading) leaves(tree *eip712.Value, path string) bool {
 }
 
 // components adds what an order does. ok is false if it is not what its type says.
-func (r *reading) components(order *eip712.Value, path string) (ok bool) {
+func (r *reading) components(order *chains.TypedValue, path string) (ok bool) {
 	offerer, offer := r.party(at(order, "offerer")), at(order, "offer").List
 	for i := range offer {
 		asset, most, ok := r.item(&offer[i], true)
@@ -101,7 +103,7 @@ func (r *reading) components(order *eip712.Value, path string) (ok bool) {
 			return false
 		}
 		index := r.gives(offerer, chains.UnknownParty(), asset, most, path+"/offer/"+strconv.Itoa(i))
-		r.effects[index].Until = evm.TimeOf(at(order, "endTime").Int)
+		r.effects[index].Until = evm.TimeOf(at(order, "endTime").Number)
 	}
 	if len(offer) == 0 { // such an order takes nothing from the offerer
 		r.addFrom(chains.Effect{Kind: chains.KindMessage, From: offerer, Path: path})
@@ -130,14 +132,14 @@ func (r *reading) refuse() {
 // For an item of ERC-20, and for one of ERC-721 alike, Seaport calls transferFrom of whatever
 // contract the item names (seaport-core, TokenTransferrer.sol), with the amount or the number. An
 // ERC-20 takes the number for its amount.
-func (r *reading) item(v *eip712.Value, offered bool) (asset chains.Asset, amount *big.Int, ok bool) {
-	amounts := []*big.Int{at(v, "startAmount").Int, at(v, "endAmount").Int} // between which it changes over time
+func (r *reading) item(v *chains.TypedValue, offered bool) (asset chains.Asset, amount *big.Int, ok bool) {
+	amounts := []*big.Int{at(v, "startAmount").Number, at(v, "endAmount").Number} // between which it changes over time
 	amount = slices.MinFunc(amounts, (*big.Int).Cmp)
 	if offered {
 		amount = slices.MaxFunc(amounts, (*big.Int).Cmp)
 	}
-	number := at(v, "identifierOrCriteria").Int
-	switch kind := at(v, "itemType").Int.Uint64(); kind {
+	number := at(v, "identifierOrCriteria").Number
+	switch kind := at(v, "itemType").Number.Uint64(); kind {
 	case itemNative:
 		return chains.Native(r.network.ID), amount, true
 	case itemERC20:

@@ -1,7 +1,6 @@
 package structures_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const (
@@ -21,19 +21,11 @@ const (
 func orderOf(t *testing.T, offer, back []item, recipient string) chains.Transaction {
 	t.Helper()
 	var message map[string]any
-	if err := json.Unmarshal([]byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(compact(t, "OpenSea listing (Seaport 1.6)")), &message)
 	order := message["message"].(map[string]any)
 	order["offer"], order["consideration"] = forms(offer, ""), forms(back, recipient)
-	text, err := json.Marshal(message)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, message)
+	read := read(t, text, now)
 	return read
 }
 

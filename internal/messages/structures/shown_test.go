@@ -30,10 +30,7 @@ const everyKind = `{
 func TestShown(t *testing.T) {
 	hash, long := strings.Repeat("ab", 32), strings.Repeat("l", 256)
 	text := strings.NewReplacer("HASH", hash, "LONG", long).Replace(everyKind)
-	read, err := parse([]byte(text), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := read(t, []byte(text), now)
 	var shown []string
 	var flatten func(at string, fields []chains.Field)
 	flatten = func(at string, fields []chains.Field) {
@@ -102,10 +99,7 @@ func TestShown(t *testing.T) {
 // message does not contain.
 func TestBulkOrder(t *testing.T) {
 	text := strings.NewReplacer("Every", "BulkOrder", "HASH", strings.Repeat("ab", 32), "LONG", "l").Replace(everyKind)
-	read, err := parse([]byte(text), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := read(t, []byte(text), now)
 	effects := read.Effects()
 	if got, want := chaintest.Names(read.Hazards()), []string{structures.HazardUnknownType, structures.HazardHiddenContents}; len(effects) != 1 || !effects[0].Undecoded || effects[0].By != chains.BySigner || !slices.Equal(got, want) {
 		t.Errorf("%+v with %v, want %v", effects, got, want)

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -34,14 +35,9 @@ type application struct {
 
 func applications(t testing.TB) []application {
 	t.Helper()
-	text, err := os.ReadFile("testdata/applications.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, "testdata/applications.json")
 	var applications []application
-	if err := json.Unmarshal(text, &applications); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &applications)
 	return applications
 }
 
@@ -76,9 +72,7 @@ func TestApplications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("testdata/applications.json", append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, "testdata/applications.json", append(text, '\n'))
 	}
 }
 
@@ -97,10 +91,7 @@ func TestFarDeadline(t *testing.T) {
 		"253402300800":        {structures.HazardFarDeadline},
 		"115792089237316195423570985008687907853269984665640564039457584007913129639935": {structures.HazardFarDeadline},
 	} {
-		read, err := parse([]byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := read(t, []byte(deadline.ReplaceAllString(permit, `"deadline":"`+end+`"`)), now)
 		if got := chaintest.Names(read.Hazards()); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", end, got, want)
 		}
@@ -171,10 +162,7 @@ func TestVariants(t *testing.T) {
 				}
 				message = strings.Replace(message, test.replace[i], test.replace[i+1], 1)
 			}
-			read, err := parse([]byte(message), now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := read(t, []byte(message), now)
 			effect := chains.Sentence(read.Effects()[0], nil)
 			if got := chaintest.Names(read.Hazards()); !strings.HasPrefix(effect, test.effect) || !slices.Equal(got, test.hazards) {
 				t.Errorf("%s, hazards %v, want %s… and %v", effect, got, test.effect, test.hazards)
@@ -189,9 +177,7 @@ func compact(t *testing.T, name string) string {
 	for _, application := range applications(t) {
 		if application.Name == name {
 			var out bytes.Buffer
-			if err := json.Compact(&out, application.Message); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Compact(&out, application.Message))
 			return out.String()
 		}
 	}
@@ -356,4 +342,14 @@ func TestHazardsNeedNoArguments(t *testing.T) {
 	if read < len(texts)/2 || argued < read {
 		t.Errorf("%d messages with %d arguments were read", read, argued)
 	}
+}
+
+// read is parse of a message that is not refused.
+func read(t testing.TB, text []byte, now time.Time) chains.Transaction {
+	t.Helper()
+	tx, err := parse(text, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
 }

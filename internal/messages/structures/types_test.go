@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/structures"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestTypeTable compares the structures that are known with testdata/types.txt, which
@@ -14,14 +15,9 @@ func TestTypeTable(t *testing.T) {
 	table := strings.Join(structures.Types(), "\n") + "\n"
 	const path = "testdata/types.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile(path, []byte(table), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Write(t, path, []byte(table))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testenv.Read(t, path)
 	if table != string(want) {
 		t.Errorf("%s differs: run the test with COUNTERSIGN_UPDATE=1", path)
 	}

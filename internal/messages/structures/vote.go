@@ -31,7 +31,7 @@ func hasContract(d *document) bool { return d.domain.contract != nil }
 
 func ballot(r *reading) {
 	effect := chains.Effect{Kind: chains.KindMessage, To: r.network.Party(*r.domain.contract)}
-	if voter, ok := r.message.Find("voter"); ok {
+	if voter, ok := r.message.Member("voter"); ok {
 		effect.From = r.party(voter)
 	}
 	r.addFrom(effect)

@@ -49,10 +49,7 @@ func TestWitnessPayee(t *testing.T) {
 		"the other's witness, up to": {witnessed(permit2, x402Upto, exactWitness), chains.KindApprove, x402Upto, chains.BoundExact},
 		"another spender":            {witnessed(permit2, "0x1111111111111111111111111111111111111111", exactWitness), chains.KindApprove, "0x1111111111111111111111111111111111111111", chains.BoundExact},
 	} {
-		read, err := parse(c.message, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := read(t, c.message, now)
 		effects := read.Effects()
 		if len(effects) != 1 || effects[0].Kind != c.kind || effects[0].To.String() != c.to || effects[0].Amount.Bound != c.bound || effects[0].Amount.Value.Int64() != 10000 {
 			t.Errorf("%s: %+v", name, effects)
@@ -61,10 +58,7 @@ func TestWitnessPayee(t *testing.T) {
 			t.Errorf("%s: until %s, hazards %v", name, effects[0].Until, read.Hazards())
 		}
 	}
-	read, err := parse(witnessed("0x1111111111111111111111111111111111111111", x402Exact, exactWitness), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := read(t, witnessed("0x1111111111111111111111111111111111111111", x402Exact, exactWitness), now)
 	if names := chaintest.Names(read.Hazards()); !slices.Equal(names, []string{structures.HazardUnknownType}) {
 		t.Errorf("by another contract than Permit2: %v", names)
 	}

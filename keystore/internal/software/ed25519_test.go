@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -37,11 +38,11 @@ var rfc8032 = []struct{ name, seed, public, message, signature string }{
 func TestEd25519Vectors(t *testing.T) {
 	for _, vector := range rfc8032 {
 		t.Run(vector.name, func(t *testing.T) {
-			key := mustNew(t, keystore.CurveEd25519, unhex(t, vector.seed)).Handle()
+			key := mustNew(t, keystore.CurveEd25519, testenv.Hex(t, vector.seed)).Handle()
 			if got := key.PublicKey().String(); got != vector.public {
 				t.Errorf("public key %s, want %s", got, vector.public)
 			}
-			signature := signEd25519(t, key, unhex(t, vector.message))
+			signature := signEd25519(t, key, testenv.Hex(t, vector.message))
 			if got := hex.EncodeToString(signature); got != vector.signature {
 				t.Errorf("signature %s, want %s", got, vector.signature)
 			}
@@ -85,13 +86,4 @@ func signEd25519(t *testing.T, key keystore.Key, message []byte) []byte {
 		t.Fatal(err)
 	}
 	return signature[:]
-}
-
-func unhex(t *testing.T, text string) []byte {
-	t.Helper()
-	decoded, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return decoded
 }

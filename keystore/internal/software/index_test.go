@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -31,7 +32,7 @@ func TestTaprootCancelled(t *testing.T) {
 	defer index.Close()
 	var last *Key
 	for i := range 5 {
-		key, err := New(keystore.KeyInfo{ID: fmt.Sprint(i)}, keystore.CurveSecp256k1, unhex(t, fmt.Sprintf("%064x", i+1)))
+		key, err := New(keystore.KeyInfo{ID: fmt.Sprint(i)}, keystore.CurveSecp256k1, testenv.Hex(t, fmt.Sprintf("%064x", i+1)))
 		if err != nil {
 			t.Fatal(err)
 		}

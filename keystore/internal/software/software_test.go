@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 const groupOrder = "fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"
 
 func TestNewRefuses(t *testing.T) {
-	one := unhex(t, strings.Repeat("0", 63)+"1")
+	one := testenv.Hex(t, strings.Repeat("0", 63)+"1")
 	for _, c := range []struct {
 		name   string
 		curve  keystore.Curve
@@ -24,7 +25,7 @@ func TestNewRefuses(t *testing.T) {
 		{"short", keystore.CurveEd25519, one[1:], "31 bytes, want 32"},
 		{"long", keystore.CurveEd25519, append(bytes.Clone(one), 0), "33 bytes, want 32"},
 		{"zero scalar", keystore.CurveSecp256k1, make([]byte, 32), "not between 1 and the group order"},
-		{"group order", keystore.CurveSecp256k1, unhex(t, groupOrder), "not between 1 and the group order"},
+		{"group order", keystore.CurveSecp256k1, testenv.Hex(t, groupOrder), "not between 1 and the group order"},
 		{"beyond it", keystore.CurveSecp256k1, bytes.Repeat([]byte{0xff}, 32), "not between 1 and the group order"},
 		{"no curve", 0, one, "unknown curve"},
 	} {

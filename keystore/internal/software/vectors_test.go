@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -43,7 +42,7 @@ var rfc6979 = []struct{ secret, message, signature string }{
 
 func TestECDSAVectors(t *testing.T) {
 	for _, vector := range rfc6979 {
-		key := mustNew(t, keystore.CurveSecp256k1, unhex(t, vector.secret)).Handle()
+		key := mustNew(t, keystore.CurveSecp256k1, testenv.Hex(t, vector.secret)).Handle()
 		digest := sha256.Sum256([]byte(vector.message))
 		signature, err := key.(keystore.ECDSASigner).SignECDSA(t.Context(), digest)
 		if err != nil {
@@ -77,12 +76,12 @@ func TestBIP340Vectors(t *testing.T) {
 			continue
 		}
 		signed++
-		key := mustNew(t, keystore.CurveSecp256k1, unhex(t, secret)).Handle()
+		key := mustNew(t, keystore.CurveSecp256k1, testenv.Hex(t, secret)).Handle()
 		x := key.PublicKey().XOnly()
 		if got := strings.ToUpper(hex.EncodeToString(x[:])); got != public {
 			t.Errorf("vector %s: public key %s, want %s", row[0], got, public)
 		}
-		signature := signSchnorr(t, key, [32]byte(unhex(t, message)), keystore.ScriptPath())
+		signature := signSchnorr(t, key, [32]byte(testenv.Hex(t, message)), keystore.ScriptPath())
 		if got := strings.ToUpper(hex.EncodeToString(signature)); got != want {
 			t.Errorf("vector %s: signature %s, want %s", row[0], got, want)
 		}
@@ -128,13 +127,7 @@ type bip341 struct {
 
 func readBIP341(t *testing.T) (vectors bip341) {
 	t.Helper()
-	content, err := os.ReadFile(testenv.Suite(t, "bitcoin", "bip341_wallet.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(content, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, testenv.Read(t, testenv.Suite(t, "bitcoin", "bip341_wallet.json")), &vectors)
 	return vectors
 }
 
@@ -143,7 +136,7 @@ func tweak(t *testing.T, merkleRoot *string) keystore.TaprootTweak {
 	if merkleRoot == nil {
 		return keystore.KeyPath()
 	}
-	return keystore.KeyPathWithRoot([32]byte(unhex(t, *merkleRoot)))
+	return keystore.KeyPathWithRoot([32]byte(testenv.Hex(t, *merkleRoot)))
 }
 
 func TestBIP341OutputKeys(t *testing.T) {
@@ -152,7 +145,7 @@ func TestBIP341OutputKeys(t *testing.T) {
 		t.Fatal("no vectors")
 	}
 	for i, vector := range vectors {
-		pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, unhex(t, "02"+vector.Given.InternalPubkey))
+		pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, testenv.Hex(t, "02"+vector.Given.InternalPubkey))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,12 +161,12 @@ func TestBIP341Signatures(t *testing.T) {
 	for _, transaction := range readBIP341(t).KeyPathSpending {
 		for i, input := range transaction.InputSpending {
 			signed++
-			key := mustNew(t, keystore.CurveSecp256k1, unhex(t, input.Given.InternalPrivkey)).Handle()
+			key := mustNew(t, keystore.CurveSecp256k1, testenv.Hex(t, input.Given.InternalPrivkey)).Handle()
 			x := key.PublicKey().XOnly()
 			if got := hex.EncodeToString(x[:]); got != input.Intermediary.InternalPubkey {
 				t.Errorf("input %d: internal key %s, want %s", i, got, input.Intermediary.InternalPubkey)
 			}
-			signature := signSchnorr(t, key, [32]byte(unhex(t, input.Intermediary.SigHash)), tweak(t, input.Given.MerkleRoot))
+			signature := signSchnorr(t, key, [32]byte(testenv.Hex(t, input.Intermediary.SigHash)), tweak(t, input.Given.MerkleRoot))
 			if got := hex.EncodeToString(signature); !strings.HasPrefix(input.Expected.Witness[0], got) {
 				t.Errorf("input %d: signature %s, want %s and perhaps a sighash type", i, got, input.Expected.Witness[0])
 			}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
@@ -33,9 +34,7 @@ func TestGathers(t *testing.T) {
 					Max: test.most, Gather: test.gather, Expected: func() int { return test.expected },
 				}, func(items []int) { sizes = append(sizes, len(items)) })
 				for i := range 4 {
-					if err := w.Put(t.Context(), i); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, w.Put(t.Context(), i))
 					synctest.Wait()
 				}
 				time.Sleep(2 * time.Second)
@@ -97,9 +96,7 @@ func TestStop(t *testing.T) {
 		written := 0
 		w := batch.New(batch.Options{Max: 8, Gather: time.Hour, Expected: func() int { return 9 }}, func(items []int) { written += len(items) })
 		for i := range 3 {
-			if err := w.Put(t.Context(), i); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, w.Put(t.Context(), i))
 		}
 		w.Stop()
 		w.Stop()

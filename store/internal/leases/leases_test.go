@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -28,9 +29,7 @@ func take(t *testing.T, table *Table, organization string) store.Lease {
 func TestPinnedOnce(t *testing.T) {
 	table := New()
 	lease := take(t, table, "org")
-	if err := table.Pin(lease); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, table.Pin(lease))
 	if err := table.Pin(lease); !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("pinned twice: %v", err)
 	}
