@@ -21,6 +21,10 @@ const (
 	TypeVerifyOTPV2     Type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
 	TypeSignRawPayload  Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
 	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
+
+	// TypeSignTransactions is of Countersign alone: the hosted service has no such type.
+	TypeSignTransactions Type = "ACTIVITY_TYPE_COUNTERSIGN_SIGN_TRANSACTIONS"
+
 	TypeApproveActivity Type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
 	TypeRejectActivity  Type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
 )
@@ -41,7 +45,7 @@ func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
 // Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
 // [InitOTPV2Intent], [InitOTPV3Intent], [VerifyOTPIntent], [VerifyOTPV2Intent],
-// [SignRawPayloadIntent], [SignRawPayloadsIntent] or [VoteIntent].
+// [SignRawPayloadIntent], [SignRawPayloadsIntent], [SignTransactionsIntent] or [VoteIntent].
 type Intent interface {
 	ActivityType() Type
 }
@@ -60,7 +64,7 @@ type Personal interface {
 
 // Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
 // [InitOTPV2Result], [InitOTPV3Result], [VerifyOTPResult], [VerifyOTPV2Result],
-// [SignRawPayloadResult] or [SignRawPayloadsResult].
+// [SignRawPayloadResult], [SignRawPayloadsResult] or [SignTransactionsResult].
 type Result interface {
 	ActivityType() Type
 }
@@ -115,6 +119,11 @@ var operations = []Operation{
 		intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
 		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
 	},
+	{
+		Type: TypeSignTransactions, Path: "countersign_sign_transactions", named: true,
+		intent: "signTransactionsIntent", result: "signTransactionsResult",
+		decode: decodeSignTransactions, decodeResult: resultOf[SignTransactionsResult],
+	},
 	{Type: TypeApproveActivity, Path: "approve_activity", named: true, decode: decodeVote(TypeApproveActivity)},
 	{Type: TypeRejectActivity, Path: "reject_activity", named: true, decode: decodeVote(TypeRejectActivity)},
 }
@@ -145,7 +154,7 @@ func (t Type) MustBeNamed() bool {
 
 // Signs reports whether activities of the type sign with the organization's keys.
 func (t Type) Signs() bool {
-	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads
+	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads || t == TypeSignTransactions
 }
 
 // HasBearerResult reports whether results of the type give their reader the rights of
