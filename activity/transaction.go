@@ -103,9 +103,6 @@ func decodeSignTransactions(parameters *parameterText) (Intent, bool, error) {
 		required("type", &kind),
 		strictjson.Required("transactions", func(reader *strictjson.Reader) error { return reader.Array(each) }),
 	)
-	if err == nil && len(intent.Transactions) == 0 {
-		err = NewError(ReasonRequestInvalid, "transactions", nil, "transactions: the list is empty")
-	}
 	intent.Type = transactionTypeOf(kind)
 	return intent, proofs, err
 }

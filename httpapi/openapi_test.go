@@ -205,6 +205,10 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":["0x19457468657265756d205369676e6564204d6573736167653a0a3233417070726f766520506f7274616c73207369676e2d696e"]`, "KECCAK256")),
 			envelope(activity.TypeSignRawPayloads, rawParameters(`"payloads":[]`, "KECCAK256")),
 		},
+		"/public/v1/submit/countersign_sign_transactions": {
+			envelope(activity.TypeSignTransactions, fmt.Sprintf(`"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[{"signWith":%q,"unsignedTransaction":%q}]`, enginetest.Address, enginetest.Unsigned)),
+			envelope(activity.TypeSignTransactions, `"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[]`),
+		},
 		"/public/v1/query/get_activity": {
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
@@ -354,6 +358,7 @@ func TestOpenAPIParameters(t *testing.T) {
 		activity.TypeSignTransaction: "SignTransactionIntent", activity.TypeInitOTPAuth: "InitOtpAuthIntent", activity.TypeVerifyOTP: "VerifyOtpIntent",
 		activity.TypeInitOTPV2: "InitOtpAuthIntent", activity.TypeInitOTPV3: "InitOtpAuthIntent", activity.TypeVerifyOTPV2: "VerifyOtpV2Intent",
 		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
+		activity.TypeSignTransactions: "SignTransactionsIntent",
 	} {
 		intent := described.Components.Schemas[name]
 		parameters := map[string]any{}

@@ -30,6 +30,9 @@ const MaxListEffects = 10_000
 
 // ReadList reads a list of transactions. The error is an *activity.Error.
 func (t Table) ReadList(intent activity.SignTransactionsIntent) (*Batch, error) {
+	if err := CheckList(intent); err != nil {
+		return nil, err
+	}
 	b := &Batch{Label: chains.TransactionLabel}
 	for i := range intent.Transactions {
 		tx, err := t.Read(intent.Type, intent.Transactions[i].UnsignedTransaction)
@@ -42,6 +45,15 @@ func (t Table) ReadList(intent activity.SignTransactionsIntent) (*Batch, error) 
 		return nil, TooManyEffects(effects)
 	}
 	return b, nil
+}
+
+// CheckList refuses a list with too few or too many transactions.
+func CheckList(intent activity.SignTransactionsIntent) error {
+	if count := len(intent.Transactions); count == 0 || count > activity.MaxTransactions {
+		return activity.NewError(activity.ReasonRequestInvalid, FieldTransactions, nil,
+			"%s: %d, a list must have 1 to %d", FieldTransactions, count, activity.MaxTransactions)
+	}
+	return nil
 }
 
 // TooManyEffects refuses a list that has more than MaxListEffects.

@@ -49,9 +49,8 @@ var _ Task = (*List)(nil)
 // prepareList prepares the transactions of a list.
 func (r *Preparer) prepareList(ctx context.Context, organizationID string, intent activity.SignTransactionsIntent,
 ) (Task, error) {
-	if count := len(intent.Transactions); count == 0 || count > activity.MaxTransactions {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, intents.FieldTransactions, nil,
-			"%d transactions: expected 1 to %d", count, activity.MaxTransactions)
+	if err := intents.CheckList(intent); err != nil {
+		return nil, err
 	}
 	l := &List{batch: intents.Batch{Label: chains.TransactionLabel}, starts: []int{0}, used: map[string]int{}}
 	for i := range intent.Transactions {
