@@ -29,9 +29,6 @@ type Task interface {
 
 	// SignerView returns what depends on the signing keys.
 	SignerView(ctx context.Context) ([]chains.Field, error)
-
-	// described returns effects as people are told them, in numbers and in words.
-	described(effects []chains.Effect, book chains.Names) ([]chains.Effect, []string)
 }
 
 // List is a list of transactions that are signed together, all or none. They are sent one by one

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/names"
 )
 
 // Recorded implements operation.SigningTask.
@@ -23,7 +24,7 @@ func recorded(ctx context.Context, task Task, book chains.Names) (*activity.Read
 		return nil, err
 	}
 	reading := &activity.Reading{KeyIDs: task.KeyIDs(), Summary: string(summary)}
-	_, reading.Sentences = task.described(effects, book)
+	_, reading.Sentences = names.Described(effects, book)
 	texts := make([]json.RawMessage, len(effects))
 	for i := range effects {
 		if texts[i], err = effects[i].MarshalJSON(); err != nil {
