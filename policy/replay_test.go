@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/policy"
