@@ -2,13 +2,20 @@ package countersign_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/btcsuite/btcd/address/v2/base58"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
@@ -19,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
+	"github.com/countersign-dev/countersign/verify"
 )
 
 // payment is a transaction with a nonce that pays some wei.
@@ -317,5 +325,71 @@ func TestListWaits(t *testing.T) {
 	signed := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(string(waiting.Request.Body)))
 	if result, ok := signed.Result.(activity.SignTransactionsResult); !ok || len(result.SignedTransactions) != 3 || spentWei(t, b.Fixture) != 6 {
 		t.Errorf("%s, %d wei are charged: %+v", signed.Status, spentWei(t, b.Fixture), signed.Decision)
+	}
+}
+
+// durablePayment is a Solana transaction by a payer: it advances the nth durable nonce and pays
+// some lamports to the nth recipient.
+func durablePayment(payer ed25519.PublicKey, n int, lamports uint64) string {
+	account := func(kind string) []byte {
+		digest := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
+		return digest[:]
+	}
+	keys := [][]byte{payer, account("nonce"), account("recipient"),
+		base58.Decode("SysvarRecentB1ockHashes11111111111111111111"), make([]byte, 32)}
+	message := slices.Concat([]byte{1, 0, 2, byte(len(keys))}, slices.Concat(keys...), account("value"),
+		[]byte{2, 4, 3, 1, 3, 0, 4, 4, 0, 0, 0}, // AdvanceNonceAccount
+		[]byte{4, 2, 0, 2, 12, 2, 0, 0, 0}, binary.LittleEndian.AppendUint64(nil, lamports))
+	return hex.EncodeToString(slices.Concat([]byte{1}, make([]byte, 64), message))
+}
+
+// TestPayroll pays 1,000 salaries on Solana under one vote, each with a durable nonce, as
+// docs/recipes.md says. Each transaction can be sent by itself; the answer proves all of them.
+func TestPayroll(t *testing.T) {
+	b := ballot.New(t, inMemory, engines.WithHazards("solana/no-compute-budget"))
+	b.Policy.Set(func(p *ballot.Policy) { p.Groups[0].Count = 1 })
+	submitter := ballot.Voter("user-1", "", b.APIKey)
+	submitter.APIKeys[0].Activities = activity.Types()
+	b.SetUsers(submitter, ballot.Voter("ann", "finance", b.Ann))
+	seed, err := hex.DecodeString(enginetest.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
+	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
+	for n := range activity.MaxTransactions {
+		list.Transactions = append(list.Transactions, activity.ListedTransaction{SignWith: "key-2",
+			UnsignedTransaction: durablePayment(payer, n, uint64(1_000_000+n))})
+	}
+	waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(engines.IntentBody(t, b.Fixture, list)))
+	if !waiting.Status.Waits() {
+		t.Fatalf("%+v", waiting)
+	}
+	signed := b.Approve(b.Ann, waiting)
+	result, ok := signed.Result.(activity.SignTransactionsResult)
+	if !ok || len(result.SignedTransactions) != len(list.Transactions) {
+		t.Fatalf("%s: %q", signed.Status, signed.Decision.Reason)
+	}
+	for n, text := range result.SignedTransactions {
+		raw, err := hex.DecodeString(text)
+		if err != nil || !ed25519.Verify(payer, raw[65:], raw[1:65]) || hex.EncodeToString(raw[65:]) != list.Transactions[n].UnsignedTransaction[2*65:] {
+			t.Fatalf("%d is not signed: %v", n, err)
+		}
+	}
+	if did := signed.Did; len(did.Effects) != activity.MaxDidEffects || did.More != 1901 || did.Effects[99].Kind != "transfer" || !strings.HasSuffix(did.Effects[0].Sentence, "and 992 more)") {
+		t.Errorf("it did %d effects and %d more: %q", len(did.Effects), did.More, did.Sentences()[:3])
+	}
+	trust := verify.Trust{Body: waiting.Request.Body, ProofKey: &b.ProofKey.PublicKey, Chains: b.Config.Chains}
+	checks, err := verify.Answer(signed.AppendAnswer(nil), trust)
+	if err != nil || len(checks) != 5 {
+		t.Errorf("%v: %v", checks, err)
+	}
+	other := strings.Replace(string(signed.AppendAnswer(nil)), result.SignedTransactions[7], result.SignedTransactions[8], 2)
+	if _, err := verify.Answer([]byte(other), trust); err == nil {
+		t.Error("an answer with another transaction verifies")
+	}
+	list.Transactions[999].UnsignedTransaction = durablePayment(payer, 7, 5)
+	if _, err := engines.SubmitIntent(t, b.Fixture, list); err == nil || !strings.HasPrefix(err.Error(), "transactions[999]: it uses the durable nonce in ") {
+		t.Errorf("two that advance one nonce: %v", err)
 	}
 }

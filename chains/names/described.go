@@ -11,11 +11,21 @@ import (
 
 // Described returns effects as people are told them, each with its sentence. Of a list of
 // transactions, what the same recipient gets of the same asset is one sum, and each sentence ends
-// with the transactions that it is about. Other effects are returned as they are.
+// with the transactions that it is about; changes of settings, such as of durable nonces, come last.
+// Other effects are returned as they are.
 func Described(effects []chains.Effect, names chains.Names) (sums []chains.Effect, sentences []string) {
 	if len(effects) == 0 || !strings.HasPrefix(effects[0].Payload(), transaction+" ") {
 		return effects, Sentences(effects, names)
 	}
+	var first, settings []chains.Effect
+	for _, effect := range effects {
+		if effect.Kind == chains.KindSettings {
+			settings = append(settings, effect)
+			continue
+		}
+		first = append(first, effect)
+	}
+	effects = append(first, settings...)
 	units := slices.Clone(effects) // effects whose sentences are the same differ in the amount alone
 	for i := range units {
 		if addsUp(&units[i]) {
