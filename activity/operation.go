@@ -154,8 +154,11 @@ func (t Type) MustBeNamed() bool {
 
 // Signs reports whether activities of the type sign with the organization's keys.
 func (t Type) Signs() bool {
-	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads || t == TypeSignTransactions
+	return t.SignsTransactions() || t == TypeSignRawPayload || t == TypeSignRawPayloads
 }
+
+// SignsTransactions reports whether activities of the type sign a transaction, or a list of them.
+func (t Type) SignsTransactions() bool { return t == TypeSignTransaction || t == TypeSignTransactions }
 
 // HasBearerResult reports whether results of the type give their reader the rights of
 // their owner. Such results must only be shown to the credential that submitted the

@@ -248,7 +248,7 @@ var operations = func() map[string]operation {
 	}
 	for _, registered := range activity.Operations() {
 		all["submit/"+registered.Path] = operation{name: registered.Path, do: submit(registered.Path),
-			transaction: registered.Type == activity.TypeSignTransaction || registered.Type == activity.TypeSignTransactions,
+			transaction: registered.Type.SignsTransactions(),
 			vote:        registered.Type == activity.TypeApproveActivity || registered.Type == activity.TypeRejectActivity}
 	}
 	return all

@@ -126,7 +126,8 @@ func NewSpending(s Store, except Fingerprint, now func() time.Time) *Spending {
 }
 
 // Spent returns what was charged to a limit: see [Count.Spent].
-func (s *Spending) Spent(ctx context.Context, organizationID string, charge Charge) (sum *big.Int, frees time.Time, err error) {
+func (s *Spending) Spent(ctx context.Context, organizationID string, charge Charge) (sum *big.Int,
+	frees time.Time, err error) {
 	of := counter{charge.Limit, charge.Subject}
 	if s.counts[of] == nil && s.store != nil {
 		err := s.store.Change(ctx, organizationID, ChangeFunc(func(ledger Ledger) (refusal, err error) {

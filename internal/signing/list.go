@@ -77,8 +77,8 @@ func (l *List) add(ctx context.Context, part *Prepared) error {
 		for _, name := range exclusive.UsesUp("key " + strings.Join(part.KeyIDs(), ", ")) {
 			if earlier, twice := l.used[name]; twice {
 				return activity.NewError(activity.ReasonRequestInvalid, intents.FieldTransaction, nil,
-					"it uses %s, as %s[%d] does: at most one of the two can be executed", name, intents.FieldTransactions,
-					earlier)
+					"it uses %s, as %s[%d] does: at most one of the two can be executed", name,
+					intents.FieldTransactions, earlier)
 			}
 			l.used[name] = index
 		}

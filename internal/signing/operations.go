@@ -20,7 +20,7 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	for i, op := range configured {
 		_, twice := served[op.Type]
 		switch {
-		case everyEngine(op.Type) || twice:
+		case op.Type.SignsTransactions() || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,
@@ -33,15 +33,10 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	return served, nil
 }
 
-// everyEngine reports whether a type is one of transactions, which every engine signs.
-func everyEngine(kind activity.Type) bool {
-	return kind == activity.TypeSignTransaction || kind == activity.TypeSignTransactions
-}
-
 // Of returns the operation of a type, or the refusal of a type that is not served. That of
 // transactions, which every engine signs, has no functions.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
-	if op, ok := o[kind]; ok || everyEngine(kind) {
+	if op, ok := o[kind]; ok || kind.SignsTransactions() {
 		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,

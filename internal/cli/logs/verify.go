@@ -96,7 +96,7 @@ func (c *verifyCommand) register(command *cobra.Command) {
 	deployment.RegisterLogKey(command, &c.logKey)
 	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	flags.StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
-	flags.IntVar(&c.index, "index", -1, "`INDEX` of the transaction to write, in a list, from 0 (default: all, one per line)")
+	flags.IntVar(&c.index, "index", -1, "`INDEX` in a list, from 0, of the transaction to write (default: all, one per line)")
 	flags.StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
 	flags.StringVar(&c.config, "config", "",
 		"configuration `FILE` with the users whose votes are checked; only public keys are read from it")
@@ -191,7 +191,7 @@ func (c *verifyCommand) signedIn(result activity.Result) (string, error) {
 	case activity.SignTransactionsResult:
 		switch {
 		case c.index >= len(done.SignedTransactions):
-			return "", console.Usagef("--index %d: the list has the transactions 0 to %d", c.index, len(done.SignedTransactions)-1)
+			return "", console.Usagef("--index %d: the last in the list is %d", c.index, len(done.SignedTransactions)-1)
 		case c.index >= 0:
 			return done.SignedTransactions[c.index], nil
 		}

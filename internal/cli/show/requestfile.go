@@ -121,7 +121,7 @@ func Listed(intent activity.Intent, index int) (activity.Intent, error) {
 	case !ok:
 		return intent, nil
 	case index < 0 || index >= len(list.Transactions):
-		return nil, console.Usagef("the request has a list of transactions: pass --index 0 to %d", len(list.Transactions)-1)
+		return nil, console.Usagef("this is a list of transactions: pass --index 0 to %d", len(list.Transactions)-1)
 	}
 	return list.At(index), nil
 }
