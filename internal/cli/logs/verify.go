@@ -96,7 +96,7 @@ func (c *verifyCommand) register(command *cobra.Command) {
 	deployment.RegisterLogKey(command, &c.logKey)
 	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	flags.StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
-	flags.IntVar(&c.index, "index", -1, "`INDEX` in a list, from 0, of the transaction to write (default: all, one per line)")
+	flags.IntVar(&c.index, "index", -1, "`INDEX` in a list, from 0, of the transaction to write (default: all of them)")
 	flags.StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
 	flags.StringVar(&c.config, "config", "",
 		"configuration `FILE` with the users whose votes are checked; only public keys are read from it")
