@@ -37,9 +37,10 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 			return nil, refuse("payload %d or payload 0 is a transaction, and the other is none: all payloads of a "+
 				"request must be transactions, or none", i)
 		}
-		b.Sent, b.Parts = statement.IsTransaction(part), append(b.Parts, part)
+		b.Sent = statement.IsTransaction(part)
+		b.Add(part, len(part.Effects()))
 	}
-	if effects := b.Starts()[count]; effects > chains.MaxEffects {
+	if effects := len(b.Effects()); effects > chains.MaxEffects {
 		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects,
 			chains.MaxEffects)
 	}
@@ -56,8 +57,8 @@ var (
 
 // WithTables implements chains.TableUser.
 func (b batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
-	resolved, readings := b.Resolved(reader)
-	return batch{resolved}, readings
+	resolved, readings := b.Batch.WithTables(reader)
+	return batch{resolved.(*intents.Batch)}, readings
 }
 
 // Request implements chains.Transaction.

@@ -132,7 +132,9 @@ func (s *Spending) Spent(ctx context.Context, organizationID string, charge Char
 	if s.counts[of] == nil && s.store != nil {
 		err := s.store.Change(ctx, organizationID, ChangeFunc(func(ledger Ledger) (refusal, err error) {
 			count, err := CountOfOthers(ledger, s.except, charge, s.now())
-			s.keep(of, count)
+			if err == nil {
+				*s.of(of) = *count
+			}
 			return nil, err
 		}))
 		if err != nil {
@@ -143,16 +145,12 @@ func (s *Spending) Spent(ctx context.Context, organizationID string, charge Char
 	return sum, frees, nil
 }
 
-func (s *Spending) keep(of counter, count *Count) {
+func (s *Spending) of(of counter) *Count {
 	if s.counts == nil {
 		s.counts = map[counter]*Count{}
 	}
-	s.counts[of] = count
-}
-
-func (s *Spending) of(of counter) *Count {
 	if s.counts[of] == nil {
-		s.keep(of, new(Count))
+		s.counts[of] = new(Count)
 	}
 	return s.counts[of]
 }

@@ -16,7 +16,7 @@ type Batch struct {
 	Label func(part int) string // begins the paths of a part's effects
 	Sent  bool                  // see chains.Summary
 
-	starts []int // index of each part's first effect in the batch, then the number of all
+	ends []int // index after each part's last effect in the batch
 }
 
 var (
@@ -39,12 +39,9 @@ func (t Table) ReadList(intent activity.SignTransactionsIntent) (*Batch, error) 
 		if err != nil {
 			return nil, InList(i, err)
 		}
-		b.Parts = append(b.Parts, tx)
+		b.Add(tx, len(tx.Effects()))
 	}
-	if effects := b.Starts()[len(b.Parts)]; effects > MaxListEffects {
-		return nil, TooManyEffects(effects)
-	}
-	return b, nil
+	return b, b.CheckEffects()
 }
 
 // CheckList refuses a list with too few or too many transactions.
@@ -56,8 +53,12 @@ func CheckList(intent activity.SignTransactionsIntent) error {
 	return nil
 }
 
-// TooManyEffects refuses a list that has more than MaxListEffects.
-func TooManyEffects(effects int) error {
+// CheckEffects refuses a list that has more than MaxListEffects.
+func (b *Batch) CheckEffects() error {
+	effects := b.start(len(b.Parts))
+	if effects <= MaxListEffects {
+		return nil
+	}
 	return activity.NewError(activity.ReasonRequestInvalid, FieldTransactions, nil,
 		"%s have %d effects, at most %d are allowed: send several lists", FieldTransactions, effects, MaxListEffects)
 }
@@ -79,31 +80,30 @@ func InList(index int, err error) error {
 	return placed
 }
 
-// Starts returns the index of each part's first effect in the batch, then the number of all.
-func (b *Batch) Starts() []int {
-	if b.starts == nil {
-		b.starts = []int{0}
-		for i, part := range b.Parts {
-			b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
-		}
+// Add adds a part that has so many effects.
+func (b *Batch) Add(part chains.Transaction, effects int) {
+	b.ends = append(b.ends, b.start(len(b.Parts))+effects)
+	b.Parts = append(b.Parts, part)
+}
+
+// start returns the index of a part's first effect in the batch.
+func (b *Batch) start(part int) int {
+	if part == 0 {
+		return 0
 	}
-	return b.starts
+	return b.ends[part-1]
 }
 
 // WithTables implements chains.TableUser.
-func (b *Batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
-	return b.Resolved(reader)
-}
-
-// Resolved is WithTables.
-func (b *Batch) Resolved(reader chains.Reader) (resolved *Batch, all chains.Readings) {
-	resolved = &Batch{Parts: slices.Clone(b.Parts), Label: b.Label, Sent: b.Sent}
+func (b *Batch) WithTables(reader chains.Reader) (tx chains.Transaction, all chains.Readings) {
+	resolved := &Batch{Label: b.Label, Sent: b.Sent}
 	for i, part := range b.Parts {
 		if user, ok := part.(chains.TableUser); ok {
-			tx, readings := user.WithTables(reader)
-			resolved.Parts[i] = tx
+			var readings chains.Readings
+			part, readings = user.WithTables(reader)
 			all = append(all, b.Readings(readings, i)...)
 		}
+		resolved.Add(part, len(part.Effects()))
 	}
 	return resolved, all
 }
@@ -126,24 +126,17 @@ func (b *Batch) Numbered(effects []chains.Effect, part int) []chains.Effect {
 	return effects
 }
 
-// Shifted returns the hazards of a part, which has so many effects from start on, with the indexes
-// of their effects shifted to those of the batch. Hazards of the part as a whole are hazards of
-// the batch.
-func Shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
+// Shifted returns the hazards of a part with the indexes of their effects in the batch. Hazards of
+// the part as a whole are hazards of the batch.
+func (b *Batch) Shifted(hazards []chains.Hazard, part int) []chains.Hazard {
 	out := make([]chains.Hazard, len(hazards))
 	for i, hazard := range hazards {
 		out[i] = chains.Hazard{Name: hazard.Name, Detail: hazard.Detail}
-		if index, ok := hazard.Effect(); ok && index < effects {
-			out[i] = out[i].OnEffect(start + index)
+		if index, ok := hazard.Effect(); ok && b.start(part)+index < b.ends[part] {
+			out[i] = out[i].OnEffect(b.start(part) + index)
 		}
 	}
 	return out
-}
-
-// Shifted returns the hazards of a part with the indexes of their effects in the batch.
-func (b *Batch) Shifted(hazards []chains.Hazard, part int) []chains.Hazard {
-	starts := b.Starts()
-	return Shifted(hazards, starts[part], starts[part+1]-starts[part])
 }
 
 // Chain implements chains.Transaction: all parts are of one.

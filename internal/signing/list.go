@@ -36,8 +36,7 @@ type Task interface {
 type List struct {
 	Parts  []*Prepared
 	batch  intents.Batch
-	starts []int // index of each part's first effect in the list, then the number of all
-	used   map[string]int
+	used   map[string]int // the transaction that uses up what only one can
 	cached *chains.Summary
 }
 
@@ -49,7 +48,7 @@ func (r *Preparer) prepareList(ctx context.Context, organizationID string, inten
 	if err := intents.CheckList(intent); err != nil {
 		return nil, err
 	}
-	l := &List{batch: intents.Batch{Label: chains.TransactionLabel}, starts: []int{0}, used: map[string]int{}}
+	l := &List{batch: intents.Batch{Label: chains.TransactionLabel}, used: map[string]int{}}
 	for i := range intent.Transactions {
 		part, err := r.prepare(ctx, organizationID, intent.At(i))
 		if err == nil {
@@ -58,8 +57,8 @@ func (r *Preparer) prepareList(ctx context.Context, organizationID string, inten
 		if err != nil {
 			return nil, intents.InList(i, err)
 		}
-		if effects := l.starts[i+1]; effects > intents.MaxListEffects {
-			return nil, intents.TooManyEffects(effects)
+		if err := l.batch.CheckEffects(); err != nil {
+			return nil, err
 		}
 	}
 	return l, nil
@@ -84,8 +83,8 @@ func (l *List) add(ctx context.Context, part *Prepared) error {
 		}
 	}
 	effects, err := part.OwnEffects(ctx)
-	l.Parts, l.batch.Parts = append(l.Parts, part), append(l.batch.Parts, part.tx)
-	l.starts = append(l.starts, l.starts[index]+len(effects))
+	l.Parts = append(l.Parts, part)
+	l.batch.Add(part.tx, len(effects))
 	return err
 }
 
@@ -183,7 +182,7 @@ func (l *List) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKe
 // Hazards implements operation.Task.
 func (l *List) Hazards() (hazards []chains.Hazard) {
 	for i, part := range l.Parts {
-		hazards = append(hazards, intents.Shifted(part.Hazards(), l.starts[i], l.starts[i+1]-l.starts[i])...)
+		hazards = append(hazards, l.batch.Shifted(part.Hazards(), i)...)
 	}
 	return hazards
 }
