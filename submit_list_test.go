@@ -21,8 +21,10 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/chainvectors"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
+	keysmemory "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -391,5 +393,31 @@ func TestPayroll(t *testing.T) {
 	list.Transactions[999].UnsignedTransaction = durablePayment(payer, 7, 5)
 	if _, err := engines.SubmitIntent(t, b.Fixture, list); err == nil || !strings.HasPrefix(err.Error(), "transactions[999]: it uses the durable nonce in ") {
 		t.Errorf("two that advance one nonce: %v", err)
+	}
+}
+
+// TestListOfEachChain signs each chain's vectors in a list of one as they are signed alone. In one list
+// twice, they are refused: the chain can execute one of the two.
+func TestListOfEachChain(t *testing.T) {
+	for name, v := range chainvectors.All(t) {
+		keys := keysmemory.New()
+		if _, err := keys.Add(t.Context(), enginetest.Organization, v.Key(t)); err != nil {
+			t.Fatal(err)
+		}
+		engine := chainvectors.Engine(t, keys)
+		listed := activity.ListedTransaction{SignWith: v.Address, UnsignedTransaction: v.UnsignedTransaction}
+		list := activity.SignTransactionsIntent{Type: v.Type, Transactions: []activity.ListedTransaction{listed}}
+		alone, err := engine.SignTransaction(t.Context(), enginetest.Organization, list.At(0))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		result, err := engine.Sign(t.Context(), enginetest.Organization, list)
+		if err != nil || result.(activity.SignTransactionsResult).SignedTransactions[0] != alone.SignedTransaction {
+			t.Errorf("%s: signed alone %s, in a list %v; %v", name, alone.SignedTransaction, result, err)
+		}
+		list.Transactions = append(list.Transactions, listed)
+		if _, err := engine.Sign(t.Context(), enginetest.Organization, list); err == nil || !strings.Contains(err.Error(), ", as transactions[0] does: ") {
+			t.Errorf("%s, twice in a list: %v", name, err)
+		}
 	}
 }

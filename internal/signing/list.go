@@ -68,9 +68,12 @@ func (r *Preparer) prepareList(ctx context.Context, organizationID string, inten
 func (l *List) add(ctx context.Context, part *Prepared) error {
 	index := len(l.Parts)
 	if wallets := part.Wallets(); wallets.Only != nil || wallets.Mixed {
+		name := "of an unknown name"
+		if len(wallets.Used) > 0 {
+			name = wallets.Used[0].Name
+		}
 		return activity.NewError(activity.ReasonRequestInvalid, intents.FieldTransaction, nil,
-			"it spends from the registered wallet %q, whose transactions are signed one at a time: send it in a "+
-				"request of its own", wallets.Used[0].Name)
+			"it spends from the registered wallet %s, or may do so: send it in a request of its own", name)
 	}
 	if exclusive, ok := part.tx.(chains.Exclusive); ok {
 		for _, name := range exclusive.UsesUp("key " + strings.Join(part.KeyIDs(), ", ")) {
