@@ -25,7 +25,7 @@ func Described(effects []chains.Effect, names chains.Names) (sums []chains.Effec
 		}
 		first = append(first, effect)
 	}
-	effects = append(first, settings...)
+	effects = slices.Concat(first, settings)
 	units := slices.Clone(effects) // effects whose sentences are the same differ in the amount alone
 	for i := range units {
 		if addsUp(&units[i]) {
