@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/internal/signing"
 	"github.com/countersign-dev/countersign/store"
@@ -31,7 +30,7 @@ const maxCallTries = 100
 // prepare performs steps 4 and 5. A call by a user is decided again and recorded when it is
 // signed. One that was refused and is recorded, and has not ended without a signature, is answered
 // from its record then, whatever a Decider says now.
-func (c call) prepare(ctx context.Context, spent access.SpentReader) (*signing.Prepared, error) {
+func (c call) prepare(ctx context.Context, spent access.SpentReader) (signing.Task, error) {
 	prepared, err := c.judged(ctx, spent)
 	if err != nil && prepared != nil && c.Caller != nil && c.engine.config.Store != nil {
 		err = c.answered(ctx, err)
@@ -40,7 +39,7 @@ func (c call) prepare(ctx context.Context, spent access.SpentReader) (*signing.P
 }
 
 // judged reads what is to be signed and has it judged. What was read is returned with a refusal.
-func (c call) judged(ctx context.Context, spent access.SpentReader) (*signing.Prepared, error) {
+func (c call) judged(ctx context.Context, spent access.SpentReader) (signing.Task, error) {
 	if err := c.CheckCaller(ctx, c.engine.config.Directory); err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func (c call) judged(ctx context.Context, spent access.SpentReader) (*signing.Pr
 	case err != nil:
 		return nil, err
 	case c.Caller == nil:
-		return prepared, c.judgeUnattributed(ctx, prepared.Hazards())
+		return prepared, c.judgeUnattributed(ctx)
 	}
 	if err := c.findOrganization(ctx); err != nil {
 		return prepared, err
@@ -58,7 +57,7 @@ func (c call) judged(ctx context.Context, spent access.SpentReader) (*signing.Pr
 }
 
 // read sets the task.
-func (c call) read(ctx context.Context) (*signing.Prepared, error) {
+func (c call) read(ctx context.Context) (signing.Task, error) {
 	prepared, err := c.engine.preparer.Prepare(ctx, c.OrganizationID, c.Intent)
 	if err == nil {
 		c.Task = prepared
@@ -76,19 +75,21 @@ func (c call) findOrganization(ctx context.Context) error {
 }
 
 // judgeUnattributed judges a call by no user: its hazards alone.
-func (c call) judgeUnattributed(ctx context.Context, hazards []chains.Hazard) error {
+func (c call) judgeUnattributed(ctx context.Context) error {
 	if c.engine.config.Policy != nil {
 		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 			"not authorized: this engine has a Policy, which judges users, and the call has none: use Engine.As")
 	}
-	if len(hazards) == 0 {
+	if len(c.Task.Hazards()) == 0 {
 		return nil
 	}
 	organization, err := request.OrganizationOf(ctx, c.engine.config.Directory, c.OrganizationID)
 	if err != nil {
 		return err
 	}
-	return c.engine.judge.refuseHazards(c.Intent, organization, hazards, nil)
+	return eachAlone(c.Submission, func(_ int, part *request.Submission) error {
+		return c.engine.judge.refuseHazards(part.Intent, organization, part.Task.Hazards(), nil)
+	})
 }
 
 // decide asks the policy. Limits need a store to count in.

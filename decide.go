@@ -15,6 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/refuse"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/internal/signing"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // decide is step 5: it asks the policy, with the caller's own vote as the only one. A
@@ -114,18 +116,60 @@ type judge struct {
 // configuration, nor the organization, nor the rules that cover them allow. A plain
 // Policy is asked only about hazards that are allowed.
 func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.Vote,
-	spent access.SpentReader) (decision access.Decision, err error) {
-	if j.policy == nil {
-		err = j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
-	} else {
-		decision, err = j.askPolicy(ctx, s, votes, spent)
+	spent access.SpentReader) (whole access.Decision, err error) {
+	list, _ := s.Task.(*signing.List)
+	counted, read := spent.(*store.Spending)
+	if !read {
+		counted = new(store.Spending)
 	}
+	err = eachAlone(s, func(i int, part *request.Submission) error {
+		decision, err := j.askAlone(ctx, part, votes, spent)
+		switch {
+		case err != nil || list == nil:
+			whole = decision
+		case i > 0 && decision.Digest != whole.Digest:
+			err = activity.NewError(activity.ReasonUnavailable, "", nil,
+				"the policy was replaced while it was asked: send the same body again")
+		default:
+			counted.Add(decision.Charges)
+			spent = counted
+			whole.Merge(&decision)
+		}
+		return err
+	})
 	if signs := s.Signs(); signs != nil {
 		readings := signs.Readings()
-		decision.Readings, decision.ReadWith = readings.Digest(), readings.Sources()
-		decision.Wallets = signs.Wallets().Used
+		whole.Readings, whole.ReadWith = readings.Digest(), readings.Sources()
+		whole.Wallets = signs.Wallets().Used
 	}
-	return decision, err
+	return whole, err
+}
+
+// eachAlone calls a function with a submission or, if it is of a list, with each transaction as if
+// it were submitted alone: what holds for one must not satisfy a condition about another. The
+// error names the transaction.
+func eachAlone(s *request.Submission, do func(index int, alone *request.Submission) error) error {
+	list, ok := s.Task.(*signing.List)
+	if !ok {
+		return do(0, s)
+	}
+	for i, part := range list.Parts {
+		alone := *s
+		alone.Task, alone.Intent = part, part.Intent()
+		if err := do(i, &alone); err != nil {
+			return intents.InList(i, err)
+		}
+	}
+	return nil
+}
+
+// askAlone asks about what is no list.
+func (j *judge) askAlone(ctx context.Context, s *request.Submission, votes []access.Vote,
+	spent access.SpentReader) (access.Decision, error) {
+	if j.policy == nil {
+		return access.Decision{}, j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
+	}
+	return j.askPolicy(ctx, s, votes, spent)
 }
 
 func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []access.Vote,
@@ -179,11 +223,16 @@ func (j *judge) authorization(ctx context.Context, s *request.Submission) (acces
 	return authorization, err
 }
 
-// asked returns what a Decider is asked about a submission, without votes and ledger.
-func (j *judge) asked(ctx context.Context, s *request.Submission) (access.Authorization, error) {
-	authorization, err := j.authorization(ctx, s)
-	authorization.Hazards = j.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
-	return authorization, err
+// asked returns what a Decider is asked about a submission, without votes and ledger: of a list
+// about each transaction.
+func (j *judge) asked(ctx context.Context, s *request.Submission) (all []access.Authorization, err error) {
+	err = eachAlone(s, func(_ int, alone *request.Submission) error {
+		authorization, err := j.authorization(ctx, alone)
+		authorization.Hazards = j.allowed.refusedTo(s.Caller.Organization, authorization.Hazards)
+		all = append(all, authorization)
+		return err
+	})
+	return all, err
 }
 
 // redacted returns an intent without the secrets in it.

@@ -66,57 +66,63 @@ func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int,
 }
 
 // AskedAbout returns what an [access.Decider] is asked about a recorded activity, to ask a
-// policy about the past. The recorded bytes are read again; users, keys and descriptors
-// are the current ones, and the time is that of the record. A submitter who is no longer
-// in the directory is the user of the record, without tags. Nothing is done or charged,
-// and Spent is nil. The error, an *activity.Error, says what can no longer be read,
-// found or prepared.
-func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) (access.Authorization, error) {
+// policy about the past: of a list of transactions about each, otherwise once. The recorded
+// bytes are read again; users, keys and descriptors are the current ones, and the time is that
+// of the record. A submitter who is no longer in the directory is the user of the record,
+// without tags. Nothing is done or charged, and Spent is nil. The error, an *activity.Error,
+// says what can no longer be read, found or prepared.
+func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) ([]access.Authorization, error) {
 	if err := o.engine.takesRequests(); err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
 	decoded, err := activity.Decode(record.Request.Body)
 	if err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
 	s := &request.Submission{Request: decoded, Intent: decoded.Intent}
 	if s.Caller, err = o.recordedCaller(ctx, record); err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
-	authorization, err := o.askedAbout(ctx, s)
+	asked, err := o.askedAbout(ctx, s)
 	if err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
-	authorization.Now = record.DecidedAt()
-	authorization.Votes, err = o.recordedVotes(ctx, record, s.Caller.Member)
-	return authorization, err
+	votes, err := o.recordedVotes(ctx, record, s.Caller.Member)
+	for i := range asked {
+		asked[i].Now, asked[i].Votes = record.DecidedAt(), votes
+	}
+	return asked, err
 }
 
 // AskedAboutRequest returns what an [access.Decider] would be asked about a request if it were
 // submitted now, with its submitter's vote. Its stamp is verified, its age is not.
 // Nothing is done or charged, and Spent is nil. The error is an *activity.Error.
-func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) (access.Authorization, error) {
+func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) ([]access.Authorization, error) {
 	s := new(request.Submission)
 	if err := o.engine.identify(ctx, s, sent); err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
 	if _, vote := s.Intent.(activity.VoteIntent); vote || s.Request.Type.Halts() {
-		return access.Authorization{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
 			"no policy decides on a vote or a halt")
 	}
-	authorization, err := o.askedAbout(ctx, s)
-	if err != nil {
-		return access.Authorization{}, err
+	asked, err := o.askedAbout(ctx, s)
+	return withOwnVote(s, asked), err
+}
+
+// withOwnVote sets the submitter's vote.
+func withOwnVote(s *request.Submission, asked []access.Authorization) []access.Authorization {
+	for i := range asked {
+		asked[i].Votes = s.OwnVote(asked[i].Now)
 	}
-	authorization.Votes = s.OwnVote(authorization.Now)
-	return authorization, nil
+	return asked
 }
 
 // AskedAboutCall returns what an [access.Decider] would be asked about a call by
 // [Engine.As] a user, if it were made now. Nothing is done or charged, and Spent is nil.
 // The error is an *activity.Error.
 func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organizationID string,
-	intent activity.Intent) (access.Authorization, error) {
+	intent activity.Intent) ([]access.Authorization, error) {
 	e := o.engine
 	c, err := e.As(user, "").call(organizationID, intent)
 	if err == nil {
@@ -126,19 +132,18 @@ func (o Operator) AskedAboutCall(ctx context.Context, user access.User, organiza
 		err = c.findOrganization(ctx)
 	}
 	if err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
-	authorization, err := e.judge.asked(ctx, c.Submission)
-	authorization.Votes = c.OwnVote(authorization.Now)
-	return authorization, err
+	asked, err := e.judge.asked(ctx, c.Submission)
+	return withOwnVote(c.Submission, asked), err
 }
 
 // askedAbout prepares a submission and returns what a Decider is asked about it, without
 // votes and ledger.
-func (o Operator) askedAbout(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+func (o Operator) askedAbout(ctx context.Context, s *request.Submission) ([]access.Authorization, error) {
 	s.Request.GenerateAppProofs = false // needs no proof key: nothing is proven
 	if err := o.engine.prepareTask(ctx, s); err != nil {
-		return access.Authorization{}, err
+		return nil, err
 	}
 	return o.engine.judge.asked(ctx, s)
 }

@@ -29,20 +29,22 @@ func TestAskedAboutRequest(t *testing.T) {
 	f.SetUsers(user)
 	at := f.Clock.Now().UnixMilli()
 	for kind, parameters := range map[activity.Type]string{
-		activity.TypeSignTransaction: fmt.Sprintf(`{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}`, enginetest.Address, engines.BlindCall),
-		activity.TypeSignRawPayload:  fmt.Sprintf(`{"signWith":%q,"payload":"\u0019Ethereum Signed Message:\n5hello","encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
-		activity.TypeSignRawPayloads: fmt.Sprintf(`{"signWith":%q,"payloads":["\u0019Ethereum Signed Message:\n5hello"],"encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
-		activity.TypeInitOTPAuth:     `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
-		activity.TypeInitOTPV2:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ben@example.com"}`,
-		activity.TypeInitOTPV3:       `{"otpType":"OTP_TYPE_EMAIL","contact":"eve@example.com"}`,
+		activity.TypeSignTransaction:  fmt.Sprintf(`{"signWith":%q,"unsignedTransaction":%q,"type":"TRANSACTION_TYPE_ETHEREUM"}`, enginetest.Address, engines.BlindCall),
+		activity.TypeSignRawPayload:   fmt.Sprintf(`{"signWith":%q,"payload":"\u0019Ethereum Signed Message:\n5hello","encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
+		activity.TypeSignRawPayloads:  fmt.Sprintf(`{"signWith":%q,"payloads":["\u0019Ethereum Signed Message:\n5hello"],"encoding":"PAYLOAD_ENCODING_TEXT_UTF8","hashFunction":"HASH_FUNCTION_KECCAK256"}`, enginetest.Address),
+		activity.TypeSignTransactions: fmt.Sprintf(`{"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[{"signWith":%q,"unsignedTransaction":%q}]}`, enginetest.Address, engines.BlindCall),
+		activity.TypeInitOTPAuth:      `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
+		activity.TypeInitOTPV2:        `{"otpType":"OTP_TYPE_EMAIL","contact":"ben@example.com"}`,
+		activity.TypeInitOTPV3:        `{"otpType":"OTP_TYPE_EMAIL","contact":"eve@example.com"}`,
 	} {
 		sent := f.APIKey.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s,"generateAppProofs":false}`,
 			kind, at, enginetest.Organization, parameters))
-		before, err := f.Engine.Operator().AskedAboutRequest(t.Context(), sent)
-		if err != nil {
-			t.Errorf("%s: %v", kind, err)
+		each, err := f.Engine.Operator().AskedAboutRequest(t.Context(), sent)
+		if err != nil || len(each) != 1 {
+			t.Errorf("%s: %d, %v", kind, len(each), err)
 			continue
 		}
+		before := each[0]
 		if len(asking.Of) != 0 {
 			t.Fatalf("%s: the policy was asked", kind)
 		}

@@ -76,7 +76,7 @@ func TestReady(t *testing.T) {
 // with a list nothing else. The test walks the table of operations, so that each new
 // type must be classified.
 func TestTypesThatMustBeNamed(t *testing.T) {
-	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeApproveActivity, activity.TypeRejectActivity,
+	named := []activity.Type{activity.TypeSignRawPayload, activity.TypeSignRawPayloads, activity.TypeSignTransactions, activity.TypeApproveActivity, activity.TypeRejectActivity,
 		activity.TypeHalt, activity.TypeResume}
 	unnamed := []activity.Type{activity.TypeSignTransaction, activity.TypeInitOTPAuth, activity.TypeInitOTPV2, activity.TypeInitOTPV3, activity.TypeVerifyOTP, activity.TypeVerifyOTPV2}
 	for _, kind := range activity.Types() {
@@ -128,18 +128,19 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 
 // minimal has parameters for each type that can be decoded, whatever happens afterwards.
 var minimal = map[activity.Type]string{
-	activity.TypeSignTransaction: `{"signWith":"key-1","unsignedTransaction":"c0","type":"TRANSACTION_TYPE_ETHEREUM"}`,
-	activity.TypeInitOTPAuth:     `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
-	activity.TypeInitOTPV2:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
-	activity.TypeInitOTPV3:       `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
-	activity.TypeVerifyOTP:       `{"otpId":"a","otpCode":"123456"}`,
-	activity.TypeVerifyOTPV2:     `{"otpId":"a","encryptedOtpBundle":"{}"}`,
-	activity.TypeSignRawPayload:  `{"signWith":"key-1","payload":"00","encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
-	activity.TypeSignRawPayloads: `{"signWith":"key-1","payloads":["00"],"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
-	activity.TypeApproveActivity: `{"fingerprint":"sha256:` + zeros + `"}`,
-	activity.TypeRejectActivity:  `{"fingerprint":"sha256:` + zeros + `"}`,
-	activity.TypeHalt:            `{"userId":"user-1"}`,
-	activity.TypeResume:          `{}`,
+	activity.TypeSignTransaction:  `{"signWith":"key-1","unsignedTransaction":"c0","type":"TRANSACTION_TYPE_ETHEREUM"}`,
+	activity.TypeInitOTPAuth:      `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com"}`,
+	activity.TypeInitOTPV2:        `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
+	activity.TypeInitOTPV3:        `{"otpType":"OTP_TYPE_EMAIL","contact":"ann@example.com","appName":"Example"}`,
+	activity.TypeVerifyOTP:        `{"otpId":"a","otpCode":"123456"}`,
+	activity.TypeVerifyOTPV2:      `{"otpId":"a","encryptedOtpBundle":"{}"}`,
+	activity.TypeSignRawPayload:   `{"signWith":"key-1","payload":"00","encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
+	activity.TypeSignRawPayloads:  `{"signWith":"key-1","payloads":["00"],"encoding":"PAYLOAD_ENCODING_HEXADECIMAL","hashFunction":"HASH_FUNCTION_KECCAK256"}`,
+	activity.TypeSignTransactions: `{"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[]}`,
+	activity.TypeApproveActivity:  `{"fingerprint":"sha256:` + zeros + `"}`,
+	activity.TypeRejectActivity:   `{"fingerprint":"sha256:` + zeros + `"}`,
+	activity.TypeHalt:             `{"userId":"user-1"}`,
+	activity.TypeResume:           `{}`,
 }
 
 const zeros = "0000000000000000000000000000000000000000000000000000000000000000"

@@ -12,13 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Prepared is a transaction, or messages for one key, that was read, whose keys were found,
-// and that the engine is ready to sign: everything that can be refused without signing has
+// Prepared is a transaction, a list of them, or messages for one key, that was read, whose keys
+// were found, and that the engine is ready to sign: everything that can be refused without signing has
 // been. Use it to show what is signed before signing it: the bytes that are signed are the
 // bytes that were shown. It must be used by one goroutine at a time.
 type Prepared struct {
 	call call
-	task *signing.Prepared
+	task signing.Task
 }
 
 // Prepare does everything that Sign does except sign.
@@ -26,8 +26,8 @@ func (e *Engine) Prepare(ctx context.Context, organizationID string, intent acti
 	return e.unattributed().Prepare(ctx, organizationID, intent)
 }
 
-// Sign signs what an intent asks for: a transaction, or messages with one key, all or
-// none. The result is that of the intent, such as an activity.SignTransactionResult. The
+// Sign signs what an intent asks for: a transaction, a list of them, or messages with one key,
+// all or none. The result is that of the intent, such as an activity.SignTransactionResult. The
 // call has no user: it is recorded nowhere, and an engine with a policy refuses it. Use
 // [Engine.As] for one that has.
 func (e *Engine) Sign(ctx context.Context, organizationID string, intent activity.Intent) (activity.Result, error) {

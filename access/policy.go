@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"reflect"
 	"slices"
 	"time"
 
@@ -157,6 +158,32 @@ type Decision struct {
 
 	// Hazards are those of Authorization.Hazards that the deciding rules allow.
 	Hazards []chains.Hazard
+}
+
+// Merge adds to the decision about a list of transactions that about another one of them. The
+// list makes the charges of both, and needs every approval that either needs.
+func (d *Decision) Merge(next *Decision) {
+	d.Digest, d.Charges = next.Digest, append(d.Charges, next.Charges...)
+	for _, rule := range next.Rules {
+		if !slices.Contains(d.Rules, rule) {
+			d.Rules = append(d.Rules, rule)
+		}
+	}
+	for i, group := range next.Approvals {
+		like := func(other Group) bool { return reflect.DeepEqual(other, group) }
+		if countOf(d.Approvals, like) < countOf(next.Approvals[:i+1], like) {
+			d.Approvals = append(d.Approvals, group)
+		}
+	}
+}
+
+func countOf(groups []Group, like func(Group) bool) (count int) {
+	for _, group := range groups {
+		if like(group) {
+			count++
+		}
+	}
+	return count
 }
 
 // SpentReader reads how much has been charged to limits.

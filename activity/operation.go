@@ -21,6 +21,10 @@ const (
 	TypeVerifyOTPV2     Type = "ACTIVITY_TYPE_VERIFY_OTP_V2"
 	TypeSignRawPayload  Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2"
 	TypeSignRawPayloads Type = "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS"
+
+	// TypeSignTransactions is of Countersign alone: the hosted service has no such type.
+	TypeSignTransactions Type = "ACTIVITY_TYPE_COUNTERSIGN_SIGN_TRANSACTIONS"
+
 	TypeApproveActivity Type = "ACTIVITY_TYPE_APPROVE_ACTIVITY"
 	TypeRejectActivity  Type = "ACTIVITY_TYPE_REJECT_ACTIVITY"
 	TypeHalt            Type = "ACTIVITY_TYPE_HALT"
@@ -43,7 +47,7 @@ func (s Status) Waits() bool { return s == StatusConsensusNeeded }
 
 // Intent is what a request asks for: a [SignTransactionIntent], [InitOTPAuthIntent],
 // [InitOTPV2Intent], [InitOTPV3Intent], [VerifyOTPIntent], [VerifyOTPV2Intent],
-// [SignRawPayloadIntent], [SignRawPayloadsIntent], [VoteIntent] or [HaltIntent].
+// [SignRawPayloadIntent], [SignRawPayloadsIntent], [SignTransactionsIntent], [VoteIntent] or [HaltIntent].
 type Intent interface {
 	ActivityType() Type
 }
@@ -62,7 +66,7 @@ type Personal interface {
 
 // Result is the result of an operation: a [SignTransactionResult], [InitOTPAuthResult],
 // [InitOTPV2Result], [InitOTPV3Result], [VerifyOTPResult], [VerifyOTPV2Result],
-// [SignRawPayloadResult], [SignRawPayloadsResult] or [HaltResult].
+// [SignRawPayloadResult], [SignRawPayloadsResult], [SignTransactionsResult] or [HaltResult].
 type Result interface {
 	ActivityType() Type
 }
@@ -117,6 +121,11 @@ var operations = []Operation{
 		intent: "signRawPayloadsIntent", result: "signRawPayloadsResult",
 		decode: decodeSignRawPayloads, decodeResult: resultOf[SignRawPayloadsResult],
 	},
+	{
+		Type: TypeSignTransactions, Path: "countersign_sign_transactions", named: true,
+		intent: "signTransactionsIntent", result: "signTransactionsResult",
+		decode: decodeSignTransactions, decodeResult: resultOf[SignTransactionsResult],
+	},
 	{Type: TypeApproveActivity, Path: "approve_activity", named: true, decode: decodeVote(TypeApproveActivity)},
 	{Type: TypeRejectActivity, Path: "reject_activity", named: true, decode: decodeVote(TypeRejectActivity)},
 	{
@@ -155,8 +164,11 @@ func (t Type) MustBeNamed() bool {
 
 // Signs reports whether activities of the type sign with the organization's keys.
 func (t Type) Signs() bool {
-	return t == TypeSignTransaction || t == TypeSignRawPayload || t == TypeSignRawPayloads
+	return t.SignsTransactions() || t == TypeSignRawPayload || t == TypeSignRawPayloads
 }
+
+// SignsTransactions reports whether activities of the type sign a transaction, or a list of them.
+func (t Type) SignsTransactions() bool { return t == TypeSignTransaction || t == TypeSignTransactions }
 
 // Halts reports whether activities of the type stop signing or let it go on. Who may submit
 // them decides alone: no policy is asked, and no halt applies to them.

@@ -1,5 +1,7 @@
 package activity
 
+import "github.com/countersign-dev/countersign/internal/strictjson"
+
 // TransactionType is the API's name for the chain of a transaction.
 type TransactionType string
 
@@ -32,6 +34,39 @@ type SignTransactionResult struct {
 	SignedTransaction string `json:"signedTransaction"`
 }
 
+// MaxTransactions is how many transactions a list has at most.
+const MaxTransactions = 1000
+
+// SignTransactionsIntent asks for a list of transactions to be signed, all or none. Each is
+// judged alone, as a SignTransactionIntent.
+type SignTransactionsIntent struct {
+	Type         TransactionType     `json:"type"`         // of all of them
+	Transactions []ListedTransaction `json:"transactions"` // 1 to MaxTransactions
+}
+
+// ListedTransaction is a transaction in a list. Its members are those of a SignTransactionIntent.
+type ListedTransaction struct {
+	SignWith            string `json:"signWith"`
+	UnsignedTransaction string `json:"unsignedTransaction"`
+}
+
+// At returns the intent to sign one transaction of the list.
+func (i SignTransactionsIntent) At(index int) SignTransactionIntent {
+	listed := i.Transactions[index]
+	return SignTransactionIntent{listed.SignWith, listed.UnsignedTransaction, i.Type}
+}
+
+// SignTransactionsResult is the result of a SignTransactionsIntent.
+type SignTransactionsResult struct {
+	SignedTransactions []string `json:"signedTransactions"` // in the order of the list, as in a SignTransactionResult
+}
+
+// ActivityType implements Intent.
+func (SignTransactionsIntent) ActivityType() Type { return TypeSignTransactions }
+
+// ActivityType implements Result.
+func (SignTransactionsResult) ActivityType() Type { return TypeSignTransactions }
+
 // ActivityType implements Intent.
 func (SignTransactionIntent) ActivityType() Type { return TypeSignTransaction }
 
@@ -45,6 +80,28 @@ func decodeSignTransaction(parameters *parameterText) (Intent, bool, error) {
 		required("signWith", &intent.SignWith),
 		required("unsignedTransaction", &intent.UnsignedTransaction),
 		required("type", &kind),
+	)
+	intent.Type = transactionTypeOf(kind)
+	return intent, proofs, err
+}
+
+func decodeSignTransactions(parameters *parameterText) (Intent, bool, error) {
+	var intent SignTransactionsIntent
+	var kind []byte
+	each := func(reader *strictjson.Reader) error {
+		var listed ListedTransaction
+		if len(intent.Transactions) == MaxTransactions {
+			return NewError(ReasonRequestInvalid, "transactions", nil, "transactions: more than %d: send several lists",
+				MaxTransactions)
+		}
+		err := reader.Object(required("signWith", &listed.SignWith),
+			required("unsignedTransaction", &listed.UnsignedTransaction))
+		intent.Transactions = append(intent.Transactions, listed)
+		return err
+	}
+	proofs, err := parameters.read(
+		required("type", &kind),
+		strictjson.Required("transactions", func(reader *strictjson.Reader) error { return reader.Array(each) }),
 	)
 	intent.Type = transactionTypeOf(kind)
 	return intent, proofs, err

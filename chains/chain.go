@@ -60,6 +60,13 @@ type Transaction interface {
 	Request(signWith string) (Request, error)
 }
 
+// Exclusive is implemented by transactions that exclude others.
+type Exclusive interface {
+	// UsesUp describes what only one transaction can use, such as a nonce of the account that
+	// signs, or an output. Of two that have a description in common, at most one is executed.
+	UsesUp(signer string) []string
+}
+
 // Request is a transaction together with the key or address that should sign it.
 type Request interface {
 	// Locators returns the locators of the keys that can sign. It is never empty, and

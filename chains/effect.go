@@ -116,18 +116,24 @@ const InitCode = "init code"
 // rejection of a Safe's transaction.
 func (e *Effect) ToItself() bool { return e.Kind == KindTransfer && e.From.Equal(e.To) }
 
-// payloadLabel begins the label of a payload.
-const payloadLabel = "payload "
+// What the labels of payloads begin with.
+const (
+	payloadLabel     = "payload "
+	transactionLabel = "transaction "
+)
 
 // PayloadLabel is the label of one of several payloads that a request signs. The paths of its
 // effects begin with it.
 func PayloadLabel(number int) string { return payloadLabel + strconv.Itoa(number) }
 
+// TransactionLabel is the PayloadLabel of a transaction of a list.
+func TransactionLabel(number int) string { return transactionLabel + strconv.Itoa(number) }
+
 // Payload returns the label of the payload that the effect is of; empty if the request signs one
 // thing alone. Each payload can be used without the others.
 func (e *Effect) Payload() string {
 	label, _, _ := strings.Cut(e.Path, "/")
-	if !strings.HasPrefix(label, payloadLabel) {
+	if !strings.HasPrefix(label, payloadLabel) && !strings.HasPrefix(label, transactionLabel) {
 		return ""
 	}
 	return label

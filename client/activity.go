@@ -40,14 +40,15 @@ type Activity struct {
 // Result is the result of an activity. The member of its operation is set once the activity
 // is completed.
 type Result struct {
-	SignTransaction *activity.SignTransactionResult `json:"signTransactionResult"`
-	SignRawPayload  *activity.SignRawPayloadResult  `json:"signRawPayloadResult"`
-	SignRawPayloads *activity.SignRawPayloadsResult `json:"signRawPayloadsResult"`
-	InitOTPAuth     *activity.InitOTPAuthResult     `json:"initOtpAuthResultV2"`
-	InitOTPV2       *activity.InitOTPV2Result       `json:"initOtpResult"`
-	InitOTPV3       *activity.InitOTPV3Result       `json:"initOtpResultV2"`
-	VerifyOTP       *activity.VerifyOTPResult       `json:"verifyOtpResult"` // also of VERIFY_OTP_V2
-	Halt            *activity.HaltResult            `json:"haltResult"`      // also of RESUME
+	SignTransaction  *activity.SignTransactionResult  `json:"signTransactionResult"`
+	SignRawPayload   *activity.SignRawPayloadResult   `json:"signRawPayloadResult"`
+	SignRawPayloads  *activity.SignRawPayloadsResult  `json:"signRawPayloadsResult"`
+	SignTransactions *activity.SignTransactionsResult `json:"signTransactionsResult"`
+	InitOTPAuth      *activity.InitOTPAuthResult      `json:"initOtpAuthResultV2"`
+	InitOTPV2        *activity.InitOTPV2Result        `json:"initOtpResult"`
+	InitOTPV3        *activity.InitOTPV3Result        `json:"initOtpResultV2"`
+	VerifyOTP        *activity.VerifyOTPResult        `json:"verifyOtpResult"` // also of VERIFY_OTP_V2
+	Halt             *activity.HaltResult             `json:"haltResult"`      // also of RESUME
 }
 
 // Failure is the reason why an activity failed.

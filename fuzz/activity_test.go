@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ func FuzzActivityDecode(f *testing.F) {
 		f.Add([]byte(vector.Request.Body))
 	}
 	f.Add([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"1","organizationId":"\ud83d\ude00","parameters":{"otpId":"i","otpCode":"c","publicKey":null},"generateAppProofs":true}`))
+	for _, list := range []string{`{"signWith":"a","unsignedTransaction":"b"},{"unsignedTransaction":"b","signWith":"\u0061"}`, ``, `{"signWith":"a"}`} {
+		f.Add([]byte(`{"type":"ACTIVITY_TYPE_COUNTERSIGN_SIGN_TRANSACTIONS","timestampMs":"1","organizationId":"o","parameters":{"transactions":[` + list + `],"type":"c"}}`))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		request, err := activity.Decode(bytes.Clone(body))
 		if err != nil {
@@ -58,9 +62,15 @@ func checkReading(t *testing.T, request *activity.Request, body []byte) {
 	if string(request.Type) != other.Type || request.OrganizationID != other.OrganizationID || !bytes.Equal(request.Parameters(), other.Parameters) || !bytes.Equal(request.Body, body) {
 		t.Fatalf("read differently by encoding/json: %s", body)
 	}
-	if sign, ok := request.Intent.(activity.SignTransactionIntent); ok {
+	switch sign := request.Intent.(type) {
+	case activity.SignTransactionIntent:
 		var theirs activity.SignTransactionIntent
 		if err := json.Unmarshal(other.Parameters, &theirs); err != nil || theirs != sign {
+			t.Fatalf("parameters are read differently: %s", body)
+		}
+	case activity.SignTransactionsIntent:
+		var theirs activity.SignTransactionsIntent
+		if err := json.Unmarshal(other.Parameters, &theirs); err != nil || theirs.Type != sign.Type || !slices.Equal(theirs.Transactions, sign.Transactions) {
 			t.Fatalf("parameters are read differently: %s", body)
 		}
 	}
@@ -111,6 +121,8 @@ func resultOf(kind activity.Type) activity.Result {
 		return activity.InitOTPV3Result{OTPID: "o", TargetBundle: "{}"}
 	case activity.TypeVerifyOTPV2:
 		return activity.VerifyOTPV2Result{VerificationToken: "t"}
+	case activity.TypeSignTransactions:
+		return activity.SignTransactionsResult{SignedTransactions: []string{"00", "01"}}
 	}
 	return activity.SignTransactionResult{SignedTransaction: "00"}
 }

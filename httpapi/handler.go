@@ -27,7 +27,7 @@ import (
 
 // Options configures the handler that New returns. Zero values select the defaults.
 type Options struct {
-	// MaxBody is the maximum length of the body of a sign_transaction request, in
+	// MaxBody is the maximum length of the body of a request to sign transactions, in
 	// bytes. For votes it is MaxVote, and for all other requests MaxOtherBody, or MaxBody if
 	// that is less.
 	// Default: DefaultMaxBody.
@@ -241,7 +241,7 @@ var operations = func() map[string]operation {
 	}
 	for _, registered := range activity.Operations() {
 		all["submit/"+registered.Path] = operation{name: registered.Path, do: submit(registered.Path),
-			transaction: registered.Type == activity.TypeSignTransaction,
+			transaction: registered.Type.SignsTransactions(),
 			vote:        registered.Type == activity.TypeApproveActivity || registered.Type == activity.TypeRejectActivity}
 	}
 	return all

@@ -211,6 +211,10 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 			envelope(activity.TypeHalt, `"userId":"user-2","answers":true`),
 		},
 		"/public/v1/submit/resume": {envelope(activity.TypeResume, ""), envelope(activity.TypeResume, `"userId":"user-2"`)},
+		"/public/v1/submit/countersign_sign_transactions": {
+			envelope(activity.TypeSignTransactions, fmt.Sprintf(`"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[{"signWith":%q,"unsignedTransaction":%q}]`, enginetest.Address, enginetest.Unsigned)),
+			envelope(activity.TypeSignTransactions, `"type":"TRANSACTION_TYPE_ETHEREUM","transactions":[]`),
+		},
 		"/public/v1/query/get_activity": {
 			fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID),
 			fmt.Sprintf(`{"organizationId":%q,"activityId":"x"}`, enginetest.Organization),
@@ -361,6 +365,7 @@ func TestOpenAPIParameters(t *testing.T) {
 		activity.TypeInitOTPV2: "InitOtpAuthIntent", activity.TypeInitOTPV3: "InitOtpAuthIntent", activity.TypeVerifyOTPV2: "VerifyOtpV2Intent",
 		activity.TypeHalt: "HaltIntent", activity.TypeResume: "ResumeIntent",
 		activity.TypeSignRawPayload: "SignRawPayloadIntent", activity.TypeSignRawPayloads: "SignRawPayloadsIntent",
+		activity.TypeSignTransactions: "SignTransactionsIntent",
 	} {
 		intent := described.Components.Schemas[name]
 		parameters := map[string]any{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/messages/statement"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -21,7 +22,7 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 	if count == 0 || count > MaxPayloads {
 		return nil, refuse("%d payloads: a request must have 1 to %d", count, MaxPayloads)
 	}
-	b := &batch{}
+	b := batch{&intents.Batch{Label: chains.PayloadLabel}}
 	for i, payload := range asked.Payloads {
 		part, err := r.Read(payload, asked.Encoding, asked.HashFunction)
 		switch {
@@ -32,136 +33,41 @@ func (r Reader) readAll(asked activity.SignRawPayloadsIntent) (chains.Transactio
 		case i > 0 && part.Chain() != b.Chain():
 			return nil, refuse("payload %d is for %s, payload 0 for %s: all payloads of a request must be "+
 				"for one chain", i, part.Chain(), b.Chain())
-		case i > 0 && statement.IsTransaction(part) != b.sent:
+		case i > 0 && statement.IsTransaction(part) != b.Sent:
 			return nil, refuse("payload %d or payload 0 is a transaction, and the other is none: all payloads of a "+
 				"request must be transactions, or none", i)
 		}
-		b.sent, b.parts = statement.IsTransaction(part), append(b.parts, part)
+		b.Sent = statement.IsTransaction(part)
+		b.Add(part, len(part.Effects()))
 	}
-	b.count()
-	if effects := b.starts[count]; effects > chains.MaxEffects {
+	if effects := len(b.Effects()); effects > chains.MaxEffects {
 		return nil, refuse("the payloads have %d effects: a request may have at most %d, send several", effects,
 			chains.MaxEffects)
 	}
 	return b, nil
 }
 
-type batch struct {
-	parts  []chains.Transaction
-	starts []int // index of each part's first effect in the batch, then the number of all
-	sent   bool  // the parts are transactions
-}
+// batch is several messages.
+type batch struct{ *intents.Batch }
 
 var (
-	_ chains.Transaction = (*batch)(nil)
-	_ chains.TableUser   = (*batch)(nil)
+	_ chains.Transaction = batch{}
+	_ chains.TableUser   = batch{}
 )
 
-// count sets where the effects of each part start.
-func (b *batch) count() {
-	b.starts = []int{0}
-	for i, part := range b.parts {
-		b.starts = append(b.starts, b.starts[i]+len(part.Effects()))
-	}
-}
-
 // WithTables implements chains.TableUser.
-func (b *batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
-	resolved, all := &batch{sent: b.sent, parts: slices.Clone(b.parts)}, chains.Readings(nil)
-	for i, part := range b.parts {
-		if user, ok := part.(chains.TableUser); ok {
-			tx, readings := user.WithTables(reader)
-			resolved.parts[i] = tx
-			for _, reading := range readings {
-				reading.Path = chains.PayloadLabel(i) + "/" + reading.Path
-				all = append(all, reading)
-			}
-		}
-	}
-	resolved.count()
-	return resolved, all
-}
-
-// effectsOf returns the number of effects of a part.
-func (b *batch) effectsOf(part int) int { return b.starts[part+1] - b.starts[part] }
-
-// numbered returns the effects with the payload prefixed to their paths.
-func numbered(effects []chains.Effect, payload int) []chains.Effect {
-	effects = slices.Clone(effects)
-	for i := range effects {
-		effects[i].Path = chains.PayloadLabel(payload) + "/" + effects[i].Path
-	}
-	return effects
-}
-
-// shifted returns the hazards of a part with the indexes of their effects shifted to
-// those of the batch: the part has the given number of effects, from start on. Hazards of
-// the part as a whole are hazards of the batch.
-func shifted(hazards []chains.Hazard, start, effects int) []chains.Hazard {
-	out := make([]chains.Hazard, len(hazards))
-	for i, hazard := range hazards {
-		out[i] = chains.Hazard{Name: hazard.Name, Detail: hazard.Detail}
-		if index, ok := hazard.Effect(); ok && index < effects {
-			out[i] = out[i].OnEffect(start + index)
-		}
-	}
-	return out
-}
-
-// Chain implements chains.Transaction: all parts are of one.
-func (b *batch) Chain() string { return b.parts[0].Chain() }
-
-// Summary implements chains.Transaction.
-func (b *batch) Summary() chains.Summary {
-	summary := chains.Summary{Chain: b.Chain(), Sent: b.sent}
-	for i, part := range b.parts {
-		of := part.Summary()
-		summary.Effects = append(summary.Effects, numbered(of.Effects, i)...)
-		summary.Fields = append(summary.Fields, chains.List(chains.PayloadLabel(i), of.Fields...))
-	}
-	return summary
-}
-
-// Effects implements chains.Transaction.
-func (b *batch) Effects() (effects []chains.Effect) {
-	for i, part := range b.parts {
-		effects = append(effects, numbered(part.Effects(), i)...)
-	}
-	return effects
-}
-
-// Hazards implements chains.Transaction.
-func (b *batch) Hazards() (hazards []chains.Hazard) {
-	for i, part := range b.parts {
-		hazards = append(hazards, shifted(part.Hazards(), b.starts[i], b.effectsOf(i))...)
-	}
-	return hazards
-}
-
-var _ chains.Caller = (*batch)(nil)
-
-// Calls implements chains.Caller.
-func (b *batch) Calls() (calls []chains.Call) {
-	for i, part := range b.parts {
-		caller, ok := part.(chains.Caller)
-		if !ok {
-			continue
-		}
-		for _, call := range caller.Calls() {
-			call.Path = chains.PayloadLabel(i) + "/" + call.Path
-			calls = append(calls, call)
-		}
-	}
-	return calls[:min(len(calls), chains.MaxEffects)]
+func (b batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
+	resolved, readings := b.Batch.WithTables(reader)
+	return batch{resolved.(*intents.Batch)}, readings
 }
 
 // Request implements chains.Transaction.
-func (b *batch) Request(signWith string) (chains.Request, error) {
+func (b batch) Request(signWith string) (chains.Request, error) {
 	r := &batchRequest{batch: b}
-	for i, part := range b.parts {
+	for i, part := range b.Parts {
 		request, err := part.Request(signWith)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", chains.PayloadLabel(i), err)
+			return nil, fmt.Errorf("%s: %w", b.Label(i), err)
 		}
 		r.requests = append(r.requests, request)
 	}
@@ -169,7 +75,7 @@ func (b *batch) Request(signWith string) (chains.Request, error) {
 }
 
 type batchRequest struct {
-	batch    *batch
+	batch    batch
 	requests []chains.Request
 }
 
@@ -182,7 +88,7 @@ func (r *batchRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	for i, request := range r.requests {
 		signing, err := request.With(keys...)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", chains.PayloadLabel(i), err)
+			return nil, fmt.Errorf("%s: %w", r.batch.Label(i), err)
 		}
 		s.signings = append(s.signings, signing)
 	}
@@ -190,7 +96,7 @@ func (r *batchRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 }
 
 type batchSigning struct {
-	batch    *batch
+	batch    batch
 	signings []chains.Signing
 }
 
@@ -221,7 +127,7 @@ func (s *batchSigning) SignerView() []chains.Field { return s.signings[0].Signer
 // Effects implements chains.Signing.
 func (s *batchSigning) Effects() (effects []chains.Effect) {
 	for i, signing := range s.signings {
-		effects = append(effects, numbered(signing.Effects(), i)...)
+		effects = append(effects, s.batch.Numbered(signing.Effects(), i)...)
 	}
 	return effects
 }
@@ -229,7 +135,7 @@ func (s *batchSigning) Effects() (effects []chains.Effect) {
 // Hazards implements chains.Signing.
 func (s *batchSigning) Hazards() (hazards []chains.Hazard) {
 	for i, signing := range s.signings {
-		hazards = append(hazards, shifted(signing.Hazards(), s.batch.starts[i], s.batch.effectsOf(i))...)
+		hazards = append(hazards, s.batch.Shifted(signing.Hazards(), i)...)
 	}
 	return hazards
 }

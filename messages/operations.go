@@ -23,11 +23,14 @@ func Operations(served ...chains.Chain) []operation.Operation {
 	}
 }
 
-// ReadAny reads what an intent asks a signature for, a transaction or messages, as an
+// ReadAny reads what an intent asks a signature for, transactions or messages, as an
 // engine with these chains does. The error is an *activity.Error.
 func ReadAny(intent activity.Intent, served []chains.Chain, now func() time.Time) (chains.Transaction, error) {
-	if transaction, ok := intent.(activity.SignTransactionIntent); ok {
-		return intents.Table(served).Read(transaction.Type, transaction.UnsignedTransaction)
+	switch asked := intent.(type) {
+	case activity.SignTransactionIntent:
+		return intents.Table(served).Read(asked.Type, asked.UnsignedTransaction)
+	case activity.SignTransactionsIntent:
+		return intents.Table(served).ReadList(asked)
 	}
 	return readPayloads(intent, Reader{Chains: served, Now: now})
 }

@@ -227,7 +227,7 @@ func TestReplayCharges(t *testing.T) {
 		request := *record.Request
 		request.Fingerprint = activity.Fingerprint{byte(i)}
 		record.Request = &request
-		asked.Now = asked.Now.Add(time.Minute)
+		asked[0].Now = asked[0].Now.Add(time.Minute)
 		seen, err := past.Next(t.Context(), &record, asked, nil)
 		if err != nil || seen.After != policy.OutcomeApprovals || len(seen.Charges) > 0 {
 			t.Errorf("%d: %+v, %v", i, seen, err)

@@ -270,6 +270,8 @@ func TestOmittedOfRequests(t *testing.T) {
 		activity.TypeSignTransaction: activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned, Type: activity.TransactionTypeEthereum},
 		activity.TypeSignRawPayload:  engines.Payload(engines.Permit("5", "0"), activity.EncodingEIP712, activity.HashNone),
 		activity.TypeSignRawPayloads: activity.SignRawPayloadsIntent{SignWith: enginetest.Address, Payloads: []string{engines.Greeting, engines.Greeting}, Encoding: activity.EncodingText, HashFunction: activity.HashKeccak256},
+		activity.TypeSignTransactions: activity.SignTransactionsIntent{Type: activity.TransactionTypeEthereum, Transactions: []activity.ListedTransaction{
+			{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Unsigned}}},
 	}
 	for _, operation := range activity.Operations() {
 		if !operation.Type.Signs() {

@@ -68,11 +68,11 @@ func (f *File) NewReplay() *Replay { return &Replay{file: f, ledger: memory.New(
 // Close releases the ledger.
 func (r *Replay) Close() error { return r.ledger.Close() }
 
-// Next decides about an activity. request and problem are the results of
-// [countersign.Engine.AskedAbout]. Next returns an error if the policy or the ledger
+// Next decides about an activity. requests and problem are the results of
+// [countersign.Operator.AskedAbout]. Next returns an error if the policy or the ledger
 // fails, or if the activity is earlier than the one before.
 func (r *Replay) Next(
-	ctx context.Context, record *activity.Record, request access.Authorization, problem error,
+	ctx context.Context, record *activity.Record, requests []access.Authorization, problem error,
 ) (*Replayed, error) {
 	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
@@ -83,7 +83,10 @@ func (r *Replay) Next(
 		result.Changes = []string{"not decided: " + problem.Error()}
 		return result, nil //nolint:nilerr // the problem is what is reported
 	}
-	r.resolveUsers(&request)
+	for i := range requests {
+		r.resolveUsers(&requests[i])
+	}
+	request := &requests[0]
 	if request.Now.Before(r.last) {
 		return nil, fmt.Errorf("policy: replay: activity %s of %v comes after one of %v",
 			record.ID, request.Now, r.last)
@@ -92,13 +95,13 @@ func (r *Replay) Next(
 	if err := r.sweep(ctx); err != nil {
 		return nil, err
 	}
-	decision, err := r.decide(ctx, record, &request)
+	decision, err := r.decide(ctx, record, requests)
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	result.decided(decision, err, &request)
+	result.decided(decision, err, request)
 	if result.After == OutcomeAllowed {
-		if result.Charges, err = r.charged(ctx, &request, decision.Charges); err != nil {
+		if result.Charges, err = r.charged(ctx, request, decision.Charges); err != nil {
 			return nil, err
 		}
 	}
@@ -131,23 +134,39 @@ func (r *Replay) resolveUsers(request *access.Authorization) {
 	}
 }
 
-// decide decides by the file and charges what it allows.
+// decide decides by the file, about each transaction of a list, and charges what it allows.
 func (r *Replay) decide(
-	ctx context.Context, record *activity.Record, request *access.Authorization,
-) (access.Decision, error) {
-	request.Spent = replayedSpent{r.ledger, request.Now}
-	decision, err := r.file.Decide(ctx, *request)
-	if err != nil || missingAny(&decision, request) {
-		return decision, err
+	ctx context.Context, record *activity.Record, requests []access.Authorization,
+) (whole access.Decision, err error) {
+	spending, request := r.spending(), &requests[0]
+	for i := range requests {
+		requests[i].Spent = spending
+		decision, err := r.file.Decide(ctx, requests[i])
+		switch {
+		case err != nil && len(requests) > 1:
+			return whole, fmt.Errorf("transactions[%d]: %w", i, err)
+		case err != nil:
+			return decision, err
+		}
+		spending.Add(decision.Charges)
+		whole.Merge(&decision)
 	}
-	charges := store.Charges{By: record.Request.Fingerprint, List: decision.Charges}
+	if missingAny(&whole, request) {
+		return whole, nil
+	}
+	charges := store.Charges{By: record.Request.Fingerprint, List: whole.Charges}
 	if request.Wallet != nil {
 		charges.By = request.Wallet.ChargeID
 	}
 	if change := charges.Take(request.Now, nil); change != nil {
 		err = r.ledger.Change(ctx, record.Request.OrganizationID, change)
 	}
-	return decision, err
+	return whole, err
+}
+
+// spending returns what the limits of the replay have counted at the time of the latest activity.
+func (r *Replay) spending() *store.Spending {
+	return store.NewSpending(r.ledger, store.Fingerprint{}, func() time.Time { return r.last })
 }
 
 // decided sets the outcome of a decision.
@@ -204,11 +223,11 @@ func chargeText(limit string, amount, most *big.Int, window time.Duration) strin
 
 // charged returns charges with what their limits have counted.
 func (r *Replay) charged(ctx context.Context, request *access.Authorization, charges []store.Charge) ([]Charge, error) {
-	described := make([]Charge, len(charges))
+	described, spending := make([]Charge, len(charges)), r.spending()
 	for i, charge := range charges {
 		counted := charge
 		counted.Amount = nil // with what it replaced
-		sum, _, err := request.Spent.Spent(ctx, organizationID(request), counted)
+		sum, _, err := spending.Spent(ctx, organizationID(request), counted)
 		if err != nil {
 			return nil, err
 		}
@@ -238,21 +257,4 @@ func votesRequired(record *activity.Record) int {
 		sum += record.Decision.Required[i].Count
 	}
 	return sum
-}
-
-// replayedSpent reads the ledger of a replay at a time in the past.
-type replayedSpent struct {
-	ledger *memory.Store
-	now    time.Time
-}
-
-// Spent implements [access.SpentReader].
-func (s replayedSpent) Spent(
-	ctx context.Context, organizationID string, charge store.Charge,
-) (sum *big.Int, frees time.Time, err error) {
-	err = s.ledger.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
-		sum, frees, err = store.Spent(ledger, charge, s.now)
-		return nil, err
-	}))
-	return sum, frees, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/policy"
@@ -132,7 +131,7 @@ func TestReplayOrder(t *testing.T) {
 			t.Errorf("activity %d: %v", i, err)
 		}
 	}
-	seen, err := past.Next(t.Context(), records[0], access.Authorization{}, errors.New("the key is gone"))
+	seen, err := past.Next(t.Context(), records[0], nil, errors.New("the key is gone"))
 	if err != nil || seen.After != policy.OutcomeUnknown || seen.Refusal != "the key is gone" {
 		t.Errorf("%+v, %v", seen, err)
 	}

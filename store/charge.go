@@ -85,14 +85,11 @@ type Charges struct {
 // the fault of the request.
 func (c *Charges) Check() error {
 	for _, charge := range c.List {
-		otherSlot := func(other Charge) bool { return other.key() == charge.key() && other.Slot != charge.Slot }
 		switch {
 		case charge.Limit == "":
 			return errors.New("store: a charge without the name of its limit")
 		case !isAmount(charge.Amount) || !isAmount(charge.Max):
 			return fmt.Errorf("store: limit %s: expected amounts of 0 to 2^256-1", charge.Limit)
-		case slices.ContainsFunc(c.List, otherSlot):
-			return fmt.Errorf("store: limit %s: a request has one slot, not two", charge.Limit)
 		case charge.Window < MinWindow || charge.Window > MaxWindow:
 			return fmt.Errorf("store: limit %s: expected a window of %v to %v, not %v", charge.Limit, MinWindow,
 				MaxWindow, charge.Window)
@@ -135,9 +132,9 @@ func (c *Charges) Take(now time.Time, then Change) Change {
 // writes to the limits nor locks them.
 func (c *Charges) Confirm(now time.Time, then Change) Change {
 	return c.before(then, func(ledger Ledger, made receipt) (refusal, err error) {
-		at := ledger.Now(now).UnixMilli()
+		charged := made.charged(ledger.Now(now).UnixMilli())
 		for _, charge := range c.merged() {
-			if made.charged(charge.key, charge.slot(), at).Cmp(charge.Amount) < 0 {
+			if made := charged[charge.of]; orZero(made).Cmp(charge.Amount) < 0 {
 				return ErrUncharged, nil
 			}
 		}
@@ -170,24 +167,32 @@ func (c *Charges) before(then Change, do func(Ledger, receipt) (refusal, err err
 	})
 }
 
-// keyedCharge is a charge with the key of its limit.
-type keyedCharge struct {
-	Charge
-	key Key
+// place is what a charge counts for: a limit, and a slot of it or zero.
+type place struct {
+	limit Key
+	slot  [32]byte
 }
 
-// merged returns one charge for each limit and subject, sorted by key.
-func (c *Charges) merged() []keyedCharge {
-	var all []keyedCharge
+// placed is a charge with its place.
+type placed struct {
+	Charge
+	of place
+}
+
+// merged returns one charge for each place, sorted by the key of its limit.
+func (c *Charges) merged() []placed {
+	var all []placed
+	known := map[place]int{}
 	for _, charge := range c.List {
-		key := charge.key()
-		if i := slices.IndexFunc(all, func(other keyedCharge) bool { return other.key == key }); i >= 0 {
+		of := place{charge.key(), charge.slot()}
+		if i, ok := known[of]; ok {
 			all[i].Amount = new(big.Int).Add(all[i].Amount, charge.Amount)
 			continue
 		}
-		all = append(all, keyedCharge{charge, key})
+		known[of] = len(all)
+		all = append(all, placed{charge, of})
 	}
-	slices.SortFunc(all, func(a, b keyedCharge) int { return a.key.Compare(b.key) })
+	slices.SortStableFunc(all, func(a, b placed) int { return a.of.limit.Compare(b.of.limit) })
 	return all
 }
 
@@ -206,16 +211,14 @@ func (c *Charge) slot() (slot [32]byte) {
 	return slot
 }
 
-// Spent returns what a limit has counted within its window, and when the oldest amount
-// leaves the window, zero if nothing is counted. It uses Limit, Subject and Window of
-// the charge, and locks nothing. If the charge has a slot, what it would replace is left
-// out: the limit would then have counted the sum and Amount, which may be nil.
+// Spent returns what a limit has counted, as [Count.Spent] does. It uses Limit, Subject and Window
+// of the charge, and locks nothing.
 func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees time.Time, err error) {
 	counted, at, err := readTally(ledger, charge, now)
 	if err != nil {
 		return nil, frees, err
 	}
-	sum, frees = counted.spent(&charge, at)
+	sum, frees = counted.count(at, charge.Window).Spent(charge)
 	return sum, frees, nil
 }
 
@@ -228,25 +231,4 @@ func readTally(ledger Ledger, charge Charge, now time.Time) (counted tally, at i
 	}
 	counted, err = parseTally(entry.Value)
 	return counted, max(ledger.Now(now).UnixMilli(), counted.last), err
-}
-
-// SpentByOthers is Spent without what one request was already charged: a request whose
-// process died after taking the lease must not compete with itself.
-func SpentByOthers(ledger Ledger, by Fingerprint, charge Charge,
-	now time.Time) (sum *big.Int, frees time.Time, err error) {
-	counted, at, err := readTally(ledger, charge, now)
-	if err != nil || counted.empty() {
-		return new(big.Int), frees, err
-	}
-	made, err := readReceipt(ledger, by)
-	if err != nil {
-		return nil, frees, err
-	}
-	made.leaveSlots(charge.key(), &counted)
-	sum, frees = counted.spent(&charge, at)
-	own := made.within(charge.Window).charged(charge.key(), [32]byte{}, at)
-	if sum.Sub(sum, own).Sign() < 0 {
-		sum.SetInt64(0)
-	}
-	return sum, frees, nil
 }

@@ -338,7 +338,11 @@ func (b *chargeBench) compare(by uint16) {
 		}
 		b.oldest(limit, at, frees)
 		for _, by := range append(b.gone(limit, at), by) {
-			sum, frees, err = store.SpentByOthers(b.ledger, fingerprint(by), charge(limit, 0), b.caller())
+			count, err := store.CountOfOthers(b.ledger, fingerprint(by), charge(limit, 0), b.caller())
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			sum, frees = count.Spent(charge(limit, 0))
 			within("by others", sum, err, func(one uint16) bool { return one != by })
 			b.oldest(limit, at, frees)
 		}
@@ -394,7 +398,7 @@ func TestChargeFails(t *testing.T) {
 			return nil, err
 		}),
 		"spent by others": store.ChangeFunc(func(ledger store.Ledger) (error, error) {
-			_, _, err := store.SpentByOthers(ledger, store.Fingerprint{1}, charge("x", 0), start)
+			_, err := store.CountOfOthers(ledger, store.Fingerprint{1}, charge("x", 0), start)
 			return nil, err
 		}),
 	}

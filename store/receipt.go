@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"time"
@@ -28,20 +29,24 @@ func readReceipt(ledger Ledger, by Fingerprint) (receipt, error) {
 	return parseReceipt(entry.Value)
 }
 
-// charged returns what the request was charged against a limit and is still within
-// the window: the sum, or the largest amount of a slot.
-func (r receipt) charged(limit Key, slot [32]byte, now int64) *big.Int {
-	sum := new(big.Int)
+// charged returns what the request was charged and is still within the window, by place: the sum,
+// or the largest amount of a slot.
+func (r receipt) charged(now int64) map[place]*big.Int {
+	all := map[place]*big.Int{}
 	for _, charge := range r {
+		of := place{charge.limit, charge.slot}
+		before, ok := all[of]
 		switch {
-		case charge.limit != limit || charge.slot != slot || charge.at+charge.window.Milliseconds() <= now:
-		case slot == [32]byte{}:
-			sum.Add(sum, charge.amount)
-		case sum.Cmp(charge.amount) < 0:
-			sum.Set(charge.amount)
+		case charge.at+charge.window.Milliseconds() <= now:
+		case !ok:
+			all[of] = charge.amount
+		case charge.slot == [32]byte{}:
+			all[of] = new(big.Int).Add(before, charge.amount)
+		case before.Cmp(charge.amount) < 0:
+			all[of] = charge.amount
 		}
 	}
-	return sum
+	return all
 }
 
 // leaveSlots takes what the request was charged with slots out of what a limit has counted.
@@ -75,13 +80,11 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 	if len(r) == 0 {
 		return nil
 	}
-	var keys []Key
-	for _, charge := range r {
-		if !slices.Contains(keys, charge.limit) {
-			keys = append(keys, charge.limit)
-		}
+	of := map[Key][]*charge{}
+	for i := range r {
+		of[r[i].limit] = append(of[r[i].limit], &r[i])
 	}
-	slices.SortFunc(keys, Key.Compare)
+	keys := slices.SortedFunc(maps.Keys(of), Key.Compare)
 	entries, err := ledger.Lock(append(keys, receiptKey(by))...)
 	if err != nil {
 		return err
@@ -92,10 +95,8 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 			return err
 		}
 		counted.last = max(counted.last, now.UnixMilli())
-		for _, charge := range r {
-			if charge.limit == key {
-				counted.refund(&charge)
-			}
+		for _, charge := range of[key] {
+			counted.refund(charge)
 		}
 		if err := ledger.Write(key, Entry{counted.encode(), entries[i].KeepUntil}); err != nil {
 			return err
@@ -107,73 +108,104 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 // account holds the locked limits that a request is charged against.
 type account struct {
 	by      Fingerprint
-	list    []keyedCharge
-	tallies []tally // of the limits in list
+	limits  []limit
 	receipt receipt // of the request so far
 	now     int64
 }
 
-func openAccount(ledger Ledger, by Fingerprint, list []keyedCharge, now time.Time) (*account, error) {
-	keys := make([]Key, 0, len(list)+1)
-	for _, charge := range list {
-		keys = append(keys, charge.key)
+// limit is a locked limit for one subject, and what is charged to it: one charge for each slot.
+type limit struct {
+	tally
+	list []placed
+}
+
+func openAccount(ledger Ledger, by Fingerprint, list []placed, now time.Time) (*account, error) {
+	a := &account{by: by, now: now.UnixMilli()}
+	var keys []Key
+	for i, charge := range list {
+		if i == 0 || charge.of.limit != list[i-1].of.limit {
+			a.limits, keys = append(a.limits, limit{}), append(keys, charge.of.limit)
+		}
+		last := &a.limits[len(a.limits)-1]
+		last.list = append(last.list, charge)
 	}
 	entries, err := ledger.Lock(append(keys, receiptKey(by))...)
 	if err != nil {
 		return nil, err
 	}
-	a := &account{by: by, list: list, tallies: make([]tally, len(list)), now: now.UnixMilli()}
-	for i := range list {
-		if a.tallies[i], err = parseTally(entries[i].Value); err != nil {
+	for i := range a.limits {
+		if a.limits[i].tally, err = parseTally(entries[i].Value); err != nil {
 			return nil, err
 		}
-		a.now = max(a.now, a.tallies[i].last)
+		a.now = max(a.now, a.limits[i].last)
 	}
-	a.receipt, err = parseReceipt(entries[len(list)].Value)
+	a.receipt, err = parseReceipt(entries[len(keys)].Value)
 	return a, err
 }
 
 // charge counts what is not charged yet, or returns a *LimitError.
 func (a *account) charge() error {
-	for i := range a.list {
-		added, counted := &a.list[i], &a.tallies[i]
-		counted.prune(a.now, added.Window)
-		slot := added.slot()
-		more := new(big.Int).Sub(added.Amount, a.receipt.charged(added.key, slot, a.now))
-		if more.Sign() <= 0 {
-			continue
-		}
-		if slot != ([32]byte{}) {
-			more.Set(added.Amount) // the largest counts, not the sum
-		}
-		others := counted.besides(slot, more)
-		sum := sumOf(others)
-		if new(big.Int).Add(sum, more).Cmp(added.Max) > 0 {
-			left := new(big.Int).Sub(added.Max, sum)
-			if left.Sign() < 0 {
-				left.SetInt64(0)
+	charged := a.receipt.charged(a.now)
+	for i := range a.limits {
+		l := &a.limits[i]
+		window := l.list[0].Window
+		l.prune(a.now, window)
+		more, sum := map[[32]byte]*big.Int{}, new(big.Int)
+		for _, added := range l.list {
+			amount := new(big.Int).Sub(added.Amount, orZero(charged[added.of]))
+			if amount.Sign() <= 0 {
+				continue
 			}
-			return &LimitError{Charge: added.Charge, Left: left, RetryAfter: a.retryAfter(i, others, more)}
+			if added.of.slot != ([32]byte{}) {
+				amount.Set(added.Amount) // the largest counts, not the sum
+			}
+			more[added.of.slot] = amount
+			sum.Add(sum, amount)
 		}
-		counted.charge(slot, a.now, more, added.Window)
-		a.receipt = append(a.receipt, charge{added.key, slot, a.now, added.Window, more})
+		if refusal := l.over(a.now, more, sum); refusal != nil {
+			return refusal
+		}
+		for _, added := range l.list {
+			if amount := more[added.of.slot]; amount != nil {
+				l.charge(added.of.slot, a.now, amount, window)
+				a.receipt = append(a.receipt, charge{added.of.limit, added.of.slot, a.now, window, amount})
+			}
+		}
+		l.mergeSlots(window)
 	}
 	return nil
 }
 
-func (a *account) retryAfter(i int, others []count, more *big.Int) time.Duration {
-	if a.list[i].Amount.Cmp(a.list[i].Max) > 0 {
-		return 0
+// over returns the refusal of amounts, by slot, whose sum exceeds the limit.
+func (l *limit) over(now int64, more map[[32]byte]*big.Int, sum *big.Int) error {
+	if len(more) == 0 {
+		return nil
 	}
-	return free(others, a.now, &a.list[i].Charge, more)
+	charge, others := l.list[0].Charge, l.besides(more)
+	spent := sumOf(others)
+	if new(big.Int).Add(spent, sum).Cmp(charge.Max) <= 0 {
+		return nil
+	}
+	for _, added := range l.list[1:] {
+		charge.Amount = new(big.Int).Add(charge.Amount, added.Amount)
+	}
+	refusal := &LimitError{Charge: charge, Left: spent.Sub(charge.Max, spent)}
+	if refusal.Left.Sign() < 0 {
+		refusal.Left.SetInt64(0)
+	}
+	if charge.Amount.Cmp(charge.Max) <= 0 {
+		refusal.RetryAfter = free(others, now, &charge, sum)
+	}
+	return refusal
 }
 
 func (a *account) save(ledger Ledger) error {
-	for i, counted := range a.tallies {
-		counted.last = a.now
-		until := max(a.now, counted.latest())
-		keep := time.UnixMilli(until).Add(a.list[i].Window).UTC()
-		if err := ledger.Write(a.list[i].key, Entry{counted.encode(), keep}); err != nil {
+	for i := range a.limits {
+		l := &a.limits[i]
+		l.last = a.now
+		window := l.list[0].Window
+		keep := time.UnixMilli(max(a.now, l.latest())).Add(window).UTC()
+		if err := ledger.Write(l.list[0].of.limit, Entry{l.encode(), keep}); err != nil {
 			return err
 		}
 	}

@@ -48,28 +48,13 @@ func sumOf(counts []count) *big.Int {
 	return sum
 }
 
-// spent returns what is counted at a time without what a charge replaces, and when the
-// first of it leaves the window.
-func (t *tally) spent(charge *Charge, at int64) (sum *big.Int, frees time.Time) {
-	t.prune(at, charge.Window)
-	amount := charge.Amount
-	if amount == nil {
-		amount = new(big.Int)
-	}
-	others := t.besides(charge.slot(), amount)
-	if len(others) > 0 {
-		frees = time.UnixMilli(others[0].at).Add(charge.Window).UTC()
-	}
-	return sumOf(others), frees
-}
-
 // charge counts an amount, which may have a slot.
 func (t *tally) charge(slot [32]byte, at int64, amount *big.Int, window time.Duration) {
 	if slot == ([32]byte{}) {
 		t.add(at, amount, window)
 		return
 	}
-	t.hold(slotted{slot, count{at, amount}}, window)
+	t.slots = append(t.slots, slotted{slot, count{at, amount}})
 }
 
 // latest returns the time of the youngest amount; 0 if there is none.
@@ -176,16 +161,16 @@ func (t *tally) held() map[[32]byte]count {
 	return held
 }
 
-// besides returns what is counted beside a charge of an amount, the oldest first. Of the
-// charge's own slot, that is by how much the largest amount exceeds the charge: the tally
-// would have counted the sum and the amount.
-func (t *tally) besides(slot [32]byte, amount *big.Int) []count {
+// besides returns what is counted beside charges of some amounts, by slot, the oldest first. Of
+// their own slots, that is by how much the largest amount exceeds the charge: the tally would have
+// counted the sum and the amounts.
+func (t *tally) besides(more map[[32]byte]*big.Int) []count {
 	if len(t.slots) == 0 {
 		return t.counts
 	}
 	all := slices.Clone(t.counts)
 	for of, counted := range t.held() {
-		if of == slot {
+		if amount := more[of]; amount != nil {
 			counted.amount = new(big.Int).Sub(counted.amount, amount)
 		}
 		if counted.amount.Sign() > 0 {
@@ -196,20 +181,25 @@ func (t *tally) besides(slot [32]byte, amount *big.Int) []count {
 	return all
 }
 
-// hold adds a charge with a slot.
-func (t *tally) hold(charge slotted, window time.Duration) {
-	for t.slots = append(t.slots, charge); len(t.slots) > maxSlotted; {
-		t.mergeSlot(window)
+// mergeSlots merges the slots that leave the window first into buckets, as many as are too many.
+func (t *tally) mergeSlots(window time.Duration) {
+	if len(t.slots) <= maxSlotted {
+		return
 	}
-}
-
-// mergeSlot merges the slot that leaves the window first into a bucket.
-func (t *tally) mergeSlot(window time.Duration) {
 	held := t.held()
 	byTime := func(a, b slotted) int { return cmp.Compare(held[a.slot].at, held[b.slot].at) }
-	first := slices.MinFunc(t.slots, byTime).slot
-	t.slots = slices.DeleteFunc(t.slots, func(charge slotted) bool { return charge.slot == first })
-	t.add(bucketEnd(held[first].at, window), held[first].amount, window)
+	for _, oldest := range slices.SortedStableFunc(slices.Values(t.slots), byTime) {
+		if len(t.slots) <= maxSlotted {
+			return
+		}
+		counted, there := held[oldest.slot]
+		if !there {
+			continue
+		}
+		delete(held, oldest.slot)
+		t.slots = slices.DeleteFunc(t.slots, func(charge slotted) bool { return charge.slot == oldest.slot })
+		t.add(bucketEnd(counted.at, window), counted.amount, window)
+	}
 }
 
 // leave takes back one charge with a slot, unless its slot was merged since.

@@ -341,7 +341,7 @@ func (v *verification) result() (string, error) {
 func (v *verification) summary() (string, error) {
 	what := "transaction"
 	switch v.request.Intent.(type) {
-	case activity.SignTransactionIntent:
+	case activity.SignTransactionIntent, activity.SignTransactionsIntent:
 	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
 		what = "message"
 	default:

@@ -154,6 +154,18 @@ func (w *treasury) engine(kept store.Store, rules string) *countersign.Caller {
 	return engine.As(access.User{ID: "u-1", Name: "ann"}, "")
 }
 
+// TestRegisteredWalletInList: a list is refused that spends from a registered wallet, whose name is
+// said: what such wallets are charged is shared by their cosigners' requests.
+func TestRegisteredWalletInList(t *testing.T) {
+	w := newTreasury(t)
+	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeBitcoin, Transactions: []activity.ListedTransaction{
+		{SignWith: w.ids[0], UnsignedTransaction: w.psbt(20_000, 1)}}}
+	_, err := w.engine(storememory.New(1<<20), treasuryPolicy).Sign(t.Context(), "org", list)
+	if err == nil || !strings.Contains(err.Error(), "transactions[0]: it spends from the registered wallet treasury, or may do so") {
+		t.Error(err)
+	}
+}
+
 // TestCosignersAreChargedOnce: two cosigners of one organization sign the same transaction in
 // two requests. The limit counts what leaves the wallet once, and the record names the wallet.
 func TestCosignersAreChargedOnce(t *testing.T) {

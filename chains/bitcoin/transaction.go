@@ -140,3 +140,13 @@ func (t *transaction) checkAmounts() error {
 	}
 	return nil
 }
+
+// UsesUp implements chains.Exclusive: an output is spent once.
+func (t *transaction) UsesUp(string) []string {
+	outputs := make([]string, len(t.packet.Inputs))
+	for i := range t.packet.Inputs {
+		in := &t.packet.Inputs[i]
+		outputs[i] = "output " + wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}.String()
+	}
+	return outputs
+}

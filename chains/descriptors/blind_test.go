@@ -136,13 +136,13 @@ func TestReadingsRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		decision := stored.Decision
-		if decision.Readings != asked.Readings.DigestText() || len(decision.Readings) != 64 || len(decision.ReadWith) != 1 || decision.ReadWith[0] != said.Digest {
-			t.Errorf("%s: recorded %q of %v, read again %q", name, decision.Readings, decision.ReadWith, asked.Readings.DigestText())
+		if decision.Readings != asked[0].Readings.DigestText() || len(decision.Readings) != 64 || len(decision.ReadWith) != 1 || decision.ReadWith[0] != said.Digest {
+			t.Errorf("%s: recorded %q of %v, read again %q", name, decision.Readings, decision.ReadWith, asked[0].Readings.DigestText())
 		}
 		changed := said
 		changed.Function = "withdraw(uint256,address)"
 		again := enginetest.New(t, func(config *countersign.Config) { config.Descriptors = changed })
-		if asked, err = again.Engine.Operator().AskedAbout(t.Context(), stored); err != nil || decision.Readings == asked.Readings.DigestText() {
+		if asked, err = again.Engine.Operator().AskedAbout(t.Context(), stored); err != nil || decision.Readings == asked[0].Readings.DigestText() {
 			t.Errorf("%s: other descriptors say the same: %v", name, err)
 		}
 	}

@@ -134,3 +134,8 @@ func malformed(field string, offset int, problem string) error {
 func unsupported(problem string) error {
 	return &chains.ParseError{Kind: chains.ErrUnsupported, Chain: Name, Field: "type", Offset: 0, Problem: problem}
 }
+
+// UsesUp implements chains.Exclusive: one transaction of an account has a nonce.
+func (tx *transaction) UsesUp(signer string) []string {
+	return []string{fmt.Sprintf("nonce %d of %s on chain %d", tx.nonce, signer, tx.chainID)}
+}

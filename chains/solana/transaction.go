@@ -1,6 +1,8 @@
 package solana
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math/big"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -32,4 +34,16 @@ func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// UsesUp implements chains.Exclusive: one transaction advances a durable nonce, and the network
+// executes a message once.
+func (t *Transaction) UsesUp(string) []string {
+	if accounts, durable := t.nonceAccounts(); durable {
+		if account := int(accounts[0]); account < t.keys {
+			return []string{"the durable nonce in " + encode58(t.key(account))}
+		}
+	}
+	digest := sha256.Sum256(t.Message())
+	return []string{fmt.Sprintf("message %x", digest)}
 }

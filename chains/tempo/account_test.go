@@ -62,7 +62,7 @@ func TestLimitPerAccount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		decision, err := file.Decide(t.Context(), asked)
+		decision, err := file.Decide(t.Context(), asked[0])
 		if err != nil || len(decision.Charges) != 1 {
 			t.Fatalf("%s: %+v, %v", key, decision.Charges, err)
 		}

@@ -2,6 +2,7 @@ package tempo
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"math"
 
@@ -213,4 +214,17 @@ func malformed(field string, offset int, problem string) error {
 
 func unsupported(problem string) error {
 	return &chains.ParseError{Kind: chains.ErrUnsupported, Chain: Name, Field: "type", Offset: 0, Problem: problem}
+}
+
+// UsesUp implements chains.Exclusive: one transaction of an account has a nonce with its key. What
+// uses up an expiring nonce is the transaction itself.
+func (tx *transaction) UsesUp(signer string) []string {
+	if tx.sender != nil {
+		signer = hex.EncodeToString(tx.sender.address[:])
+	}
+	used := fmt.Sprintf("nonce %x/%d of %s on chain %d", tx.nonceKey.Of(tx.raw), tx.nonce, signer, tx.chainID)
+	if tx.expiring() {
+		used = fmt.Sprintf("%s, of %x", used, tx.items.Of(tx.raw))
+	}
+	return []string{used}
 }

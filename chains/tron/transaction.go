@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"fmt"
 	"math/big"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -97,3 +98,6 @@ var trxAsset = chains.Native(Name)
 // resultRoom is what the network adds to the size of a transaction before it
 // compares it with its limit: twice MAX_RESULT_SIZE_IN_TX.
 const resultRoom = 2 * 64
+
+// UsesUp implements chains.Exclusive: the network executes a transaction once.
+func (tx *transaction) UsesUp(string) []string { return []string{fmt.Sprintf("transaction %x", tx.id)} }

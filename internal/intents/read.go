@@ -11,13 +11,14 @@ import (
 
 // Members of a request to sign, as errors name them.
 const (
-	FieldSignWith    = "signWith"
-	FieldTransaction = "unsignedTransaction"
-	FieldType        = "type"
-	FieldPayload     = "payload"
+	FieldSignWith     = "signWith"
+	FieldTransaction  = "unsignedTransaction"
+	FieldTransactions = "transactions"
+	FieldType         = "type"
+	FieldPayload      = "payload"
 )
 
-// SignWith returns what an intent signs with, or "" if it signs nothing.
+// SignWith returns what an intent signs with, or "" if that is not one thing.
 func SignWith(intent activity.Intent) string {
 	switch intent := intent.(type) {
 	case activity.SignTransactionIntent:

@@ -3,10 +3,8 @@
 package records
 
 import (
-	"context"
 	"crypto"
 	"log/slog"
-	"math/big"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -70,21 +68,8 @@ func (k *Keeper) LiveUntil(sent time.Time) time.Time {
 
 // Spent returns a reader of what limits have counted of all requests except one, which
 // may have been charged by a process that died.
-func (k *Keeper) Spent(except store.Fingerprint) access.SpentReader { return spentReader{k, except} }
-
-type spentReader struct {
-	keeper *Keeper
-	except store.Fingerprint
-}
-
-// Spent implements access.SpentReader.
-func (r spentReader) Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int,
-	frees time.Time, err error) {
-	err = r.keeper.Store.Change(ctx, organizationID, store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) {
-		sum, frees, err = store.SpentByOthers(ledger, r.except, charge, r.keeper.Now())
-		return nil, err
-	}))
-	return sum, frees, err
+func (k *Keeper) Spent(except store.Fingerprint) access.SpentReader {
+	return store.NewSpending(k.Store, except, k.Now)
 }
 
 // forever is how long a store that does not forget keeps the time of a call's latest body.

@@ -36,6 +36,12 @@ const (
 	costObjectsPerValue = 5
 )
 
+// Bounds of the cost of each transaction of a list, with its signature. There are at most 1,000.
+const (
+	costPerListed        = 16 << 10
+	costObjectsPerListed = 80
+)
+
 // costBody is the parameters of a body of a type.
 type costBody struct {
 	name string
@@ -49,6 +55,8 @@ func costBodies(on *activity.Record) (all []costBody) {
 	for _, chain := range []string{"ETHEREUM", "SOLANA", "TRON", "BITCOIN", "TEMPO"} {
 		add(chain, activity.TypeSignTransaction, map[string]any{
 			"signWith": enginetest.Address, "unsignedTransaction": enginetest.Unsigned, "type": "TRANSACTION_TYPE_" + chain})
+		add(chain, activity.TypeSignTransactions, map[string]any{"type": "TRANSACTION_TYPE_" + chain, "transactions": []any{
+			map[string]any{"signWith": enginetest.Address, "unsignedTransaction": enginetest.Unsigned}}})
 	}
 	for _, encoding := range []string{"TEXT_UTF8", "HEXADECIMAL", "EIP712", "EIP7702_AUTHORIZATION"} {
 		payload := map[string]any{"signWith": enginetest.Address, "encoding": "PAYLOAD_ENCODING_" + encoding, "hashFunction": "HASH_FUNCTION_KECCAK256"}
@@ -95,6 +103,12 @@ func costWhole() (all []costBody) {
 	add("typed data", activity.TypeSignRawPayload, "payload", typed("uint8", "0", costValues), "EIP712", "NO_OP")
 	add("typed data of words", activity.TypeSignRawPayload, "payload", typed("bytes32", `"0x`+strings.Repeat("7b", 32)+`"`, 3000), "EIP712", "NO_OP")
 	add("typed data of addresses", activity.TypeSignRawPayload, "payload", typed("address", `"0x`+strings.Repeat("7b", 20)+`"`, 4500), "EIP712", "NO_OP")
+	var listed []any
+	for nonce := range activity.MaxTransactions {
+		listed = append(listed, map[string]any{"signWith": enginetest.Address,
+			"unsignedTransaction": fmt.Sprintf("02ea0182%04x843b9aca008504a817c80082ea609408d2b0a37f869ff76bacb5bab3278e26ab7067b70180c0", 256+nonce)})
+	}
+	all = append(all, costBody{"a list", activity.TypeSignTransactions, map[string]any{"type": "TRANSACTION_TYPE_ETHEREUM", "transactions": listed}})
 	add("a batch", activity.TypeSignRawPayloads, "payloads", slices.Repeat([]any{message(4000)}, 60), "TEXT_UTF8", "KECCAK256")
 	return all
 }
@@ -107,15 +121,18 @@ func TestCostOfLongBodies(t *testing.T) {
 		signed := f.APIKey.Sign(body.text(t, f.Clock.Now()))
 		var err error
 		objects, allocated := costOf(func() { _, err = f.Engine.Submit(t.Context(), signed) })
-		size, values := uint64(len(signed.Body)), uint64(0)
-		if body.name == "typed data" {
+		size, values, listed := uint64(len(signed.Body)), uint64(0), uint64(0)
+		switch body.name {
+		case "typed data":
 			values = costValues
+		case "a list":
+			listed = activity.MaxTransactions
 		}
 		t.Logf("%s (%s): %d bytes in %d objects of a body of %d bytes: %v", body.kind, body.name, allocated, objects, size, err)
 		if err != nil {
 			t.Errorf("%s (%s): %v", body.kind, body.name, err)
 		}
-		if allocated > costFactor*(costEach+costPerByte*size+costPerValue*values) || objects > costFactor*(costObjectsEach+size/costBytesPerObject+costObjectsPerValue*values) {
+		if allocated > costFactor*(costEach+costPerByte*size+costPerValue*values+costPerListed*listed) || objects > costFactor*(costObjectsEach+size/costBytesPerObject+costObjectsPerValue*values+costObjectsPerListed*listed) {
 			t.Errorf("%s (%s): %d bytes in %d objects are allocated of a body of %d bytes", body.kind, body.name, allocated, objects, size)
 		}
 	}
@@ -172,10 +189,14 @@ func (c *costBody) each(t testing.TB, of map[string]any, divisor int, yield func
 	t.Helper()
 	for _, member := range slices.Sorted(maps.Keys(of)) {
 		was := of[member]
+		if list, ok := was.([]any); ok {
+			was = list[0]
+		}
 		if nested, ok := was.(map[string]any); ok {
 			c.each(t, nested, divisor, yield)
 			continue
 		}
+		was = of[member]
 		replace := func(value any) { of[member] = value }
 		most := c.bound(t, replace, member) / divisor
 		for _, fill := range costFills {

@@ -12,18 +12,21 @@ import (
 // Did implements operation.SigningTask. There is a signature already, so that
 // it does not fail: if the keystore cannot say what is change, nothing is called change.
 func (p *Prepared) Did(ctx context.Context, book chains.Names) *activity.Did {
-	effects, err := p.OwnEffects(ctx)
+	return did(ctx, p, book)
+}
+
+func did(ctx context.Context, task Task, book chains.Names) *activity.Did {
+	effects, err := task.OwnEffects(ctx)
 	if err != nil {
-		effects = p.Claimed()
+		effects = task.Claimed()
 	}
-	ids := p.KeyIDs()
-	did := &activity.Did{KeyIDs: ids, Addresses: p.addresses(ids)}
+	did := &activity.Did{KeyIDs: task.KeyIDs(), Addresses: task.Addresses()}
+	effects, sentences := names.Described(effects, book)
 	if len(effects) > activity.MaxDidEffects {
 		did.More = len(effects) - activity.MaxDidEffects
 		effects = effects[:activity.MaxDidEffects]
 	}
 	did.Effects = make([]activity.DidEffect, len(effects))
-	sentences := names.Sentences(effects, book)
 	for i := range effects {
 		did.Effects[i] = didEffect(&effects[i], book)
 		did.Effects[i].Sentence = sentences[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/operation"
 )
 
-// Operations are the operations of an engine by type. Signing a transaction is not one of
+// Operations are the operations of an engine by type. Signing transactions is not one of
 // them: every engine does that.
 type Operations map[activity.Type]operation.Operation
 
@@ -20,7 +20,7 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	for i, op := range configured {
 		_, twice := served[op.Type]
 		switch {
-		case op.Type == activity.TypeSignTransaction || op.Type.Halts() || twice:
+		case op.Type.SignsTransactions() || op.Type.Halts() || twice:
 			return nil, fmt.Errorf("countersign: Config.Operations[%d]: another operation carries out %s", i, op.Type)
 		case (op.Prepare == nil) == (op.Sign == nil):
 			return nil, fmt.Errorf("countersign: Config.Operations[%d] (%s) must have either Prepare or Sign", i,
@@ -33,10 +33,10 @@ func NewOperations(configured []operation.Operation, hasStore bool) (Operations,
 	return served, nil
 }
 
-// Of returns the operation of a type, or the refusal of a type that is not served. That of a
-// transaction, which every engine signs, has no functions.
+// Of returns the operation of a type, or the refusal of a type that is not served. That of
+// transactions, which every engine signs, has no functions.
 func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
-	if op, ok := o[kind]; ok || kind == activity.TypeSignTransaction {
+	if op, ok := o[kind]; ok || kind.SignsTransactions() {
 		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,

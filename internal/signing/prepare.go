@@ -26,9 +26,20 @@ type Preparer struct {
 	Now         func() time.Time
 }
 
-// Prepare reads the transaction or the messages of an intent and finds the keys. It refuses
+// Prepare reads the transactions or the messages of an intent and finds the keys. It refuses
 // everything that can be refused without signing, except hazards.
-func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
+func (r *Preparer) Prepare(ctx context.Context, organizationID string, intent activity.Intent) (Task, error) {
+	if list, ok := intent.(activity.SignTransactionsIntent); ok {
+		return r.prepareList(ctx, organizationID, list)
+	}
+	prepared, err := r.prepare(ctx, organizationID, intent)
+	if err != nil {
+		return nil, err
+	}
+	return prepared, nil
+}
+
+func (r *Preparer) prepare(ctx context.Context, organizationID string, intent activity.Intent) (*Prepared, error) {
 	tx, result, err := r.read(intent)
 	if err != nil {
 		return nil, err

@@ -36,10 +36,10 @@ type Prepared struct {
 	cached   *chains.Summary
 }
 
-var (
-	_ operation.Task        = (*Prepared)(nil)
-	_ operation.SigningTask = (*Prepared)(nil)
-)
+var _ Task = (*Prepared)(nil)
+
+// Intent returns what asks for the transaction, or the messages.
+func (p *Prepared) Intent() activity.Intent { return p.intent }
 
 // Signers returns the keys that will sign, as a policy sees them.
 func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {

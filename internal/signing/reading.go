@@ -11,32 +11,36 @@ import (
 
 // Recorded implements operation.SigningTask.
 func (p *Prepared) Recorded(ctx context.Context, book chains.Names) (*activity.Reading, error) {
-	effects, err := p.OwnEffects(ctx)
+	return recorded(ctx, p, book)
+}
+
+func recorded(ctx context.Context, task Task, book chains.Names) (*activity.Reading, error) {
+	effects, err := task.OwnEffects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := p.Summary().MarshalJSON()
+	summary, err := task.Summary().MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	reading := &activity.Reading{
-		KeyIDs: p.signing.KeyIDs(), Summary: string(summary), Sentences: names.Sentences(effects, book),
-	}
+	reading := &activity.Reading{KeyIDs: task.KeyIDs(), Summary: string(summary)}
+	_, reading.Sentences = names.Described(effects, book)
 	texts := make([]json.RawMessage, len(effects))
 	for i := range effects {
 		if texts[i], err = effects[i].MarshalJSON(); err != nil {
 			return nil, err
 		}
 	}
-	reading.Effects = joined(texts)
-	texts = make([]json.RawMessage, len(p.reading))
-	for i := range p.reading {
-		if texts[i], err = json.Marshal(&p.reading[i]); err != nil {
+	reading.Effects = array(texts)
+	readings := task.Readings()
+	texts = make([]json.RawMessage, len(readings))
+	for i := range readings {
+		if texts[i], err = json.Marshal(&readings[i]); err != nil {
 			return nil, err
 		}
 	}
-	reading.Readings = joined(texts)
-	hazards := p.Hazards()
+	reading.Readings = array(texts)
+	hazards := task.Hazards()
 	if hazards == nil {
 		hazards = []chains.Hazard{}
 	}
@@ -44,8 +48,8 @@ func (p *Prepared) Recorded(ctx context.Context, book chains.Names) (*activity.R
 	return reading, err
 }
 
-// joined returns a JSON array of texts, which it copies byte for byte.
-func joined(texts []json.RawMessage) string {
+// array returns a JSON array of texts, which it copies byte for byte.
+func array(texts []json.RawMessage) string {
 	array := []byte{'['}
 	for i, text := range texts {
 		if i > 0 {

@@ -33,6 +33,10 @@ const MaxDepth = 32
 // decoded: each costs memory. Other objects are bounded by their tables.
 const MaxMembers = 256
 
+// fewMembers is how many members of an object, with those in it, do not count once it has ended:
+// the decoder has forgotten them, and they were too few to be kept in a map.
+const fewMembers = 8
+
 // Error describes what is wrong with a text, and where.
 type Error struct {
 	What    string // what the text is, such as "body"

@@ -127,6 +127,7 @@ func (r *Reader) keepValue(depth int) error {
 	if err := r.token(); err != nil || kind != '{' && kind != '[' {
 		return err
 	}
+	before := r.kept
 	for end := kind + 2; r.decoder.PeekKind() != end; { // '}' is '{' + 2, and ']' is '[' + 2
 		if kind == '{' {
 			if err := r.keepName(); err != nil {
@@ -136,6 +137,9 @@ func (r *Reader) keepValue(depth int) error {
 		if err := r.keepValue(depth + 1); err != nil {
 			return err
 		}
+	}
+	if r.kept-before <= fewMembers {
+		r.kept = before
 	}
 	return r.token()
 }

@@ -36,6 +36,7 @@ func runCharges(t *testing.T, h Harness) {
 		"a refund takes back its own charge of a slot": slotRefunded,
 		"a takeover keeps the charge of a slot":        slotTakenOver,
 		"a slot of 1,001 charges":                      slotMany,
+		"several slots of one limit":                   slotsOfList,
 		"64 at once in one slot":                       slotAtOnce,
 		"slots against a model":                        slotModel,
 	} {
@@ -171,14 +172,15 @@ func chargeTakenOver(b *bench) {
 	b.spent("x", 6)
 }
 
-// chargeOthers checks that SpentByOthers leaves out what the request itself was charged.
+// chargeOthers checks that CountOfOthers leaves out what the request itself was charged.
 func chargeOthers(b *bench) {
 	b.mustCharge("a", amounts("x", 3, 10))
 	b.mustCharge("b", amounts("x", 4, 10))
 	for body, want := range map[string]int64{"a": 4, "b": 3, "c": 7} {
 		b.noError(b.Change(b.t.Context(), organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
-			sum, _, err := store.SpentByOthers(ledger, fingerprint(body), amounts("x", 0, 0)[0], b.now)
+			count, err := store.CountOfOthers(ledger, fingerprint(body), amounts("x", 0, 0)[0], b.now)
 			if err == nil {
+				sum, _ := count.Spent(amounts("x", 0, 0)[0])
 				b.same(big.NewInt(want).String(), sum.String())
 			}
 			return nil, err

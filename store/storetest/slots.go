@@ -42,10 +42,26 @@ func slotLargest(b *bench) {
 	other[0].Subject = "another key"
 	b.mustCharge("c", other)
 	b.spent("x", 10)
-	twice := slices.Concat(slotted("nonce 1", 1, 10), slotted("nonce 3", 1, 10))
-	if _, err := b.charged(b.Store, "two slots", twice); err == nil {
-		b.t.Error("a request with two slots was charged")
+}
+
+// slotsOfList checks a request that charges one limit for several slots: their sum counts, each
+// against what its slot has counted.
+func slotsOfList(b *bench) {
+	b.ttl = time.Minute
+	list := func(first, second, none int64) []store.Charge {
+		return slices.Concat(slotted("nonce 1", first, 10), slotted("nonce 2", second, 10), amounts("x", none, 10))
 	}
+	b.mustCharge("before", slotted("nonce 1", 4, 10))
+	b.mustCharge("list", list(3, 5, 1)) // 4, 5 and 1
+	b.spent("x", 10)
+	_, err := b.charged(b.Store, "one over", list(4, 6, 0))
+	_ = b.over(err, "x", 9)
+	b.mustCharge("the same nonces", list(4, 5, 0))
+	b.spent("x", 10)
+	_, err = b.charged(b.Store, "never fits", list(4, 7, 0))
+	b.same(time.Duration(0), b.over(err, "x", 9).RetryAfter)
+	b.refund(b.mustCharge("again", list(4, 5, 0)), "again", list(4, 5, 0))
+	b.spent("x", 10)
 }
 
 // slotRefunded checks that a bump that was refunded leaves what was signed before it.
@@ -83,8 +99,9 @@ func slotTakenOver(b *bench) {
 	b.mustCharge("bump", slotted("nonce 1", 8, 10))
 	for body, want := range map[string]int64{"a": 8, "bump": 6, "c": 8} {
 		b.noError(b.Change(b.t.Context(), organization, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
-			sum, _, err := store.SpentByOthers(ledger, fingerprint(body), amounts("x", 0, 0)[0], b.now)
+			count, err := store.CountOfOthers(ledger, fingerprint(body), amounts("x", 0, 0)[0], b.now)
 			if err == nil {
+				sum, _ := count.Spent(amounts("x", 0, 0)[0])
 				b.same(big.NewInt(want).String(), sum.String())
 			}
 			return nil, err

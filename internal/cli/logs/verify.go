@@ -30,6 +30,7 @@ type verifyCommand struct {
 	scan           bool   // the answer comes as QR codes
 	logKey         string // of the log that the activity must be in
 	signed         string // file to write the signed transaction to
+	index          int    // of the one to write, in a list of transactions; -1: all
 	signature      string // file to write the signature over the message to
 	network        show.NetworkFlag
 	config         string // configuration with the users whose votes are checked
@@ -96,6 +97,7 @@ func (c *verifyCommand) register(command *cobra.Command) {
 	deployment.RegisterLogKey(command, &c.logKey)
 	flags.BoolVar(&c.scan, "scan", false, "read the answer from QR codes, one payload per line of standard input")
 	flags.StringVar(&c.signed, "signed", "", "`FILE` to write the signed transaction to")
+	flags.IntVar(&c.index, "index", -1, "`INDEX` in a list, from 0, of the transaction to write (default: all of them)")
 	flags.StringVar(&c.signature, "signature", "", "`FILE` to write the signature over the message to, one line for each message")
 	flags.StringVar(&c.config, "config", "",
 		"configuration `FILE` with the users whose votes are checked; only public keys are read from it")
@@ -104,6 +106,7 @@ func (c *verifyCommand) register(command *cobra.Command) {
 	c.network.Register(command)
 	console.Exclusive(command, "a short answer has no votes", "config", "scan")
 	console.Needs(command, []string{"shown", "votes"}, []string{"config"})
+	console.Needs(command, []string{"index"}, []string{"signed"})
 }
 
 func (c *verifyCommand) run(cmd *cobra.Command, args []string) error {
@@ -148,12 +151,11 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 		return err
 	}
 	if c.signed != "" {
-		done, ok := result.(activity.SignTransactionResult)
-		if !ok {
-			return fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature "+
-				"over a message", c.signed)
+		signed, err := c.signedIn(result)
+		if err != nil {
+			return err
 		}
-		if err := trust.Replace(c.signed, []byte(done.SignedTransaction+"\n")); err != nil {
+		if err := trust.Replace(c.signed, []byte(signed+"\n")); err != nil {
 			return fmt.Errorf("--signed %s: %w", c.signed, err)
 		}
 	}
@@ -176,6 +178,28 @@ func (c *verifyCommand) write(body []byte, checks []verify.Check, result activit
 		return fmt.Errorf("--signature %s: %w", c.signature, err)
 	}
 	return nil
+}
+
+// signedIn returns the signed transaction in a result, or those of a list, one per line: with --index
+// one of them.
+func (c *verifyCommand) signedIn(result activity.Result) (string, error) {
+	switch done := result.(type) {
+	case activity.SignTransactionResult:
+		if c.index < 0 {
+			return done.SignedTransaction, nil
+		}
+		return "", console.Usagef("--index goes with a list of transactions, and this answer has none")
+	case activity.SignTransactionsResult:
+		switch {
+		case c.index >= len(done.SignedTransactions):
+			return "", console.Usagef("--index %d: the last in the list is %d", c.index, len(done.SignedTransactions)-1)
+		case c.index >= 0:
+			return done.SignedTransactions[c.index], nil
+		}
+		return strings.Join(done.SignedTransactions, "\n"), nil
+	}
+	return "", fmt.Errorf("--signed %s: the answer has no signed transaction: --signature writes the signature "+
+		"over a message", c.signed)
 }
 
 // trust reads the keys, the body and the users that the caller trusts.
@@ -302,6 +326,8 @@ func resultIn(answer []byte) (activity.Result, error) {
 		return nil, err
 	case done.Result.SignTransaction != nil && done.Result.SignTransaction.SignedTransaction != "":
 		return *done.Result.SignTransaction, nil
+	case done.Result.SignTransactions != nil:
+		return *done.Result.SignTransactions, nil
 	case done.Result.SignRawPayload != nil:
 		return *done.Result.SignRawPayload, nil
 	case done.Result.SignRawPayloads != nil:

@@ -32,6 +32,7 @@ type policyExplain struct {
 	signWith            string
 	named               bool // signWith may be the name of a key
 	tags                []string
+	index               int // of the transaction in a list; -1: it is in none
 	output              console.OutputFlag
 	now                 time.Time // of --at
 }
@@ -81,6 +82,7 @@ pays counts as a payment. Calls are read with the descriptors of --config.`),
 	set.StringSliceVar(&c.tags, "tag", nil, "`TAG` of the user, without --config")
 	set.StringVar(&c.key, "key", "", "`KEY` that would sign, by name or id; with --config, the keystore is opened")
 	set.StringVar(&c.signWith, "sign-with", "", "`ADDRESS` or id of the key, as for sign: with --config, the keystore is opened")
+	set.IntVar(&c.index, "index", -1, "`INDEX` of the transaction in a list, from 0: each is judged alone")
 	set.StringVar(&c.at, "at", "", "`TIME` of the request, such as 2026-11-23T09:00:00Z (default: now)")
 	c.output.RegisterReading(command)
 	return command
@@ -181,7 +183,15 @@ func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activi
 	}
 	signed := show.WithSigner(intent, c.signWith) // the id of the key, if it was named
 	asked, err := engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
-	return file, asked, errors.Join(err, engine.Close())
+	return file, c.listed(asked), errors.Join(err, engine.Close())
+}
+
+// listed returns what is asked about the transaction that --index names; zero after an error.
+func (c *policyExplain) listed(asked []access.Authorization) (of access.Authorization) {
+	if len(asked) > 0 {
+		of = asked[max(c.index, 0)]
+	}
+	return of
 }
 
 // aboutIntent returns the policy and what it is asked about an intent, of which only the
@@ -256,8 +266,12 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 	if c.kind != "" {
 		return nil, access.Authorization{}, console.Usagef("--type does not go with a request, which names its own")
 	}
+	alone, err := show.Listed(request.Intent, c.index)
+	if err != nil {
+		return nil, access.Authorization{}, err
+	}
 	if c.configFile == "" {
-		return c.aboutIntent(path, request.Intent)
+		return c.aboutIntent(path, alone)
 	}
 	if c.signWith != "" {
 		return nil, access.Authorization{}, console.Usagef("--sign-with does not go with a request, which names its own key")
@@ -278,7 +292,7 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 		return nil, access.Authorization{}, err
 	}
 	asked, err := engine.Operator().AskedAboutRequest(cmd.Context(), sent)
-	return file, asked, errors.Join(err, engine.Close())
+	return file, c.listed(asked), errors.Join(err, engine.Close())
 }
 
 // engine opens the configured keystore for an engine that signs nothing.

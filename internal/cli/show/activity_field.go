@@ -48,8 +48,13 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 	for kind, members := range shown.Result {
 		for member, raw := range members {
 			var text string
-			if kind != "activity" && json.Unmarshal(raw, &text) == nil { // "activity" is the whole record again
+			var list []string
+			switch {
+			case kind == "activity": // the whole record again
+			case json.Unmarshal(raw, &text) == nil:
 				fields[member] = text
+			case json.Unmarshal(raw, &list) == nil:
+				fields[member] = strings.Join(list, "\n")
 			}
 		}
 	}

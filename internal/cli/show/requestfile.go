@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/console"
@@ -108,4 +109,19 @@ func ParseRequestFile(source string, content []byte) (sent countersign.SignedBod
 		return sent, fmt.Errorf("%s: the body is longer than %d bytes", source, httpapi.DefaultMaxBody)
 	}
 	return countersign.SignedBody{Body: []byte(body), Stamps: []stamp.Header{header}}, nil
+}
+
+// Listed returns what an intent asks for or, of a list, the transaction with an index, which --index
+// names; -1 names none.
+func Listed(intent activity.Intent, index int) (activity.Intent, error) {
+	list, ok := intent.(activity.SignTransactionsIntent)
+	switch {
+	case !ok && index >= 0:
+		return nil, console.Usagef("--index goes with a list of transactions, and this request has none")
+	case !ok:
+		return intent, nil
+	case index < 0 || index >= len(list.Transactions):
+		return nil, console.Usagef("this is a list of transactions: pass --index 0 to %d", len(list.Transactions)-1)
+	}
+	return list.At(index), nil
 }

@@ -67,13 +67,26 @@ func ViewOfBody(request *activity.Request, limits all.Limits, names chains.Names
 	if err != nil {
 		return inspection, View{}, err
 	}
-	_, transaction := request.Intent.(activity.SignTransactionIntent)
 	return inspection, View{Summary: inspection.Summary, Effects: inspection.Effects,
 		Signer: NetworkFields(&inspection.Summary, limits), Hazards: inspection.Hazards, Names: names,
-		Message: !transaction, waits: []chains.Field{ // a vote for the body is a vote for this too
-			chains.Text("sign with", intents.SignWith(request.Intent)),
+		Message: intents.IsMessage(request.Intent), waits: []chains.Field{ // a vote for the body is a vote for this too
+			chains.Text("sign with", signWith(request.Intent)),
 			chains.Text("requested at", request.Time().UTC().Format(time.RFC3339)),
 		}}, nil
+}
+
+// signWith returns what an intent signs with, each once.
+func signWith(intent activity.Intent) string {
+	list, ok := intent.(activity.SignTransactionsIntent)
+	if !ok {
+		return intents.SignWith(intent)
+	}
+	var all []string
+	for _, listed := range list.Transactions {
+		all = append(all, listed.SignWith)
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
 }
 
 // hazardsOf returns the hazards that the server names, which knows the keys, and those
@@ -95,7 +108,7 @@ func hazardsOf(review *activity.Review, computed []chains.Hazard) ([]chains.Haza
 // they differ, and the readings of descriptors.
 func resolvedFields(review *activity.Review, computed []chains.Effect, known chains.Names) []chains.Field {
 	var fields []chains.Field
-	if !slices.Equal(names.Sentences(computed, known), review.Sentences) {
+	if _, sentences := names.Described(computed, known); !slices.Equal(sentences, review.Sentences) {
 		var lines []chains.Field
 		for i, sentence := range review.Sentences {
 			lines = append(lines, chains.Text(fmt.Sprint(i+1), sentence))

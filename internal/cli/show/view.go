@@ -80,7 +80,8 @@ func (v View) Render(w io.Writer) error {
 	if effects == nil {
 		effects = v.Summary.Effects
 	}
-	for _, sentence := range names.Sentences(effects, v.Names) {
+	_, sentences := names.Described(effects, v.Names)
+	for _, sentence := range sentences {
 		fmt.Fprintln(&text, chains.Wrap(sentence, 0))
 	}
 	if err := chains.Render(&text, []chains.Field{chains.List(v.Summary.Chain+" "+v.What(), fields...)}); err != nil {

@@ -50,7 +50,7 @@ func viewOfRequest(ctx context.Context, engine calls, request *activity.Request,
 	var prepared *countersign.Prepared
 	isMessage := false
 	switch intent := request.Intent.(type) {
-	case activity.SignTransactionIntent:
+	case activity.SignTransactionIntent, activity.SignTransactionsIntent:
 		prepared, err = engine.Prepare(ctx, request.OrganizationID, intent)
 	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
 		isMessage = true
