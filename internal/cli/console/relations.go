@@ -19,12 +19,6 @@ func Exclusive(cmd *cobra.Command, reason string, flags ...string) {
 	explain(cmd, flags, reason)
 }
 
-// Together declares flags that are given all or none.
-func Together(cmd *cobra.Command, reason string, flags ...string) {
-	cmd.MarkFlagsRequiredTogether(flags...)
-	explain(cmd, flags, reason)
-}
-
 // Needs declares flags that are of use with another one only, of which any is enough.
 func Needs(cmd *cobra.Command, flags, others []string) {
 	before := cmd.PreRunE
@@ -51,10 +45,8 @@ func explain(cmd *cobra.Command, flags []string, reason string) {
 	cmd.Annotations[reasons+strings.Join(flags, " ")] = reason
 }
 
-// groupError matches the errors of cobra's groups of flags: the group, and the flags of it
-// that are missing or too many.
-var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set (.*?)` +
-	`(?:; missing \[([^]]*)\]|; \[([^]]*)\] were all set)$`)
+// groupError matches the errors of cobra's groups of flags: the group, and the flags of it that were given.
+var groupError = regexp.MustCompile(`^if any flags in the group \[([^]]*)\] are set .*; \[([^]]*)\] were all set$`)
 
 // maxShort is the length of a short name of a flag, without its dashes.
 const maxShort = 4
@@ -80,12 +72,9 @@ func Rephrased(cmd *cobra.Command, err error) error {
 	if parts == nil {
 		return err
 	}
-	set := strings.Fields(parts[4])
+	set := strings.Fields(parts[2])
 	given := slices.DeleteFunc(strings.Fields(parts[1]), func(name string) bool { return !slices.Contains(set, name) })
 	text := "--" + strings.Join(given, " does not go with --")
-	if missing := strings.Fields(parts[3]); len(missing) > 0 {
-		text = "--" + strings.Join(missing, " and --") + " is missing"
-	}
 	if reason := cmd.Annotations[reasons+parts[1]]; reason != "" {
 		text += ": " + reason
 	}
