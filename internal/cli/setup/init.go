@@ -77,6 +77,11 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
 		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
+	c.register(command)
+	return command
+}
+
+func (c *initCommand) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&c.listen, "listen", "", "`ADDRESS` of the API (default 127.0.0.1:8080)")
 	flags.StringVar(&c.admin, "admin", "", "`ADDRESS` for monitoring (default 127.0.0.1:8081)")
@@ -94,7 +99,6 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
 		console.Exclusive(command, "it is for a server", "online", name)
 		console.Exclusive(command, "it is for a server", "offline", name)
 	}
-	return command
 }
 
 // oneDirectory requires exactly one directory.
@@ -183,15 +187,18 @@ func (c *initCommand) initialize(cmd *cobra.Command, dir string) (answer initial
 				steps = append(steps, step)
 			}
 		}
+		write := func(name string, content []byte) error { return console.WriteNew(staged(name), content) }
 		add(!c.online && c.store == "", func() error { return initStore(staged(StoreName)) })
-		add(!c.online && c.hasPassphrase(), func() error { return console.WriteNew(staged(PassphraseName), randomLine(32)) })
-		add(!c.online && c.keystore == "", func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) })
-		add(c.client == "", func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) })
+		add(!c.online && c.hasPassphrase(), func() error { return write(PassphraseName, randomLine(32)) })
+		add(!c.online && c.keystore == "", func() error {
+			return initKeystore(staged(KeysName), staged(PassphraseName))
+		})
+		add(c.client == "", func() error { return write(APIKeyName, append(console.JSONLine(key), '\n')) })
 		add(!c.online, func() error { return initProofKey(staged(proofName), staged(answer.ProofPublicKey)) })
 		add(!c.online, func() error { return initLogKey(staged(logName), staged(answer.LogKey), key.OrganizationID) })
-		add(c.sendsCodes(), func() error { return console.WriteNew(staged(otpSecretName), randomLine(otp.MinSecretSize)) })
+		add(c.sendsCodes(), func() error { return write(otpSecretName, randomLine(otp.MinSecretSize)) })
 		add(c.sendsCodes(), func() error { return os.Mkdir(staged(OutboxName), 0o700) })
-		add(!c.online, func() error { return console.WriteNew(staged(ConfigName), c.config(key)) })
+		add(!c.online, func() error { return write(ConfigName, c.config(key)) })
 		add(!c.online, func() error { return c.readBack(cmd, staged(ConfigName)) })
 		return steps
 	})
@@ -212,7 +219,9 @@ func (c *initCommand) apiKey() (deployment.APIKey, error) {
 	if err != nil {
 		return deployment.APIKey{}, fmt.Errorf("--client %s: %w", c.client, err)
 	}
-	return deployment.APIKey{OrganizationID: client.OrganizationID, PublicKey: client.APIPublicKey, Curve: stamp.CurveP256}, nil
+	return deployment.APIKey{
+		OrganizationID: client.OrganizationID, PublicKey: client.APIPublicKey, Curve: stamp.CurveP256,
+	}, nil
 }
 
 // readBack reads what init wrote as serve will, but for a store and a keystore that do not exist yet.
@@ -340,6 +349,6 @@ organizations:
           - {curve: %s, publicKey: "%s"}
             # activities: […] # default: transactions and one-time passwords. Voting and
             #                   signing messages must be listed: docs/configuration.md
-%s`, addresses, or(c.store, "bolt:"+StoreName), or(c.keystore, "file:"+KeysName), passphrase, proofName, logName, memory,
-		key.OrganizationID, user, key.Curve, key.PublicKey, codes)
+%s`, addresses, or(c.store, "bolt:"+StoreName), or(c.keystore, "file:"+KeysName), passphrase,
+		proofName, logName, memory, key.OrganizationID, user, key.Curve, key.PublicKey, codes)
 }
