@@ -74,7 +74,6 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
   countersign init --online online > client.json
   countersign init --offline --client client.json offline
   countersign init --client client.json --store 'postgres://user@host/name' --no-otp server`),
-		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.register(command)
@@ -99,17 +98,6 @@ func (c *initCommand) register(command *cobra.Command) {
 		console.Exclusive(command, "it is for a server", "online", name)
 		console.Exclusive(command, "it is for a server", "offline", name)
 	}
-}
-
-// oneDirectory requires exactly one directory.
-func oneDirectory(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return console.Usagef("DIR is missing: name a directory that is empty or does not exist, such as 'countersign init server'")
-	case 1:
-		return nil
-	}
-	return console.Usagef("init sets up one directory, and %q names %d", args, len(args))
 }
 
 // initCommand is one call of init. Members of the configuration that are empty are the defaults, in
