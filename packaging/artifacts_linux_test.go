@@ -312,3 +312,84 @@ func entries(t *testing.T, from io.Reader) map[string][]byte {
 		}
 	}
 }
+
+// TestStatement makes the statement over SHA256SUMS, and signs and verifies both as packaging/README.md
+// says. A binary that is not of a clean commit has none.
+func TestStatement(t *testing.T) {
+	testenv.Tool(t, "ssh-keygen")
+	source, folder := t.TempDir(), t.TempDir()
+	script := func(dir, text string) ([]byte, error) {
+		command := exec.CommandContext(t.Context(), "sh", "-euc", text)
+		command.Dir = dir
+		command.Env = append(command.Environ(), "DIST="+folder, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GOFLAGS=")
+		return command.CombinedOutput()
+	}
+	build := `go build -buildvcs=true -o "$DIST/countersign-linux-amd64" . && cd "$DIST" && sha256sum countersign-* > SHA256SUMS`
+	if out, err := script(source, `git init -q . && echo 'module example.com/program' > go.mod && echo 'package main
+func main() {}' > main.go && git add . && git commit -qm first && `+build); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	made(t, "statement", folder, "1.0.0")
+	var statement struct {
+		Type    string `json:"_type"`
+		Subject []struct {
+			Name   string
+			Digest struct{ SHA256 string }
+		}
+		PredicateType string
+		Predicate     struct {
+			BuildDefinition struct {
+				ResolvedDependencies []struct {
+					Digest struct{ GitCommit string }
+				}
+			}
+		}
+	}
+	content := testenv.Read(t, filepath.Join(folder, "provenance.intoto.json"))
+	if err := json.Unmarshal(content, &statement); err != nil {
+		t.Fatal(err)
+	}
+	commit, err := script(source, "git rev-parse HEAD")
+	sums := string(testenv.Read(t, filepath.Join(folder, "SHA256SUMS")))
+	if err != nil || statement.Type != "https://in-toto.io/Statement/v1" || statement.PredicateType != "https://slsa.dev/provenance/v1" ||
+		len(statement.Subject) != 1 || sums != statement.Subject[0].Digest.SHA256+"  "+statement.Subject[0].Name+"\n" ||
+		statement.Predicate.BuildDefinition.ResolvedDependencies[0].Digest.GitCommit != strings.TrimSpace(string(commit)) {
+		t.Errorf("%v: %s", err, content)
+	}
+
+	page := string(testenv.Read(t, "README.md"))
+	_, verify, _ := strings.Cut(page, "```text\n")
+	verify, _, _ = strings.Cut(verify, "```")
+	for _, line := range []string{"ssh-keygen -Y verify", "sha256sum --check"} {
+		if !strings.Contains(verify, line) {
+			t.Fatalf("the page does not say %s: %s", line, verify)
+		}
+	}
+	sign := `rm -f release-key* *.sig && ssh-keygen -q -t ed25519 -N '' -f release-key && for file in SHA256SUMS provenance.intoto.json; do
+ssh-keygen -Y sign -q -f release-key -n countersign-release $file; done && `
+	if out, err := script(folder, sign+verify); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for name, change := range map[string]string{
+		"another binary":  "echo x >> countersign-linux-amd64",
+		"other sums":      "echo >> SHA256SUMS",
+		"another key":     "rm SHA256SUMS.sig && ssh-keygen -q -t ed25519 -N '' -f other && ssh-keygen -Y sign -q -f other -n countersign-release SHA256SUMS",
+		"another purpose": "rm SHA256SUMS.sig && ssh-keygen -Y sign -q -f release-key -n file SHA256SUMS",
+	} {
+		if out, err := script(folder, "cp countersign-linux-amd64 kept && cp SHA256SUMS sums && "+sign+change+" && "+verify); err == nil {
+			t.Errorf("%s: verified\n%s", name, out)
+		}
+		if out, err := script(folder, "mv kept countersign-linux-amd64 && mv sums SHA256SUMS && rm -f other*"); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	program := testenv.GoProgram(t, "packaging/artifacts", ".")
+	if out, err := script(source, "echo >> main.go && "+build); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "statement", testenv.Root(), folder, "1.0.0", "1700000000").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "not of a clean commit") {
+		t.Errorf("a changed checkout: %v\n%s", err, out)
+	}
+}

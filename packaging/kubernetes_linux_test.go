@@ -29,9 +29,8 @@ func inPod(t *testing.T, program string, args ...string) *exec.Cmd {
 
 // mountVolume gives a volume the rights that kubelet sets at each mount: its group owns all,
 // and may read and write it.
-func mountVolume(t *testing.T, folder string) {
-	t.Helper()
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+func mountVolume(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -45,15 +44,11 @@ func mountVolume(t *testing.T, folder string) {
 		}
 		return errors.Join(os.Lchown(path, -1, podGroup), os.Chmod(path, mode))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // mountSecret lays out the files of a secret as kubelet does, with their mode: links to a
 // folder of this version, of root and the pod's group.
-func mountSecret(t *testing.T, folder string, mode fs.FileMode, files map[string][]byte) {
-	t.Helper()
+func mountSecret(folder string, mode fs.FileMode, files map[string][]byte) error {
 	version := filepath.Join(folder, "..2026_11_26")
 	err := errors.Join(os.MkdirAll(version, 0o755), os.Chmod(folder, 0o777|fs.ModeSticky|fs.ModeSetgid), os.Symlink("..2026_11_26", filepath.Join(folder, "..data")))
 	for name, content := range files {
@@ -61,9 +56,7 @@ func mountSecret(t *testing.T, folder string, mode fs.FileMode, files map[string
 		err = errors.Join(err, os.WriteFile(path, content, 0o600), os.Chown(path, 0, podGroup), os.Chmod(path, mode),
 			os.Symlink(filepath.Join("..data", name), filepath.Join(folder, name)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return err
 }
 
 // TestRightsOfKubernetes starts the program as a pod does, on volumes and secrets with the
@@ -85,12 +78,15 @@ func TestRightsOfKubernetes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mountVolume(t, at("state"))
-	mountVolume(t, at("memory"))
+	if err := errors.Join(mountVolume(at("state")), mountVolume(at("memory"))); err != nil {
+		t.Fatal(err)
+	}
 	if out, err := inPod(t, program, "init", at("state", "deployment")).CombinedOutput(); err != nil {
 		t.Fatalf("init: %v\n%s", err, out)
 	}
-	mountVolume(t, at("state")) // the next start of the pod
+	if err := mountVolume(at("state")); err != nil { // the next start of the pod
+		t.Fatal(err)
+	}
 	serves(t, program, at("state", "deployment", "countersign.yaml"))
 
 	files := map[string][]byte{}
@@ -105,7 +101,9 @@ func TestRightsOfKubernetes(t *testing.T) {
 	).Replace(string(files["countersign.yaml"])))
 	for mode, refused := range map[fs.FileMode]bool{0o440: false, 0o640: false, 0o444: true, 0o644: true} {
 		folder := at("secret" + mode.String())
-		mountSecret(t, folder, mode, files)
+		if err := mountSecret(folder, mode, files); err != nil {
+			t.Fatal(err)
+		}
 		if !refused {
 			serves(t, program, filepath.Join(folder, "countersign.yaml"))
 			continue

@@ -138,9 +138,11 @@ func (d *definitions) readAsset(entry source.Entry) {
 	})
 	d.assets[entry.Name] = a
 	if d.problems.Errors() > before {
+		a.decimals = maxDecimals // no second error for each amount of it
 		return
 	}
 	if err := d.identify(a, token, id); err != nil {
+		a.decimals = maxDecimals
 		entry.FailName("asset %s: %v", entry.Name, err)
 		return
 	}

@@ -99,6 +99,17 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
+// TestAssetOnce: an asset that cannot be read is one problem, and not one more for each amount of it.
+func TestAssetOnce(t *testing.T) {
+	for _, asset := range []string{`{chain: "eip155:1x", token: native}`, `{chain: "eip155:1", token: "0x12"}`} {
+		_, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nassets:\n  usd: "+asset+"\n"+
+			"limits:\n  - {name: d, asset: usd, max: \"0.5\", window: 1h, per: key}\nrules:\n  - {name: a, allow: transfer, limit: d}\n"), options())
+		if err == nil || strings.Contains(err.Error(), "after the point") {
+			t.Errorf("%s: %v", asset, err)
+		}
+	}
+}
+
 // TestCaret: a problem is rendered with its line and a caret below the place.
 func TestCaret(t *testing.T) {
 	_, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - name: a\n    allow: transfer\n    when: >-\n      effect.asset == usdc &&\n      effect.to in tresury\n"), options())

@@ -46,6 +46,7 @@ missing() {
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
 	wants 'command -v pkcs11-tool' pkcs11-tool opensc opensc opensc opensc
 	wants 'command -v p11-kit' p11-kit 'p11-kit p11-kit-modules' 'p11-kit p11-kit-server' 'p11-kit p11-kit-server' p11-kit
+	[ "$(uname)" != Linux ] || wants 'command -v ip' ip iproute2 iproute iproute2 ''
 	[ "$(uname)" != Linux ] || wants 'command -v debootstrap' debootstrap debootstrap debootstrap debootstrap ''
 	wants 'command -v rpm' rpm rpm rpm rpm rpm
 	# The package also installs a server, which nothing here starts.

@@ -88,6 +88,12 @@ const states = {
   ACTIVITY_STATUS_REJECTED: "rejected", ACTIVITY_STATUS_FAILED: "failed",
 };
 
+// asked says who asks, and since when.
+function asked(activity) {
+  const first = activity.votes[0];
+  return first ? element("p", {}, text(first.user.userName), " asked at ", moment(first.createdAt)) : null;
+}
+
 // stateOf returns what became of an activity, in the words of the log and of the command.
 const stateOf = (activity) => plain(activity.did ? "signed" : states[activity.status] || activity.status);
 
@@ -115,13 +121,11 @@ function reviewed(activity) {
   const summary = JSON.parse(review.summary);
   return [
     sentences(review.sentences, "What it does"),
-    readings(review),
-    hazards(review),
     element("h4", {}, "Approvals"),
     element("ul", {}, (review.missing || []).map(group)),
     review.reason ? element("p", { class: "danger" }, text(review.reason)) : null,
-    element("h4", {}, "Digest of the summary"),
-    element("p", { class: "digest" }, groupsOfFour(review.summaryDigest)),
+    hazards(review),
+    readings(review),
     element("details", opaque(review) ? { open: "" } : {}, element("summary", {}, "Details"), details(summary.fields || []),
       details([
         { label: "keys that sign", type: "text", value: review.keyIds.join(", ") },
@@ -131,6 +135,8 @@ function reviewed(activity) {
   ];
 }
 
+const digest = (review) => [element("h4", {}, "Digest of the summary"), element("p", { class: "digest" }, groupsOfFour(review.summaryDigest))];
+
 // card shows one activity. If problem is not empty, the activity must not be voted on;
 // actions are its buttons.
 export function card(activity, problem, actions) {
@@ -138,8 +144,10 @@ export function card(activity, problem, actions) {
   return element("article", { "aria-labelledby": title, "data-id": activity.id, "data-status": activity.status },
     element("h3", { id: title }, text(activity.type.replace("ACTIVITY_TYPE_", "").replace(/_V\d+$/, "").replaceAll("_", " ").toLowerCase()),
       ", ", stateOf(activity)),
+    asked(activity),
     problem ? element("p", { class: "danger", role: "alert" }, text(problem)) : reviewed(activity),
     element("h4", {}, "Votes"), votes(activity),
+    problem || !activity.review ? null : digest(activity.review),
     activity.failure ? element("p", { class: "danger" }, text(activity.failure.message || "")) : null,
     element("p", { class: "quiet" }, "activity ", text(activity.id), ", ", text(activity.fingerprint)),
     actions.length > 0 ? element("div", { class: "votes" }, actions) : null);

@@ -2,6 +2,7 @@ package approvals
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -172,7 +173,7 @@ type ActivityLine struct {
 	CreatedAt   time.Time            `json:"createdAt"`
 	CanApprove  bool                 `json:"canApprove"`
 	KeyIDs      []string             `json:"keyIds,omitempty"`
-	Addresses   []string             `json:"addresses,omitempty"` // of the keys; of what was signed only
+	Addresses   []string             `json:"addresses,omitempty"` // of the keys; of what waits, those that pay
 	Rules       []string             `json:"rules,omitempty"`
 	Does        []string             `json:"does,omitempty"`
 	Effects     []activity.DidEffect `json:"effects,omitempty"`
@@ -205,6 +206,14 @@ func lineOf(listed *api.Activity) ActivityLine {
 // review adds what would be signed.
 func (l *ActivityLine) review(review *activity.Review) {
 	l.Does, l.Rules, l.KeyIDs = review.Sentences, review.Rules, review.KeyIDs
+	var effects []struct{ From string }
+	if json.Unmarshal([]byte(review.Effects), &effects) == nil {
+		for _, effect := range effects {
+			if !slices.Contains(append(l.Addresses, "", "signer", "unknown"), effect.From) {
+				l.Addresses = append(l.Addresses, effect.From)
+			}
+		}
+	}
 	if review.Missing == nil {
 		return
 	}

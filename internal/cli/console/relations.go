@@ -44,16 +44,6 @@ func Exclusive(cmd *cobra.Command, reason string, flags ...string) {
 	})
 }
 
-// Together declares flags that are given all or none.
-func Together(cmd *cobra.Command, reason string, flags ...string) {
-	Check(cmd, func() error {
-		if given, missing := given(cmd, flags); len(given) > 0 && len(missing) > 0 {
-			return relation("--"+strings.Join(missing, " and --")+" is missing", reason)
-		}
-		return nil
-	})
-}
-
 // Needs declares flags that are of use with another one only, of which any is enough.
 func Needs(cmd *cobra.Command, flags, others []string) {
 	Check(cmd, func() error {

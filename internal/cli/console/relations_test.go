@@ -15,20 +15,17 @@ func TestRelations(t *testing.T) {
 	}{
 		{[]string{"--a", "--b"}, "--a does not go with --b: pass one of them"},
 		{[]string{"--b", "--c"}, "--b does not go with --c"},
-		{[]string{"--d"}, "--e is missing: the file"},
-		{[]string{"--e"}, "--d is missing: the file"},
 		{[]string{"--f"}, "--f goes with --a or --g"},
-		{[]string{"--f", "--g", "--d", "--e"}, ""},
+		{[]string{"--f", "--g", "--d"}, ""},
 		{[]string{"--x"}, "unknown flag: --x"},
 		{nil, ""},
 	} {
 		cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
-		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		for _, name := range []string{"a", "b", "c", "d", "f", "g"} {
 			cmd.Flags().Bool(name, false, "")
 		}
 		Exclusive(cmd, "pass one of them", "a", "b")
 		Exclusive(cmd, "", "b", "c")
-		Together(cmd, "the file", "d", "e")
 		Needs(cmd, []string{"f"}, []string{"a", "g"})
 		cmd.SetArgs(append([]string{}, test.args...))
 		cmd.SetOut(io.Discard)

@@ -40,7 +40,10 @@ func (f *fieldFlag) check() error {
 
 // print prints the field, or the line as JSON if no field is selected.
 func (f *fieldFlag) print(out io.Writer, line show.KeyLine) error {
-	if f.name == "" {
+	switch {
+	case f.name == "" && terminal.Is(out):
+		return console.PrintDetails(out, detailsOf(line))
+	case f.name == "":
 		return console.PrintJSON(out, line)
 	}
 	value, err := line.Field(f.name)
@@ -65,7 +68,16 @@ func (f *fieldFlag) fits(ctx context.Context, keys keystore.Keystore, network *s
 func (f *fieldFlag) printWallet(out io.Writer, w WalletLine) error {
 	switch f.name {
 	case "":
-		return console.PrintJSON(out, w)
+		if !terminal.Is(out) {
+			return console.PrintJSON(out, w)
+		}
+		table := console.NewListing(out, true, listHeader, cellsOf)
+		for _, account := range w.Accounts {
+			if err := table.Print(account); err != nil {
+				return err
+			}
+		}
+		return table.Flush()
 	case "walletId":
 		_, err := fmt.Fprintln(out, w.WalletID)
 		return err

@@ -40,6 +40,9 @@ wallets follows.`),
 	return command
 }
 
+// listHeader names the columns of cellsOf.
+var listHeader = []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}
+
 // listKeys prints all keys. If there are none, it says so: the organization may be the
 // wrong one.
 func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
@@ -48,7 +51,7 @@ func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	out := console.NewListing(cmd.OutOrStdout(), asTable, []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}, cellsOf)
+	out := console.NewListing(cmd.OutOrStdout(), asTable, listHeader, cellsOf)
 	count := 0
 	err = eachKey(cmd.Context(), keys, flags.Organization, network, func(line show.KeyLine) error {
 		count++

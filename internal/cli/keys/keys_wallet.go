@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
+	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
@@ -175,6 +176,9 @@ func (c *importCommand) readMnemonic(cmd *cobra.Command) (add file.NewWallet, er
 	}
 	if add.Mnemonic, err = c.readText(cmd); err != nil {
 		return add, err
+	}
+	if _, notWIF := keyformat.ParseWIF(bytes.TrimSpace(add.Mnemonic)); notWIF == nil {
+		return add, errors.New("this is a WIF key, not words: its format is wif")
 	}
 	entropy, err := wallet.Entropy(add.Mnemonic) // refuses invalid words before the passphrase is asked for
 	keystore.Wipe(entropy)

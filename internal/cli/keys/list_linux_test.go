@@ -42,6 +42,27 @@ func TestListTable(t *testing.T) {
 	}
 }
 
+// TestImportedTable: on a terminal, keys import prints what keys list and keys show print there.
+func TestImportedTable(t *testing.T) {
+	t.Parallel()
+	s := clitest.NewSession(t)
+	for secret, row := range map[string]string{
+		"mnemonic test test test test test test test test test test test junk": `hd +secp256k1 +0x[0-9a-fA-F]{40}`,
+		"hex 4646464646464646464646464646464646464646464646464646464646464646": `name +hd`,
+	} {
+		format, text, _ := strings.Cut(secret, " ")
+		args := []string{"keys", "import", "--format", format, "--name", "hd"}
+		if format == "hex" {
+			args = append(args, "--curve", "secp256k1")
+		}
+		command := s.Command(args...)
+		command.Stdin = strings.NewReader(text + "\n")
+		if screen := screenOf(t, command); strings.Contains(screen, "{") || !regexp.MustCompile(`(?m)^`+row).MatchString(screen) {
+			t.Errorf("%s:\n%s", format, screen)
+		}
+	}
+}
+
 // screenOf returns the output of a command on a terminal. The command must succeed.
 func screenOf(t *testing.T, command *exec.Cmd) string {
 	t.Helper()

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"archive/tar"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,10 +47,18 @@ nor is a PostgreSQL database, which pg_dump backs up. The output lists what is m
 What this machine remembers of its logs (log.memory) is not part of a backup: it is
 what a restored store is compared with.
 
+If DIR is -, the backup goes to standard output as a tar archive, and the list to
+standard error: a container has no other way out.
+
 Restore it with 'countersign restore'.`),
-		Example: "  countersign backup --config countersign.yaml /mnt/backup/2026-11-22",
+		Example: console.Paragraphs(`
+  countersign backup --config countersign.yaml /mnt/backup/2026-11-22
+  kubectl exec countersign-0 -- /countersign backup --config /state/deployment/countersign.yaml - > backup.tar`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return makeBackup(cmd, path, args[0], withPassphrase)
+			if args[0] == console.StandardInput {
+				return sendBackup(cmd, path, withPassphrase)
+			}
+			return makeBackup(cmd, cmd.OutOrStdout(), path, args[0], withPassphrase)
 		},
 	}
 	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
@@ -58,7 +67,28 @@ Restore it with 'countersign restore'.`),
 	return command
 }
 
-func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error {
+// sendBackup writes a backup to standard output.
+func sendBackup(cmd *cobra.Command, path string, withPassphrase bool) error {
+	return withTemporary(func(dir string) error {
+		if err := makeBackup(cmd, cmd.ErrOrStderr(), path, dir, withPassphrase); err != nil {
+			return err
+		}
+		archive := tar.NewWriter(cmd.OutOrStdout())
+		return errors.Join(archive.AddFS(os.DirFS(dir)), archive.Close())
+	})
+}
+
+// withTemporary calls a function with a new directory, which it removes afterwards.
+func withTemporary(do func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "countersign-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(dir), os.RemoveAll(dir))
+}
+
+// makeBackup writes a backup to a directory, and what is in it to answer.
+func makeBackup(cmd *cobra.Command, answer io.Writer, path, dir string, withPassphrase bool) error {
 	configured, err := config.Read(path)
 	if err != nil {
 		return err
@@ -101,7 +131,7 @@ func makeBackup(cmd *cobra.Command, path, dir string, withPassphrase bool) error
 		fmt.Fprintln(cmd.ErrOrStderr(),
 			"warning: the backup is inside the deployment that it is of: what destroys one destroys both")
 	}
-	return console.PrintJSON(cmd.OutOrStdout(), struct {
+	return console.PrintJSON(answer, struct {
 		Backup  string   `json:"backup"`
 		Files   int      `json:"files"`
 		Missing []string `json:"missing"`
@@ -130,17 +160,14 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 }
 
 // copyKeys adds a keystore by way of a consistent copy.
-func copyKeys(ctx context.Context, to *backup.Writer, dir string) (err error) {
-	temporary, err := os.MkdirTemp("", "countersign-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-	copied := filepath.Join(temporary, "keys")
-	if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
-		return err
-	}
-	return to.AddCopy(dir, copied)
+func copyKeys(ctx context.Context, to *backup.Writer, dir string) error {
+	return withTemporary(func(temporary string) error {
+		copied := filepath.Join(temporary, "keys")
+		if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
+			return err
+		}
+		return to.AddCopy(dir, copied)
+	})
 }
 
 // storeForBackup is the store to back up: one that this process has opened, a snapshot that

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"archive/tar"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,7 +31,8 @@ func NewServerRestoreCommand() *cobra.Command {
 Copy the backup in the directory BACKUP into DIR, which must be empty or not exist, check
 every file against its hash, and open the store and the configuration. Files that the
 configuration named outside its own directory go to DIR/outside, and the restored
-configuration names them there.
+configuration names them there. If BACKUP is -, a backup that was made so is read from
+standard input.
 
   {"config":"DIR/countersign.yaml","created":"…","missing":["…"],"serveFrom":"…"}
 
@@ -40,8 +43,48 @@ remembers of its logs (log.memory) is neither restored nor overwritten: where it
 more than the backup, serve refuses requests until 'countersign log accept'.`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == console.StandardInput {
+				return receive(cmd, args[1])
+			}
 			return restore(cmd, args[0], args[1])
 		},
+	}
+}
+
+// receive restores a backup from standard input.
+func receive(cmd *cobra.Command, into string) error {
+	return withTemporary(func(dir string) error {
+		if err := unpack(cmd.InOrStdin(), dir); err != nil {
+			return fmt.Errorf("standard input: %w: expected the output of 'countersign backup -'", err)
+		}
+		return restore(cmd, dir, into)
+	})
+}
+
+// unpack writes the files of an archive to a directory, and nothing outside it.
+func unpack(from io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for archive := tar.NewReader(from); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && header.Typeflag == tar.TypeDir {
+			err = root.Mkdir(header.Name, 0o700)
+		} else if err == nil {
+			var to *os.File
+			if to, err = root.OpenFile(header.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+				_, err = io.Copy(to, archive)
+				err = errors.Join(err, to.Close())
+			}
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -52,10 +54,14 @@ interrupted, running it again finishes the work. It prints
 
   {"config":"…","organizationId":"…","apiPublicKey":"…","apiPrivateKeyFile":"…"}
 
-To sign on a machine without a network, set up two directories. On the machine that
-sends requests, --online creates api-key.json alone, and prints client.json. On the
-machine that signs, --offline --client client.json creates the rest, which accepts
-requests stamped with that API key only, and prints
+--listen, --admin, --store, --keystore and --memory are written into countersign.yaml as
+they stand, for a container in which it cannot be edited. init does not create the store
+and the keystore that they name: 'serve --check --new-store' and 'keys generate' do.
+
+To keep the API key away from the server, set up two directories. On the machine that
+sends requests, --online creates api-key.json alone, and prints client.json. Where the
+server runs, --client client.json creates the rest, which accepts requests stamped with
+that API key only. If that machine has no network, add --offline; it prints
 
   {"config":"…","organizationId":"…","apiPublicKey":"…","proofPublicKeyFile":"…",
    "logKeyFile":"…"}
@@ -66,53 +72,47 @@ The online machine verifies answers with proof-public.pem and log-key.txt.`),
   countersign keys generate --config DIR/countersign.yaml --curve secp256k1
   countersign serve --config DIR/countersign.yaml
   countersign init --online online > client.json
-  countersign init --offline --client client.json offline`),
-		Args: oneDirectory,
+  countersign init --offline --client client.json offline
+  countersign init --client client.json --store 'postgres://user@host/name' --no-otp server`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	flags := command.Flags()
-	flags.BoolVar(&c.online, "online", false, "set up the machine that sends requests: an API key alone")
-	flags.BoolVar(&c.offline, "offline", false, "set up the machine that signs, without a network")
-	flags.StringVar(&c.client, "client", "", "with --offline: `FILE` that init --online printed on the other machine")
-	console.Exclusive(command, "they are for two machines", "online", "offline")
-	console.Together(command,
-		"the machine without a network needs the output of 'countersign init --online' on the other one", "offline", "client")
+	c.register(command)
 	return command
 }
 
-// oneDirectory requires exactly one directory.
-func oneDirectory(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return console.Usagef("DIR is missing: name a directory that is empty or does not exist, such as 'countersign init server'")
-	case 1:
-		return nil
+func (c *initCommand) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&c.listen, "listen", "", "`ADDRESS` of the API (default 127.0.0.1:8080)")
+	flags.StringVar(&c.admin, "admin", "", "`ADDRESS` for monitoring (default 127.0.0.1:8081)")
+	flags.StringVar(&c.store, "store", "", "`URI` of a store to be created later: bolt:PATH or postgres://…")
+	flags.StringVar(&c.keystore, "keystore", "", "`URI` of a keystore to be created later: file:DIR or pkcs11:…")
+	flags.StringVar(&c.memory, "memory", "", "`FILE` for what this machine remembers of its logs (default log.memory)")
+	flags.BoolVar(&c.noOTP, "no-otp", false, "send no one-time passwords")
+	flags.BoolVar(&c.online, "online", false, "set up the machine that sends requests: an API key alone")
+	flags.BoolVar(&c.offline, "offline", false, "set up the machine that signs, without a network")
+	flags.StringVar(&c.client, "client", "", "`FILE` that init --online printed on the machine that sends requests")
+	console.Needs(command, []string{"offline"}, []string{"client"})
+	console.Exclusive(command, "they are for two machines", "online", "offline")
+	console.Exclusive(command, "they are for two machines", "online", "client")
+	for _, name := range []string{"listen", "admin", "store", "keystore", "memory", "no-otp"} {
+		console.Exclusive(command, "it is for a server", "online", name)
+		console.Exclusive(command, "it is for a server", "offline", name)
 	}
-	return console.Usagef("init sets up one directory, and %q names %d", args, len(args))
 }
 
-// initCommand is one call of init.
+// initCommand is one call of init. Members of the configuration that are empty are the defaults, in
+// the directory.
 type initCommand struct {
-	online, offline bool
-	client          string
+	online, offline, noOTP                 bool
+	client                                 string
+	listen, admin, store, keystore, memory string
 }
 
-func (c *initCommand) run(cmd *cobra.Command, dir string) (err error) {
+func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 	if err := harden.NoCoreDumps(); err != nil {
 		return err
 	}
-	var answer initialized
-	switch {
-	case c.online:
-		answer, err = initializeOnline(dir)
-	case c.offline:
-		answer, err = initializeOffline(dir, c.client)
-	default:
-		answer, err = initialize(dir)
-	}
-	if err == nil && !c.online {
-		err = readBack(cmd, dir)
-	}
+	answer, err := c.initialize(cmd, dir)
 	if err != nil {
 		return err
 	}
@@ -152,34 +152,77 @@ const (
 	OutboxName     = "outbox"
 )
 
-// initialize fills the directory of a server.
-func initialize(dir string) (answer initialized, err error) {
-	key, err := deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
+// initialize fills the directory of a server, of a machine without a network, or of one that sends
+// requests.
+func (c *initCommand) initialize(cmd *cobra.Command, dir string) (answer initialized, err error) {
+	key, err := c.apiKey()
 	if err != nil {
 		return answer, err
 	}
-	answer = initialized{
-		Config: ConfigName, OrganizationID: key.OrganizationID,
-		APIPublicKey: key.PublicKey, APIPrivateKeyFile: APIKeyName,
+	answer = initialized{OrganizationID: key.OrganizationID, APIPublicKey: key.PublicKey}
+	if c.client == "" {
+		answer.APIPrivateKeyFile = APIKeyName
 	}
-	err = fillAtOnce(dir, &answer, func(staged func(string) string) []func() error {
-		return []func() error{
-			func() error { return initStore(staged(StoreName)) },
-			func() error { return initKeystore(staged(KeysName), staged(PassphraseName)) },
-			func() error { return console.WriteNew(staged(APIKeyName), append(console.JSONLine(key), '\n')) },
-			func() error { return initProofKey(staged(proofName), "") },
-			func() error { return initLogKey(staged(logName), "", "") },
-			func() error { return console.WriteNew(staged(otpSecretName), randomLine(otp.MinSecretSize)) },
-			func() error { return os.Mkdir(staged(OutboxName), 0o700) },
-			func() error { return console.WriteNew(staged(ConfigName), initialConfig(key)) },
+	if !c.online {
+		answer.Config = ConfigName
+	}
+	if c.offline {
+		answer.ProofPublicKey, answer.LogKey = proofPublicName, logKeyName
+	}
+	err = fillAtOnce(dir, &answer, func(staged func(string) string) (steps []func() error) {
+		add := func(wanted bool, step func() error) {
+			if wanted {
+				steps = append(steps, step)
+			}
 		}
+		write := func(name string, content []byte) error { return console.WriteNew(staged(name), content) }
+		add(!c.online && c.store == "", func() error { return initStore(staged(StoreName)) })
+		add(!c.online && c.hasPassphrase(), func() error { return write(PassphraseName, randomLine(32)) })
+		add(!c.online && c.keystore == "", func() error {
+			return initKeystore(staged(KeysName), staged(PassphraseName))
+		})
+		add(c.client == "", func() error { return write(APIKeyName, append(console.JSONLine(key), '\n')) })
+		add(!c.online, func() error { return initProofKey(staged(proofName), staged(answer.ProofPublicKey)) })
+		add(!c.online, func() error { return initLogKey(staged(logName), staged(answer.LogKey), key.OrganizationID) })
+		add(c.sendsCodes(), func() error { return write(otpSecretName, randomLine(otp.MinSecretSize)) })
+		add(c.sendsCodes(), func() error { return os.Mkdir(staged(OutboxName), 0o700) })
+		add(!c.online, func() error { return write(ConfigName, c.config(key)) })
+		add(!c.online, func() error { return c.readBack(cmd, staged(ConfigName)) })
+		return steps
 	})
 	return answer.in(dir), err
 }
 
-// readBack reads what init wrote, or an interrupted init did, as serve will.
-func readBack(cmd *cobra.Command, dir string) error {
-	loaded, err := deployment.Loader{Path: filepath.Join(dir, ConfigName)}.Load(cmd)
+// hasPassphrase reports whether the keystore is a directory: a token has a PIN.
+func (c *initCommand) hasPassphrase() bool {
+	return c.keystore == "" || strings.HasPrefix(c.keystore, "file:")
+}
+
+// apiKey returns a new API key, or the public half of the client's.
+func (c *initCommand) apiKey() (deployment.APIKey, error) {
+	if c.client == "" {
+		return deployment.NewAPIKey(uuid.NewString(), stamp.CurveP256)
+	}
+	client, err := readClient(c.client)
+	if err != nil {
+		return deployment.APIKey{}, fmt.Errorf("--client %s: %w", c.client, err)
+	}
+	return deployment.APIKey{
+		OrganizationID: client.OrganizationID, PublicKey: client.APIPublicKey, Curve: stamp.CurveP256,
+	}, nil
+}
+
+// readBack reads what init wrote as serve will, but for a store and a keystore that do not exist yet.
+func (c *initCommand) readBack(cmd *cobra.Command, path string) error {
+	loader := deployment.Loader{Path: path, NewStore: c.store != ""}
+	if c.keystore != "" {
+		loader.Keystore = func(_ *cobra.Command, configured *config.Config) (keystore.Keystore, error) {
+			flags := deployment.KeystoreFlags{Organization: deployment.DefaultOrganization}
+			flags.Use(configured)
+			return nil, flags.Check()
+		}
+	}
+	loaded, err := loader.Load(cmd)
 	if err == nil {
 		loaded.Discard()
 	}
@@ -204,11 +247,11 @@ func initStore(path string) error {
 }
 
 func initKeystore(dir, passphraseFile string) error {
-	line := randomLine(32)
-	defer keystore.Wipe(line)
-	if err := console.WriteNew(passphraseFile, line); err != nil {
+	line, err := os.ReadFile(passphraseFile)
+	if err != nil {
 		return err
 	}
+	defer keystore.Wipe(line)
 	keys, err := file.Create(dir, line[:len(line)-1], file.Options{WorkFactor: deployment.InitWorkFactor})
 	if err != nil {
 		return err
@@ -244,33 +287,56 @@ func initLogKey(path, public, organizationID string) error {
 	return console.WriteNew(public, []byte(translog.NewSigner(key).VerifierKey(organizationID)+"\n"))
 }
 
-// initialConfig returns the configuration that init writes. Names need no quotes in YAML.
-func initialConfig(key deployment.APIKey) []byte {
-	return fmt.Appendf(nil, config.SchemaLine+`# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
-listen: 127.0.0.1:8080
-admin: 127.0.0.1:8081           # /healthz, /readyz, /metrics
+// sendsCodes reports whether this is a server with one-time passwords.
+func (c *initCommand) sendsCodes() bool { return !c.noOTP && !c.online && !c.offline }
+
+// config returns the configuration that init writes. Names in the directory need no quotes in YAML.
+func (c *initCommand) config(key deployment.APIKey) []byte {
+	or := func(given, standard string) string {
+		if given == "" {
+			return standard
+		}
+		return strconv.Quote(given)
+	}
+	user, addresses := "online            # the machine that sends requests", ""
+	if !c.offline {
+		user, addresses = "admin", fmt.Sprintf(`listen: %s
+admin: %s           # /healthz, /readyz, /metrics
 # tls: {certFile: cert.pem, keyFile: key.pem}
 # origins: [https://app.example.com]  # pages that may use the API from a browser
-store: bolt:%s            # or postgres://user@host/name, for several nodes: then start once with --new-store
-keystore: file:%s
-passphraseFile: %s
-proofKey: file:%s
-log: {keyFile: %s}         # signs checkpoints of the log: countersign log --help
+`, or(c.listen, "127.0.0.1:8080"), or(c.admin, "127.0.0.1:8081"))
+	}
+	var passphrase, memory, codes string
+	if c.hasPassphrase() {
+		passphrase = "passphraseFile: " + PassphraseName + "\n"
+	}
+	if c.memory != "" {
+		memory = ", memory: " + strconv.Quote(c.memory)
+	}
+	if c.sendsCodes() {
+		codes = fmt.Sprintf(`otp:
+  secretFile: %s
+  outbox: %s                # one file per message; to send them, replace it with:
+  # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
+  # sms: {webhook: {url: https://…, headersFile: …}}
+`, otpSecretName, OutboxName)
+	}
+	return fmt.Appendf(nil, config.SchemaLine+`# Relative paths are relative to this file. After a change: systemctl reload, or kill -HUP.
+%sstore: %s            # or postgres://user@host/name, for several nodes: then start once with --new-store
+keystore: %s
+%sproofKey: file:%s
+log: {keyFile: %s%s}         # signs checkpoints of the log: countersign log --help
 organizations:
   - id: "%s"
     name: Example
     allowHazards: []            # by name, as 'countersign inspect' shows them; texts that are neither
     #                             sign-ins nor of a template need message/free-text: docs/messages.md
     users:
-      - name: admin
+      - name: %s
         apiKeys:
           - {curve: %s, publicKey: "%s"}
             # activities: […] # default: transactions and one-time passwords. Voting and
             #                   signing messages must be listed: docs/configuration.md
-otp:
-  secretFile: %s
-  outbox: %s                # one file per message; to send them, replace it with:
-  # email: {smtp: {host: mail.example.com, port: 587, username: …, passwordFile: …, tls: starttls, from: no-reply@example.com}}
-  # sms: {webhook: {url: https://…, headersFile: …}}
-`, StoreName, KeysName, PassphraseName, proofName, logName, key.OrganizationID, key.Curve, key.PublicKey, otpSecretName, OutboxName)
+%s`, addresses, or(c.store, "bolt:"+StoreName), or(c.keystore, "file:"+KeysName), passphrase,
+		proofName, logName, memory, key.OrganizationID, user, key.Curve, key.PublicKey, codes)
 }

@@ -44,7 +44,12 @@ func fillAtOnce(dir string, answer *initialized, steps func(staged func(name str
 	if err := os.Mkdir(staging, 0o700); err != nil {
 		return err
 	}
-	staged := func(name string) string { return filepath.Join(staging, name) }
+	staged := func(name string) string {
+		if name == "" { // of no file
+			return ""
+		}
+		return filepath.Join(staging, name)
+	}
 	all := append(steps(staged), func() error { return console.WriteNew(staged("."+answerName), console.JSONLine(answer)) },
 		func() error { return rename(staged("."+answerName), staged(answerName)) })
 	for _, step := range all {

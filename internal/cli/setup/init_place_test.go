@@ -15,6 +15,14 @@ import (
 // errKilled is the panic that simulates a killed process.
 var errKilled = errors.New("killed")
 
+// fill runs init.
+func fill(t *testing.T, dir string) (initialized, error) {
+	t.Helper()
+	command := NewInitCommand()
+	command.SetContext(t.Context())
+	return new(initCommand).initialize(command, dir)
+}
+
 // diesAt runs init and kills it, without any clean-up, before it moves the file with an
 // index. It reports whether init got that far.
 func diesAt(t *testing.T, dir string, move int) (died bool) {
@@ -34,7 +42,7 @@ func diesAt(t *testing.T, dir string, move int) (died bool) {
 		}
 		return os.Rename(from, to)
 	}
-	if _, err := initialize(dir); err != nil {
+	if _, err := fill(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	return false
@@ -52,7 +60,7 @@ func TestInitKilledWhileMoving(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, ConfigName)); err == nil && ends < 3 {
 			t.Errorf("killed before move %d: the configuration is there", ends)
 		}
-		made, err := initialize(dir)
+		made, err := fill(t, dir)
 		if err != nil {
 			t.Fatalf("killed before move %d: %v", ends, err)
 		}
@@ -84,7 +92,7 @@ func mustBeWhole(t *testing.T, dir string, made initialized) {
 	if _, err := os.Stat(filepath.Join(dir, StagingName)); err == nil {
 		t.Error("the staging folder is left")
 	}
-	if _, err := initialize(dir); err == nil {
+	if _, err := fill(t, dir); err == nil {
 		t.Error("a complete directory was filled again")
 	}
 }
@@ -105,13 +113,13 @@ func TestInitKilledWhileCreating(t *testing.T) {
 	}()
 	other := filepath.Join(dir, "other")
 	testenv.Write(t, other, nil)
-	if _, err := initialize(dir); err == nil {
+	if _, err := fill(t, dir); err == nil {
 		t.Error("a directory with a file of another program was taken")
 	}
 	if err := os.Remove(other); err != nil {
 		t.Fatal(err)
 	}
-	made, err := initialize(dir)
+	made, err := fill(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

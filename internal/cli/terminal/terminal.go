@@ -86,7 +86,7 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	case "y", "yes":
 		return true, nil
 	}
-	return false, nil
+	return false, discardTyped(int(t.tty.Fd())) // else the shell gets what was meant for the next question
 }
 
 // Secret asks for a secret, and does not echo it. The caller owns the secret and wipes it.

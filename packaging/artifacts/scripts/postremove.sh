@@ -1,6 +1,6 @@
 #!/bin/sh
 # Never removes keys, stores or passphrases, not even on a purge: the user and
-# /var/lib/countersign stay, for whoever put secrets there to move or to destroy.
+# /var/lib/countersign stay: their owner moves or destroys the secrets in it.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
