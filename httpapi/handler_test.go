@@ -371,7 +371,7 @@ func TestNotServed(t *testing.T) {
 	} {
 		api.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), asked[0], asked[1], http.NoBody))
 	}
-	if seen[" "+httpapi.NotServed] != 3 || strings.Count(log.String(), `"msg":"not served"`) != 3 || log.Len() > 2000 {
+	if seen[" "+httpapi.NotServed] != 3 || strings.Count(log.String(), `"msg":"not served"`) != 3 || log.Len() > 3000 {
 		t.Errorf("counted %v, logged %s", seen, log.String())
 	}
 	if !strings.Contains(log.String(), `"path":"/public/v1/submit/sign_nothing","remote":`) {
