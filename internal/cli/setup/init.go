@@ -113,6 +113,9 @@ func (c *initCommand) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	answer, err := c.initialize(cmd, dir)
+	if err == nil && !c.online { // an interrupted call may have left something else
+		err = c.readBack(cmd, filepath.Join(dir, ConfigName))
+	}
 	if err != nil {
 		return err
 	}
