@@ -66,13 +66,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Bac
 	code := console.ExitCode(err, started)
 	if err != nil {
 		err = console.Rephrased(command, err)
-		// That of a keystore without a configuration is named only if the user did.
-		unnamed := fmt.Sprintf("organization %q has no ", deployment.DefaultOrganization)
-		text := err.Error()
-		if !slices.Contains(args, "--org") {
-			text = strings.Replace(text, unnamed, "there is no ", 1)
-		}
-		fmt.Fprintf(stderr, "countersign: %s\n", console.CleanText(text))
+		fmt.Fprintf(stderr, "countersign: %s\n", console.CleanText(err.Error()))
 	}
 	if code == console.ExitUsage {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", command.CommandPath())

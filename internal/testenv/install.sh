@@ -43,6 +43,7 @@ missing() {
 	[ "$(uname)" != Linux ] || wants 'command -v qemu-aarch64-static' qemu-aarch64-static qemu-user-static qemu-user-static qemu-aarch64 ''
 	wants 'command -v chromium' chromium chromium chromium chromium chromium
 	wants 'command -v openssl' openssl openssl openssl openssl openssl
+	wants 'command -v ssh-keygen' ssh-keygen openssh-client openssh openssh-keygen openssh
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm
 	wants 'command -v pkcs11-tool' pkcs11-tool opensc opensc opensc opensc
 	wants 'command -v p11-kit' p11-kit 'p11-kit p11-kit-modules' 'p11-kit p11-kit-server' 'p11-kit p11-kit-server' p11-kit
