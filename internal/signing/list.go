@@ -32,7 +32,7 @@ type Task interface {
 }
 
 // List is a list of transactions that are signed together, all or none. They are sent one by one
-// by whoever holds them: each is prepared, and has to be judged, alone.
+// by anyone who holds them: each is prepared, and has to be judged, alone.
 type List struct {
 	Parts  []*Prepared
 	batch  intents.Batch

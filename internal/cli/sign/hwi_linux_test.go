@@ -72,7 +72,7 @@ func TestHWI(t *testing.T) {
 	}
 	raw := base64.StdEncoding.EncodeToString(clitest.CorePSBT(t, root, 25)) // beyond the gap of keys derive
 	for name, stdin := range map[string]string{"quoted": `signtx "` + raw + `"`, "bare": "signtx " + raw + "\n\n", "with line breaks": "signtx\n" + raw + "\n"} {
-		if got := hwi(s, stdin, append(core[:len(core):len(core)], "--stdin")...); got.PSBT != "" || !strings.Contains(got.Error, "nobody can consent") {
+		if got := hwi(s, stdin, append(core[:len(core):len(core)], "--stdin")...); got.PSBT != "" || !strings.Contains(got.Error, "no one can consent") {
 			t.Errorf("%s, without a terminal and a policy: %+v", name, got)
 		}
 	}

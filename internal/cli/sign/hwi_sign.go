@@ -89,7 +89,7 @@ func (c *hwiCommand) policyConsents() (bool, error) {
 			return true, nil
 		}
 	}
-	return false, errors.New("nobody can consent: there is no terminal to ask on, and no policy (--config) that could allow it")
+	return false, errors.New("no one can consent: there is no terminal to ask on, and no policy (--config) that could allow it")
 }
 
 // onTerminal writes a text to the terminal if there is one, and otherwise to standard error.
