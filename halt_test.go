@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/store/postgres"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // halted is an engine with a log and two administrators, cid and dan, of whom both have to ask
@@ -322,6 +323,87 @@ func TestHaltedUserCannotResume(t *testing.T) {
 	}
 }
 
+// lateReader is a store with a log whose head is old once it is read.
+type lateReader struct {
+	store.Full
+	meanwhile func()
+}
+
+func (s *lateReader) LogHead(ctx context.Context, organizationID string) (translog.Head, error) {
+	head, err := s.Full.LogHead(ctx, organizationID)
+	if do := s.meanwhile; do != nil {
+		s.meanwhile = nil
+		do()
+	}
+	return head, err
+}
+
+// TestHaltedWhileResuming: who is halted between the reading of the head and the record of what
+// resumes ends no halt either.
+func TestHaltedWhileResuming(t *testing.T) {
+	for name, open := range fullStores {
+		t.Run(name, func(t *testing.T) {
+			s := &lateReader{Full: open(t)}
+			h := newHalted(t, func(c *countersign.Config) { c.Store = s })
+			h.register(1)
+			h.halt("")
+			s.meanwhile = func() { h.halt(`"userId":"dan"`) }
+			_, err := h.asks(h.Dan, activity.TypeResume, "")
+			enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
+			_, err = h.Submit(t, enginetest.Request{})
+			h.refused("a transaction", err)
+		})
+	}
+}
+
+// TestResumeOfStolenCredential: what a user asked who is halted since, or is no user any more, does
+// not count.
+func TestResumeOfStolenCredential(t *testing.T) {
+	h := newHalted(t)
+	asks := func(by *enginetest.APIKey, missing int) {
+		t.Helper()
+		record, err := h.asks(by, activity.TypeResume, "")
+		if err != nil || record.Result.(activity.HaltResult).Missing != missing {
+			t.Fatalf("%+v, %v: want %d more", record, err, missing)
+		}
+	}
+	h.halt("")
+	asks(h.Dan, 1)
+	h.halt(`"userId":"dan"`)
+	asks(h.Cid, 1)
+	admin := ballot.Voter("eve", "", h.Ann)
+	admin.APIKeys[0].Activities = []activity.Type{activity.TypeResume}
+	other := ballot.Voter("fay", "", h.Ben)
+	other.APIKeys[0].Activities = admin.APIKeys[0].Activities
+	h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: []access.UserConfig{admin, other},
+		Resume: access.ResumeConfig{Approvals: 2}})
+	asks(h.Ann, 1)
+	asks(h.Ben, 0)
+}
+
+// TestHaltOfOrganizationIsPossible: however many users are halted, the organization can be.
+func TestHaltOfOrganizationIsPossible(t *testing.T) {
+	s := memory.New(0)
+	h := newHalted(t, func(c *countersign.Config) { c.Store = s })
+	until := h.Clock.Now().Add(time.Hour)
+	begun, err := s.Begin(t.Context(), store.Claim{OrganizationID: enginetest.Organization, LeaseTTL: time.Minute,
+		Now: h.Clock.Now(), LiveUntil: until}, nil)
+	testenv.Must(t, err)
+	many := func(stops []translog.Stop) ([]translog.Stop, error) {
+		for i := range translog.MaxStops {
+			stops = append(stops, translog.Stop{Subject: translog.UserSubject(fmt.Sprint("user-", 1000+i))})
+		}
+		return stops, nil
+	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease,
+		store.Activity{ID: "many", Leaf: []byte("leaf"), KeepUntil: until, Stops: many}, nil))
+	_, err = h.asks(h.Cid, activity.TypeHalt, `"userId":"ann"`)
+	enginetest.Refusal(t, err, activity.ReasonRateLimitExceeded, "halt the organization")
+	h.halt("")
+	_, err = h.Submit(t, enginetest.Request{})
+	h.refused("a transaction", err)
+}
+
 // TestHaltsAreLimited: a credential halts so often in an hour; another one still can.
 func TestHaltsAreLimited(t *testing.T) {
 	h := newHalted(t)
@@ -368,26 +450,29 @@ func TestHaltNeedsLog(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "not available")
 }
 
+// fullStores open each kind of store.
+var fullStores = map[string]func(t *testing.T) store.Full{
+	"memory": func(*testing.T) store.Full { return memory.New(0) },
+	"bolt": func(t *testing.T) store.Full {
+		s, err := bolt.Open(t.TempDir() + "/store.db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	},
+	"postgres": func(t *testing.T) store.Full {
+		s, err := postgres.Open(t.Context(), testenv.Postgres(t).DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	},
+}
+
 // TestHaltedInFlight halts while a key service has the transaction: whatever it answers
 // afterwards, on whichever node, is not released, and is recorded nowhere.
 func TestHaltedInFlight(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) store.Full{
-		"memory": func(*testing.T) store.Full { return memory.New(0) },
-		"bolt": func(t *testing.T) store.Full {
-			s, err := bolt.Open(t.TempDir() + "/store.db")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		},
-		"postgres": func(t *testing.T) store.Full {
-			s, err := postgres.Open(t.Context(), testenv.Postgres(t).DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		},
-	} {
+	for name, open := range fullStores {
 		t.Run(name, func(t *testing.T) {
 			opened := open(t)
 			h := free(newHalted(t, func(c *countersign.Config) { c.Store = opened }))

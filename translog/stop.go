@@ -16,7 +16,8 @@ type Stop struct {
 	Resume  []string  `json:"resume,omitempty"`  // ids of the users who asked to end it, if more have to
 }
 
-// MaxStops bounds how many stops a log has.
+// MaxStops bounds how many stops of users and keys a log has. That of the organization is always
+// possible.
 const MaxStops = 64
 
 // UserSubject returns the subject of a stop of what a user submits or approves.

@@ -44,15 +44,15 @@ func (h *Halts) Operations() Operations {
 // halting is the task of either.
 type halting struct {
 	operation.Plain
+	*Halts
 
-	log     store.Log
 	request operation.Request
 	intent  activity.HaltIntent
 	subject string // of the stop
 }
 
 func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation.Task, error) {
-	task := &halting{log: h.Log, request: asked, intent: asked.Intent.(activity.HaltIntent)}
+	task := &halting{Halts: h, request: asked, intent: asked.Intent.(activity.HaltIntent)}
 	exists, id := true, cmp.Or(task.intent.UserID, task.intent.KeyID)
 	var err error
 	switch {
@@ -111,7 +111,7 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	if !h.resumes() {
 		return operation.Outcome{Result: result, Stops: h.stop}, nil
 	}
-	head, err := h.log.LogHead(ctx, h.request.Organization.ID)
+	head, err := h.Log.LogHead(ctx, h.request.Organization.ID)
 	if err != nil {
 		return operation.Outcome{}, refuse.Store(err)
 	}
@@ -120,20 +120,21 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil,
 			"signing is not halted for %s", result.Of)
 	}
-	if own := translog.UserSubject(h.request.UserID); slices.ContainsFunc(head.Stops,
-		func(stop translog.Stop) bool { return stop.Subject == own }) {
-		return operation.Outcome{}, activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
-			"not authorized: a user who is halted cannot resume")
+	if err := h.refuseHalted(head.Stops); err != nil {
+		return operation.Outcome{}, err
 	}
 	seen := head.Stops[i]
 	after := seen
-	if !slices.Contains(seen.Resume, h.request.UserID) {
-		after.Resume = append(slices.Clone(seen.Resume), h.request.UserID)
+	if after.Resume, err = h.asking(ctx, seen.Resume); err != nil {
+		return operation.Outcome{}, err
 	}
 	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
 	result.Halted = result.Missing > 0
 	return operation.Outcome{Result: result,
 		Stops: func(stops []translog.Stop) ([]translog.Stop, error) {
+			if err := h.refuseHalted(stops); err != nil { // since
+				return nil, err
+			}
 			i := slices.IndexFunc(stops, h.isIt)
 			if i < 0 || !reflect.DeepEqual(stops[i], seen) {
 				return nil, activity.NewError(activity.ReasonUnavailable, "", nil,
@@ -147,16 +148,45 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 		}}, nil
 }
 
+// refuseHalted refuses a user who is halted.
+func (h *halting) refuseHalted(stops []translog.Stop) error {
+	own := translog.UserSubject(h.request.UserID)
+	if slices.ContainsFunc(stops, func(stop translog.Stop) bool { return stop.Subject == own }) {
+		return activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
+			"not authorized: a user who is halted cannot resume")
+	}
+	return nil
+}
+
+// asking returns who asks for the end with this request: those who are users still.
+func (h *halting) asking(ctx context.Context, before []string) (users []string, err error) {
+	for _, id := range before {
+		is, err := h.hasUser(ctx, h.request.Organization.ID, id)
+		if err != nil {
+			return nil, err
+		}
+		if is && id != h.request.UserID {
+			users = append(users, id)
+		}
+	}
+	return append(users, h.request.UserID), nil
+}
+
 func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subject }
 
 // stop adds the stop. One that is there stays as long and withholds as much; who asked to end it
-// has to ask again.
+// has to ask again. What a user who is halted asked does not count any more: the credential may
+// have been stolen before.
 func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
+	for i := range stops {
+		stops[i].Resume = slices.DeleteFunc(slices.Clone(stops[i].Resume),
+			func(id string) bool { return translog.UserSubject(id) == h.subject })
+	}
 	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
 		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil
 		return stops, nil
 	}
-	if len(stops) >= translog.MaxStops {
+	if len(stops) >= translog.MaxStops && h.subject != "" {
 		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
 			"%d users and keys are halted, and no more can be: halt the organization", len(stops))
 	}
