@@ -19,8 +19,8 @@ const maxScanned = 20 * store.MaxList
 
 // ListActivities answers a list_activities query: the activities that the caller may
 // read, the newest first. A page ends early if the server has no memory for more at
-// the moment, but never before its first activity: only an empty page means that there
-// are no more.
+// the moment, or has read for maxReading, but never before its first activity: only an
+// empty page means that there are no more.
 func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activity.Record, error) {
 	return answerQuery(ctx, e, "list_activities", func(s *request.Submission) ([]*activity.Record, error) {
 		query, err := activity.DecodeListActivities(sent.Body)

@@ -98,6 +98,11 @@ rules:
 		add(to, ether(1), []byte{1, 2, 3, 4})
 	}
 	allowed := explainAndSign(t, s, hot, transactions)
+	_, stderr, status := clitest.MainWith(transactions[0], "policy", "explain", "--config", s.Config(), "--as", "admin",
+		"--key", "hot", "--type", "ethereum", "--index", "1")
+	if status != console.ExitUsage || !strings.Contains(stderr, "--index goes with a list") {
+		t.Errorf("an index without a list: exit status %d: %s", status, stderr)
+	}
 	if allowed < 8 || allowed > len(transactions)-8 || len(transactions) < 40 {
 		t.Errorf("%d of %d were allowed", allowed, len(transactions))
 	}

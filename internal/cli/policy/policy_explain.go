@@ -159,6 +159,9 @@ func (c *policyExplain) useKey() {
 // aboutCall returns the policy and what it is asked about a transaction or a message: with --sign-with,
 // what sign would ask.
 func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
+	if _, err := show.Listed(intent, c.index); err != nil {
+		return nil, access.Authorization{}, err
+	}
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
 	}
