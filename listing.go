@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
@@ -16,6 +17,10 @@ import (
 // maxScanned bounds how many activities a listing scans for those that the caller may
 // read.
 const maxScanned = 20 * store.MaxList
+
+// maxReading bounds how long a listing reads once it has an activity: lists of transactions that
+// wait are prepared and judged again, each of which may take a second.
+const maxReading = 2 * time.Second
 
 // ListActivities answers a list_activities query: the activities that the caller may
 // read, the newest first. A page ends early if the server has no memory for more at
@@ -35,7 +40,7 @@ func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activi
 			return nil, err
 		}
 		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit,
-			records: []*activity.Record{}}
+			records: []*activity.Record{}, began: time.Now()}
 		listed, err := p.gather(ctx)
 		if err == nil {
 			_, err = e.records.Withhold(ctx, query.OrganizationID, listed...)
@@ -51,11 +56,17 @@ type page struct {
 	filter  store.Filter // advanced past what was read
 	limit   int
 	records []*activity.Record
+	began   time.Time
+}
+
+// ends reports whether the page has as much as it can have.
+func (p *page) ends() bool {
+	return len(p.records) >= p.limit || len(p.records) > 0 && time.Since(p.began) > maxReading
 }
 
 // gather reads the store until the page is full or the server has no room for more records.
 func (p *page) gather(ctx context.Context) ([]*activity.Record, error) {
-	for scanned := 0; scanned < maxScanned && len(p.records) < p.limit; {
+	for scanned := 0; scanned < maxScanned && !p.ends(); {
 		count, more, err := p.read(ctx)
 		if refused, ok := errors.AsType[*activity.Error](err); ok && refused.Reason == activity.ReasonUnavailable &&
 			len(p.records) > 0 {
@@ -96,7 +107,7 @@ func (p *page) read(ctx context.Context) (count int, more bool, err error) {
 		slices.Reverse(listed)
 	}
 	for i := range listed {
-		if len(p.records) == p.limit {
+		if p.ends() {
 			break
 		}
 		if err := p.add(ctx, &listed[i]); err != nil {
