@@ -91,7 +91,7 @@ func (c *Count) Add(charge Charge) {
 	replaced := c.replaced(&charge)
 	c.sum.Add(&c.sum, charge.Amount)
 	c.sum.Sub(&c.sum, replaced)
-	if charge.Slot == "" || replaced.Cmp(charge.Amount) == 0 && replaced.Sign() > 0 {
+	if held, ok := c.slots[charge.slot()]; charge.Slot == "" || ok && held.amount.Cmp(charge.Amount) >= 0 {
 		return
 	}
 	if c.slots == nil {
