@@ -63,7 +63,8 @@ func TestListOfManyEffects(t *testing.T) {
 	b.Policy.Set(func(p *ballot.Policy) { p.Groups[0].Count = 1 })
 	const most = intents.MaxListEffects/activity.MaxTransactions - 1 // and a fee
 	_, err := engines.SubmitIntent(t, b.Fixture, solanaList(t, most+1))
-	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, fmt.Sprintf("at most %d are allowed", intents.MaxListEffects))
+	tooMany := fmt.Sprintf("at most %d are allowed", intents.MaxListEffects)
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, tooMany)
 	body := engines.IntentBody(t, b.Fixture, solanaList(t, most))
 	waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(body))
 	if bytes := len(waiting.Encode()); !waiting.Status.Waits() || bytes > 16<<20 {

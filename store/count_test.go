@@ -16,7 +16,8 @@ import (
 func TestCountIsWhatIsCharged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	one := func(slot string, amount int64) store.Charge {
-		return store.Charge{Limit: "x", Subject: "key", Amount: big.NewInt(amount), Max: big.NewInt(1 << 40), Window: time.Hour, Slot: slot}
+		return store.Charge{Limit: "x", Subject: "key", Amount: big.NewInt(amount), Max: big.NewInt(1 << 40),
+			Window: time.Hour, Slot: slot}
 	}
 	for round := range 500 {
 		ledger := &mapLedger{t: t, entries: map[store.Key]store.Entry{}}

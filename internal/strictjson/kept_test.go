@@ -28,7 +28,7 @@ func TestObjectsOfFewMembers(t *testing.T) {
 		listed(many, 8): "",
 		listed(28, 9):   "", // 253 with the member that holds them
 		listed(29, 9):   "more than 256 members in total",
-		`{"list":[` + strings.TrimSuffix(strings.Repeat(`{"a":{"b":1,"c":1,"d":1,"e":1},"f":{"g":1}},`, many), ",") + `]}`: "",
+		`{"list":[` + strings.Repeat(`{"a":{"b":1,"c":1,"d":1,"e":1},"f":{"g":1}},`, many) + `{}]}`: "",
 		within(`{"a":1,"b":1,"a":2}`):                           "appears twice",
 		within(`{"a":{"b":1,"b":1}}`):                           "appears twice",
 		within(`{"a":1,"\u0061":2}`):                            "appears twice",
@@ -47,7 +47,9 @@ func TestObjectsOfFewMembers(t *testing.T) {
 // FuzzKept reads any text. What is accepted is JSON in UTF-8 without a name twice in one object, and
 // not nested deeper than MaxDepth.
 func FuzzKept(f *testing.F) {
-	for _, text := range []string{listed(3, 8), listed(29, 9), `{"a":{"b":1,"\u0062":2}}`, `{"a":[{"b":[{}]},{"b":1}]}`, `{"a":1,"a":1}`} {
+	for _, text := range []string{
+		listed(3, 8), listed(29, 9), `{"a":{"b":1,"\u0062":2}}`, `{"a":[{"b":[{}]},{"b":1}]}`, `{"a":1,"a":1}`,
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
