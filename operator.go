@@ -80,6 +80,9 @@ func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) ([]ac
 		return nil, err
 	}
 	s := &request.Submission{Request: decoded, Intent: decoded.Intent}
+	if err := refuseUndecided(s); err != nil {
+		return nil, err
+	}
 	if s.Caller, err = o.recordedCaller(ctx, record); err != nil {
 		return nil, err
 	}
@@ -102,12 +105,20 @@ func (o Operator) AskedAboutRequest(ctx context.Context, sent SignedBody) ([]acc
 	if err := o.engine.identify(ctx, s, sent); err != nil {
 		return nil, err
 	}
-	if _, vote := s.Intent.(activity.VoteIntent); vote || s.Request.Type.Halts() {
-		return nil, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-			"no policy decides on a vote or a halt")
+	if err := refuseUndecided(s); err != nil {
+		return nil, err
 	}
 	asked, err := o.askedAbout(ctx, s)
 	return withOwnVote(s, asked), err
+}
+
+// refuseUndecided refuses to ask about what no policy decides on.
+func refuseUndecided(s *request.Submission) error {
+	if _, vote := s.Intent.(activity.VoteIntent); vote || s.Request.Type.Halts() {
+		return activity.NewError(activity.ReasonRequestInvalid, "type", nil,
+			"no policy decides on a vote or a halt")
+	}
+	return nil
 }
 
 // withOwnVote sets the submitter's vote.

@@ -172,7 +172,8 @@ type decided struct {
 	at time.Time
 }
 
-// decidedSince returns the activities in the order in which they were decided.
+// decidedSince returns the activities in the order in which they were decided, without halts, on
+// which no policy decides.
 func decidedSince(ctx context.Context, records store.Full, organization string, since time.Time) ([]decided, error) {
 	var order []decided
 	for filter := (store.Filter{Limit: store.MaxList}); ; {
@@ -185,7 +186,7 @@ func decidedSince(ctx context.Context, records store.Full, organization string, 
 			if err != nil {
 				return nil, fmt.Errorf("activity %s: %w", page[i].ID, err)
 			}
-			if !record.CreatedAt.Before(since) {
+			if !record.Request.Type.Halts() && !record.CreatedAt.Before(since) {
 				order = append(order, decided{record.ID, record.DecidedAt()})
 			}
 		}
