@@ -497,6 +497,26 @@ func TestHaltedInFlight(t *testing.T) {
 	}
 }
 
+// TestHaltedElsewhere: a node that has not read the log since another one halted sends no code.
+func TestHaltedElsewhere(t *testing.T) {
+	dsn, outbox := testenv.Postgres(t).DSN, new(enginetest.Outbox)
+	stores := [2]*postgres.Store{}
+	for i := range stores {
+		var err error
+		stores[i], err = postgres.Open(t.Context(), dsn)
+		testenv.Must(t, err)
+	}
+	h := free(newHalted(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) { c.Store = stores[0] }))
+	h.Config.Store = stores[1]
+	other := h.Second(t)
+	h.halt("")
+	_, err := other.Submit(t.Context(), h.APIKey.Sign(engines.InitOTP(h.Fixture, engines.ToUser)))
+	h.refused("a code", err)
+	if outbox.Sent() != 0 {
+		t.Error("a code was sent")
+	}
+}
+
 // TestHaltUnderLoad halts while two nodes on one database sign: the log has no signature after the
 // halt, and each request is either there before it or refused.
 func TestHaltUnderLoad(t *testing.T) {

@@ -58,7 +58,12 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 		}
 	}()
 	started := time.Now()
-	done, err = s.Task.Perform(held)
+	if s.Signs() == nil { // what it does, such as sending a code, cannot be withheld afterwards
+		err = k.RefuseStopped(held, s.OrganizationID, s)
+	}
+	if err == nil {
+		done, err = s.Task.Perform(held)
+	}
 	finished = true
 	s.Performed = time.Since(started)
 	s.Lease = held.stop()
