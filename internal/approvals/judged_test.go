@@ -113,3 +113,16 @@ func TestReadingTurns(t *testing.T) {
 	}
 	b.WantSignatures(t, 0)
 }
+
+// TestSweepAsksAboutWhatHasItsVotes: a sweep prepares and judges nothing that lacks votes.
+func TestSweepAsksAboutWhatHasItsVotes(t *testing.T) {
+	b, policy := judgedBallot(t)
+	waiting := b.Waiting()
+	b.Approve(b.Ann, waiting)
+	before := policy.judgements
+	b.Resume()
+	if policy.judgements != before {
+		t.Errorf("the policy was asked %d times", policy.judgements-before)
+	}
+	b.Is(b.Approve(b.Ben, waiting), activity.StatusCompleted)
+}
