@@ -83,6 +83,10 @@ func costBodies(on *activity.Record) (all []costBody) {
 	for _, kind := range ballot.VoteTypes {
 		add("vote", kind, map[string]any{"fingerprint": on.Request.Fingerprint.String(), "shown": fmt.Sprintf("%x", on.Reading.Digest())})
 	}
+	for _, kind := range []activity.Type{activity.TypeHalt, activity.TypeResume} {
+		add("of a user", kind, map[string]any{"userId": "user-1"})
+		add("of a key", kind, map[string]any{"privateKeyId": "key-1"})
+	}
 	return all
 }
 
@@ -233,7 +237,7 @@ func costOf(do func()) (objects, allocated uint64) {
 // contains.
 func TestCostOfLongMembers(t *testing.T) {
 	testenv.Slow(t)
-	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)))
+	f := enginetest.New(t, enginetest.WithOTP(t, new(enginetest.Outbox)), enginetest.WithLog(1))
 	votes := ballot.New(t)
 	waits := votes.Waiting()
 	sent, types := 0, map[activity.Type]bool{}
