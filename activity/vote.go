@@ -134,13 +134,23 @@ func (r HaltResult) Sentence() string {
 func decodeHalt(kind Type) func(*parameterText) (Intent, bool, error) {
 	return func(parameters *parameterText) (Intent, bool, error) {
 		intent := HaltIntent{kind: kind}
-		fields := []strictjson.Field{optional("userId", &intent.UserID), optional("privateKeyId", &intent.KeyID)}
+		var user, key []byte
+		fields := []strictjson.Field{
+			strictjson.Optional("userId", &user).AtMost(boundOf("userId")),
+			strictjson.Optional("privateKeyId", &key).AtMost(boundOf("privateKeyId")),
+		}
 		if kind == TypeHalt {
 			fields = append(fields, strictjson.Optional("answers", &intent.Answers))
 		}
 		proofs, err := parameters.read(fields...)
-		if err == nil && intent.UserID != "" && intent.KeyID != "" {
+		intent.UserID, intent.KeyID = string(user), string(key)
+		switch {
+		case err != nil:
+		case user != nil && key != nil:
 			err = NewError(ReasonRequestInvalid, "privateKeyId", nil, "userId, privateKeyId: expected at most one")
+		case intent.UserID == "" && intent.KeyID == "" && (user != nil || key != nil):
+			err = NewError(ReasonRequestInvalid, "userId", nil,
+				"userId, privateKeyId: an empty id names none: leave both out for the whole organization")
 		}
 		return intent, proofs, err
 	}

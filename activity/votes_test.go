@@ -172,3 +172,30 @@ func TestAppendPolicies(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodeHalt: a halt of a user or a key, whose id is empty by mistake, is none of the organization.
+func TestDecodeHalt(t *testing.T) {
+	for parameters, want := range map[string]string{
+		"": "", `"userId":null`: "", `"userId":"a"`: "", `"privateKeyId":"a"`: "",
+		`"userId":""`:                      "an empty id names none",
+		`"privateKeyId":""`:                "an empty id names none",
+		`"userId":"a","privateKeyId":""`:   "expected at most one",
+		`"userId":"a","privateKeyId":"b"`:  "expected at most one",
+		`"userId":"a","privateKeyId":null`: "",
+	} {
+		for _, kind := range []activity.Type{activity.TypeHalt, activity.TypeResume} {
+			decoded, err := activity.Decode(fmt.Appendf(nil,
+				`{"type":%q,"timestampMs":"1","organizationId":"o","parameters":{%s}}`, kind, parameters))
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", parameters, err, want)
+			}
+			if err != nil {
+				continue
+			}
+			intent := decoded.Intent.(activity.HaltIntent)
+			if id := intent.UserID + intent.KeyID; (id == "a") != strings.Contains(parameters, `"a"`) {
+				t.Errorf("%s: read as %+v", parameters, intent)
+			}
+		}
+	}
+}
