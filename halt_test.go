@@ -497,6 +497,50 @@ func TestHaltedInFlight(t *testing.T) {
 	}
 }
 
+// TestHaltAndLists: a halt of one key, or of the user, stops a list whose transactions it signs: one
+// that waits, one of which the key service has signed a part, and the answer of one that is signed.
+func TestHaltAndLists(t *testing.T) {
+	for _, parameters := range []string{`"privateKeyId":"key-1","answers":true`, `"userId":"user-1","answers":true`} {
+		h := newHalted(t)
+		send := func(list activity.SignTransactionsIntent) (*activity.Record, error) {
+			h.Clock.Advance(time.Second)
+			return engines.SubmitIntent(t, h.Fixture, list)
+		}
+		waiting, err := send(payments(3))
+		testenv.Must(t, err)
+		h.Approve(h.Ann, waiting)
+		free(h)
+		signed, err := send(payments(4))
+		testenv.Must(t, err)
+		made := 0
+		h.Signing.Before = func(context.Context) error {
+			if made++; made == 3 {
+				h.halt(parameters)
+			}
+			return nil
+		}
+		_, err = send(payments(5))
+		h.refused("a list in flight", err)
+		h.Signing.Before = nil
+		h.WantSignatures(t, 9)
+		_, err = h.Engine.Submit(t.Context(), h.APIKey.Sign(string(signed.Request.Body)))
+		h.refused("a list that is signed", err)
+		got, err := h.Engine.GetActivity(t.Context(), h.APIKey.Sign(fmt.Sprintf(
+			`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, signed.ID)))
+		if err != nil || got.Result != nil || strings.Contains(string(got.AppendAnswer(nil)), "signedTransactions") {
+			t.Errorf("it is read: %+v, %v", got, err)
+		}
+		_, err = h.Vote(h.Ben, activity.TypeApproveActivity, waiting)
+		h.refused("a vote on a list", err)
+		h.Resume()
+		h.WantSignatures(t, 9)
+		h.resume(parameters[:strings.Index(parameters, ",")])
+		if got := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(string(signed.Request.Body))); got.Result == nil {
+			t.Errorf("after the end: %+v", got)
+		}
+	}
+}
+
 // TestHaltedElsewhere: a node that has not read the log since another one halted sends no code.
 func TestHaltedElsewhere(t *testing.T) {
 	dsn, outbox := testenv.Postgres(t).DSN, new(enginetest.Outbox)
