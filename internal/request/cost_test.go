@@ -76,10 +76,6 @@ func costBodies(on *activity.Record) (all []costBody) {
 	}
 	add("code", activity.TypeVerifyOTP, map[string]any{"otpId": "a", "otpCode": "123456", "publicKey": "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "expirationSeconds": "300"})
 	add("code", activity.TypeVerifyOTPV2, map[string]any{"otpId": "a", "encryptedOtpBundle": `{"encappedPublic":"04","ciphertext":"00"}`, "expirationSeconds": "300"})
-	for _, kind := range []activity.Type{activity.TypeHalt, activity.TypeResume} {
-		add("halt", kind, map[string]any{"userId": "user-2"})
-		add("halt", kind, map[string]any{"privateKeyId": "key-9"})
-	}
 	for _, kind := range ballot.VoteTypes {
 		add("vote", kind, map[string]any{"fingerprint": on.Request.Fingerprint.String(), "shown": fmt.Sprintf("%x", on.Reading.Digest())})
 	}
