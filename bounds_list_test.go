@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -90,7 +91,10 @@ func (s *slow) Decide(ctx context.Context, asked access.Authorization) (access.D
 
 // TestListingOfWhatIsSlow: a page ends early if judging what waits takes long. The next one goes on.
 func TestListingOfWhatIsSlow(t *testing.T) {
-	t.Parallel()
+	synctest.Test(t, listWhatIsSlow)
+}
+
+func listWhatIsSlow(t *testing.T) {
 	policy := new(slow)
 	b := ballot.New(t, inMemory, func(c *countersign.Config) {
 		policy.Policy = c.Policy.(*ballot.Policy)
