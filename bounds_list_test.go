@@ -78,47 +78,45 @@ func TestListOfManyEffects(t *testing.T) {
 	}
 }
 
-// slow is a policy that takes its time.
+// slow is a policy that waits before it decides.
 type slow struct {
 	*ballot.Policy
-	takes time.Duration
+	wait func()
 }
 
 func (s *slow) Decide(ctx context.Context, asked access.Authorization) (access.Decision, error) {
-	time.Sleep(s.takes)
+	s.wait()
 	return s.Policy.Decide(ctx, asked)
 }
 
 // TestListingOfWhatIsSlow: a page ends early if judging what waits takes long. The next one goes on.
 func TestListingOfWhatIsSlow(t *testing.T) {
-	synctest.Test(t, listWhatIsSlow)
-}
-
-func listWhatIsSlow(t *testing.T) {
-	policy := new(slow)
-	b := ballot.New(t, inMemory, func(c *countersign.Config) {
-		policy.Policy = c.Policy.(*ballot.Policy)
-		c.Policy = policy
+	synctest.Test(t, func(t *testing.T) {
+		policy := &slow{wait: func() {}}
+		b := ballot.New(t, inMemory, func(c *countersign.Config) {
+			policy.Policy = c.Policy.(*ballot.Policy)
+			c.Policy = policy
+		})
+		for range 3 {
+			b.Clock.Advance(time.Second)
+			b.Waiting()
+		}
+		policy.wait = func() { time.Sleep(1100 * time.Millisecond) }
+		before, pages, all := "", 0, map[string]bool{}
+		for {
+			listed, err := b.Engine.ListActivities(t.Context(), b.Ann.Sign(fmt.Sprintf(
+				`{"organizationId":%q,"paginationOptions":{"limit":"10"%s}}`, enginetest.Organization, before)))
+			testenv.Must(t, err)
+			if len(listed) == 0 {
+				break
+			}
+			for _, record := range listed {
+				all[record.ID] = true
+			}
+			pages, before = pages+1, fmt.Sprintf(`,"before":%q`, listed[len(listed)-1].ID)
+		}
+		if pages < 2 || len(all) != 3 {
+			t.Errorf("%d activities on %d pages", len(all), pages)
+		}
 	})
-	for range 3 {
-		b.Clock.Advance(time.Second)
-		b.Waiting()
-	}
-	policy.takes = 1100 * time.Millisecond
-	before, pages, all := "", 0, map[string]bool{}
-	for {
-		listed, err := b.Engine.ListActivities(t.Context(), b.Ann.Sign(fmt.Sprintf(
-			`{"organizationId":%q,"paginationOptions":{"limit":"10"%s}}`, enginetest.Organization, before)))
-		testenv.Must(t, err)
-		if len(listed) == 0 {
-			break
-		}
-		for _, record := range listed {
-			all[record.ID] = true
-		}
-		pages, before = pages+1, fmt.Sprintf(`,"before":%q`, listed[len(listed)-1].ID)
-	}
-	if pages < 2 || len(all) != 3 {
-		t.Errorf("%d activities on %d pages", len(all), pages)
-	}
 }
