@@ -23,7 +23,7 @@ func BenchmarkListRatio(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/rules=%t", backend.name, rules), func(b *testing.B) {
 				key := enginetest.NewAPIKey(b)
 				config := key.Config()
-				config.Activities = activity.Types()
+				config.Activities = []activity.Type{activity.TypeSignTransaction, activity.TypeSignTransactions}
 				var engines [2]*countersign.Engine
 				for side := range engines {
 					var changed error
