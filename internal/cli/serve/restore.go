@@ -70,22 +70,40 @@ func unpack(from io.Reader, dir string) error {
 	defer func() { _ = root.Close() }()
 	for archive := tar.NewReader(from); ; {
 		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err == nil && header.Typeflag == tar.TypeDir {
+		case err != nil:
+		case header.Typeflag == tar.TypeDir:
 			err = root.Mkdir(header.Name, 0o700)
-		} else if err == nil {
-			var to *os.File
-			if to, err = root.OpenFile(header.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-				_, err = io.Copy(to, archive)
-				err = errors.Join(err, to.Close())
-			}
+		case header.Typeflag != tar.TypeReg || isSparse(header):
+			err = fmt.Errorf("%.100q is neither a directory nor a file with all of its bytes", header.Name)
+		default:
+			err = unpackFile(root, header.Name, archive)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// isSparse reports whether an entry stands for more bytes than the archive has.
+func isSparse(header *tar.Header) bool {
+	for name := range header.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+func unpackFile(root *os.Root, name string, from io.Reader) error {
+	to, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
 }
 
 func restore(cmd *cobra.Command, from, into string) error {
