@@ -159,6 +159,13 @@ func begun(ctx context.Context, in Full, organization string) (bool, error) {
 // of returns the store of an organization.
 func (s *Sharded) of(organization string) Full { return s.stores[(*s.table.Load())[organization]] }
 
+// Each calls a function for each store, with what says whether an organization is in it.
+func (s *Sharded) Each(do func(one Full, has func(organization string) bool)) {
+	for _, one := range s.stores {
+		do(one, func(organization string) bool { return s.of(organization) == one })
+	}
+}
+
 // answer is what one of the stores answered.
 type answer[T any] struct {
 	of    Full
