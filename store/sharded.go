@@ -42,21 +42,23 @@ func NewSharded(ctx context.Context, stores map[string]Full, table map[string]st
 // ErrElsewhere: an organization has begun in another store than the one that the table names.
 var ErrElsewhere = errors.New("store: an organization stays in the store in which it has begun")
 
-// Assign replaces the table. It refuses one that names a store that there is not, or another store
-// than the one in which an organization has begun; the table in force then stays. Stores are asked
-// about what changes only.
+// Assign adds to the table, in which organizations stay until the process ends: requests may be in
+// flight. It adds nothing if a store that is named does not exist, or if an organization has begun
+// in another one. Stores are asked about what is new only.
 func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 	var claims sync.WaitGroup
-	inForce, slots, failed := s.table.Load(), make(chan struct{}, 32), make(chan error, len(table))
-	for _, organization := range slices.Sorted(maps.Keys(table)) {
-		name := table[organization]
+	next, slots, failed := map[string]string{}, make(chan struct{}, 32), make(chan error, len(table))
+	if inForce := s.table.Load(); inForce != nil {
+		next = maps.Clone(*inForce)
+	}
+	for organization, name := range table {
 		if s.stores[name] == nil {
 			return fmt.Errorf("store: organization %q is in the store %q: there is none of this name", organization, name)
 		}
-		if inForce != nil {
-			if known, ok := (*inForce)[organization]; ok && known == name {
-				continue
-			}
+	}
+	for organization, name := range table {
+		if known, ok := next[organization]; ok && known == name {
+			continue
 		}
 		slots <- struct{}{}
 		claims.Go(func() {
@@ -71,7 +73,8 @@ func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 			return err
 		}
 	}
-	s.table.Store(new(maps.Clone(table)))
+	maps.Copy(next, table)
+	s.table.Store(&next)
 	return nil
 }
 
@@ -81,36 +84,32 @@ var home = Key{Kind: KindHome}
 // forever is until when the mark is kept.
 var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// claim marks an organization in the store of a name. Of two nodes that mark it in two stores at
-// once, each finds the other's mark.
+// claim marks an organization in the store of a name. Of two nodes that mark a new one in two stores
+// at once, each finds the other's mark. Neither takes its own back, since a third node may have gone
+// by it: both refuse the organization, of which nothing exists yet, until it has another id.
 func (s *Sharded) claim(ctx context.Context, organization, name string) error {
-	marked, err := marks(ctx, s.stores[name], organization, nil)
+	marked, err := marks(ctx, s.stores[name], organization, false)
 	if err == nil && !marked {
 		err = s.elsewhere(ctx, organization, name, true)
 	}
 	if err == nil && !marked {
-		_, err = marks(ctx, s.stores[name], organization, []byte{1})
+		_, err = marks(ctx, s.stores[name], organization, true)
 	}
 	if err != nil {
 		return err
 	}
-	err = s.elsewhere(ctx, organization, name, false)
-	if err != nil && !marked {
-		_, undone := marks(ctx, s.stores[name], organization, []byte{})
-		err = errors.Join(err, undone)
-	}
-	return err
+	return s.elsewhere(ctx, organization, name, false)
 }
 
-// marks reports whether an organization is marked in a store, and sets the mark unless value is nil.
-func marks(ctx context.Context, in Full, organization string, value []byte) (marked bool, err error) {
+// marks reports whether an organization is marked in a store, and marks it if that is wanted.
+func marks(ctx context.Context, in Full, organization string, mark bool) (marked bool, err error) {
 	err = in.Change(ctx, organization, ChangeFunc(func(ledger Ledger) (refusal, err error) {
 		entries, err := ledger.Lock(home)
 		if err == nil {
 			marked = len(entries[0].Value) > 0
 		}
-		if err == nil && value != nil {
-			err = ledger.Write(home, Entry{value, forever})
+		if err == nil && mark {
+			err = ledger.Write(home, Entry{[]byte{1}, forever})
 		}
 		return nil, err
 	}))
@@ -124,7 +123,7 @@ func (s *Sharded) elsewhere(ctx context.Context, organization, name string, stat
 		if other == name {
 			continue
 		}
-		found, err := marks(ctx, in, organization, nil)
+		found, err := marks(ctx, in, organization, false)
 		if err == nil && state && !found {
 			found, err = begun(ctx, in, organization)
 		}

@@ -79,6 +79,14 @@ func TestElsewhere(t *testing.T) {
 	if err := opened.Assign(t.Context(), map[string]string{"marked": "c"}); err == nil {
 		t.Error("a store that there is not is accepted")
 	}
+	// An organization that the table no longer names stays where it is.
+	if err := opened.Assign(t.Context(), map[string]string{"recorded": ""}); err != nil {
+		t.Error(err)
+	}
+	recordIn(t, opened, "marked", nil)
+	if found, err := rest.List(t.Context(), "marked", store.Filter{Limit: 1}); err != nil || len(found) > 0 {
+		t.Errorf("recorded elsewhere: %v, %v", found, err)
+	}
 }
 
 // TestClaimedTogether: of nodes with different tables that start at once, those of one table at most
