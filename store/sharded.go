@@ -182,7 +182,7 @@ func gather[T any](s *Sharded, ask func(one Full) (T, error)) (answers []answer[
 			defer mutex.Unlock()
 			if failed == nil {
 				answers = append(answers, answer[T]{one, value})
-			} else if err == nil || !errors.Is(failed, ErrUnavailable) {
+			} else {
 				err = failed
 			}
 		})
@@ -191,10 +191,11 @@ func gather[T any](s *Sharded, ask func(one Full) (T, error)) (answers []answer[
 	return answers, err
 }
 
-// available is gather without the stores that are unavailable, unless all are.
+// available is gather without the stores that fail, because they are unavailable or do not answer
+// in time, unless all do.
 func available[T any](s *Sharded, ask func(one Full) (T, error)) ([]answer[T], error) {
 	answers, err := gather(s, ask)
-	if len(answers) > 0 && errors.Is(err, ErrUnavailable) {
+	if len(answers) > 0 {
 		err = nil
 	}
 	return answers, err
@@ -252,7 +253,8 @@ func (s *Sharded) Find(ctx context.Context, organizationID string, fingerprint F
 func (s *Sharded) Waiting(ctx context.Context) (waiting []Activity, err error) {
 	answers, err := available(s, func(one Full) ([]Activity, error) { return one.Waiting(ctx) })
 	for _, from := range answers {
-		waiting = append(waiting, slices.DeleteFunc(from.value, func(a Activity) bool { return s.of(a.OrganizationID) != from.of })...)
+		elsewhere := func(a Activity) bool { return s.of(a.OrganizationID) != from.of }
+		waiting = append(waiting, slices.DeleteFunc(from.value, elsewhere)...)
 	}
 	return waiting, err
 }
@@ -307,7 +309,8 @@ func (s *Sharded) Forgets() bool {
 }
 
 // AppendLeaves implements Log.
-func (s *Sharded) AppendLeaves(ctx context.Context, organizationID string, size int64, leaves []LogEntry) (int64, error) {
+func (s *Sharded) AppendLeaves(ctx context.Context, organizationID string, size int64,
+	leaves []LogEntry) (int64, error) {
 	return s.of(organizationID).AppendLeaves(ctx, organizationID, size, leaves)
 }
 
@@ -337,12 +340,14 @@ func (s *Sharded) LogHeads(ctx context.Context, organizationIDs ...string) (map[
 }
 
 // MarkConflict implements Log.
-func (s *Sharded) MarkConflict(ctx context.Context, organizationID string, conflict translog.Conflict) (translog.Head, error) {
+func (s *Sharded) MarkConflict(ctx context.Context, organizationID string,
+	conflict translog.Conflict) (translog.Head, error) {
 	return s.of(organizationID).MarkConflict(ctx, organizationID, conflict)
 }
 
 // AcceptConflict implements Log.
-func (s *Sharded) AcceptConflict(ctx context.Context, organizationID string, accepted Acceptance) (translog.Head, error) {
+func (s *Sharded) AcceptConflict(ctx context.Context, organizationID string,
+	accepted Acceptance) (translog.Head, error) {
 	return s.of(organizationID).AcceptConflict(ctx, organizationID, accepted)
 }
 
@@ -363,7 +368,8 @@ func (s *Sharded) AddEvents(ctx context.Context, organizationID string, events [
 
 // HoldOutbox implements Outbox: it takes each outbox that is free, and the lease is held if it has
 // one.
-func (s *Sharded) HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration, now time.Time) (any bool, err error) {
+func (s *Sharded) HoldOutbox(ctx context.Context, holder uint64, ttl time.Duration,
+	now time.Time) (any bool, err error) {
 	answers, err := available(s, func(one Full) (bool, error) { return one.HoldOutbox(ctx, holder, ttl, now) })
 	held := map[Full]bool{}
 	for _, from := range answers {

@@ -89,7 +89,8 @@ func missing(configured *config.Config, create bool) error {
 func checkStores(configured *config.Config) error {
 	for name, uri := range configured.Stores {
 		if err := checkStoreURI(uri); err != nil || !isDatabase(uri) || !isDatabase(configured.Store) || name == "" {
-			return fmt.Errorf("stores: %q: all must be postgres://…, and so must store, where organizations are that name none", name)
+			return fmt.Errorf("stores: %q: all must be postgres://…, and so must store, "+
+				"where organizations are that name none", name)
 		}
 	}
 	for i := range configured.Organizations {
@@ -142,7 +143,8 @@ func OpenStore(ctx context.Context, configured *config.Config) (store.Full, erro
 }
 
 // openAll opens the stores of a configuration by a function of their names and URIs.
-func openAll(ctx context.Context, configured *config.Config, open func(ctx context.Context, name, uri string) (store.Full, error)) (store.Full, error) {
+func openAll(ctx context.Context, configured *config.Config,
+	open func(ctx context.Context, name, uri string) (store.Full, error)) (store.Full, error) {
 	if err := checkStores(configured); err != nil || len(configured.Stores) == 0 {
 		if err != nil {
 			return nil, err
