@@ -127,7 +127,9 @@ func taken(charges []store.Charge) (texts []string) {
 		if i == shownLimits {
 			return append(texts, fmt.Sprintf("and more of %d others", len(first)-i))
 		}
-		amount := func(units *big.Int) string { return chains.Decimal(units.String(), charge.Decimals) + " " + charge.Unit }
+		amount := func(units *big.Int) string {
+			return chains.Decimal(units.String(), charge.Decimals) + " " + charge.Unit
+		}
 		texts = append(texts, fmt.Sprintf("%s more of limit %s, which allows %s in %v",
 			amount(sums[counter{charge.Limit, charge.Subject}]), charge.Limit, amount(charge.Max), charge.Window))
 	}
