@@ -304,13 +304,17 @@ func TestListWaits(t *testing.T) {
 	submitter.APIKeys[0].Activities = activity.Types()
 	ann, ben := ballot.Voter("ann", "finance", b.Ann), ballot.Voter("ben", "finance", b.Ben)
 	b.SetUsers(submitter, ann, ben)
-	b.Policy.Charges = []store.Charge{{Limit: "day", Subject: "organization", Amount: big.NewInt(2), Max: big.NewInt(6), Window: 24 * time.Hour}}
+	b.Policy.Charges = []store.Charge{{Limit: "day", Subject: "organization", Amount: big.NewInt(2), Max: big.NewInt(6), Window: 24 * time.Hour, Unit: "ETH", Decimals: 18}}
 	waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(engines.IntentBody(t, b.Fixture, payments(3))))
 	if !waiting.Status.Waits() || len(waiting.Decision.Required) != 1 || spentWei(t, b.Fixture) != 0 {
 		t.Fatalf("%+v", waiting)
 	}
 	if said := waiting.Reading.Sentences; len(said) != 2 || !strings.HasPrefix(said[0], "send 0.000000000000000003 ETH from ") {
 		t.Errorf("voters are told %q", said)
+	}
+	wantTaken := "0.000000000000000006 ETH more of limit day, which allows 0.000000000000000006 ETH in 24h0m0s"
+	if taken := waiting.Viewer.Review.Limits; !slices.Equal(taken, []string{wantTaken}) {
+		t.Errorf("voters are told that it takes %q", taken)
 	}
 	for _, digest := range []string{"transaction 0", "transaction 1", "transaction 2"} {
 		if !strings.Contains(waiting.Reading.Summary, `"label":"`+digest+`"`) || !strings.Contains(waiting.Reading.Effects, digest) {

@@ -29,6 +29,7 @@ type OrganizationConfig struct {
 	Name         string       `yaml:"name"`
 	AllowHazards []string     `yaml:"allowHazards"` // one by one; AllHazards is refused here
 	Policy       string       `yaml:"policy"`       // file of package policy; not read here
+	Store        string       `yaml:"store"`        // name of a store of a deployment that has several; not read here
 	Resume       ResumeConfig `yaml:"resume"`
 	Users        []UserConfig `yaml:"users"`
 }

@@ -276,7 +276,8 @@ type Review struct {
 	Readings      string          `json:"readings"`      // JSON text of an array: what descriptors say about its calls
 	PolicyDigest  string          `json:"policyDigest"`  // of the policy at submission
 	Rules         []string        `json:"rules"`
-	Missing       []Group         `json:"missing"` // every required group, with the number of votes it still needs
+	Missing       []Group         `json:"missing"`          // every required group, with the votes it still needs
+	Limits        []string        `json:"limits,omitempty"` // how much it takes from each, in words
 	Reason        string          `json:"reason,omitempty"`
 	ExpiresAt     time.Time       `json:"expiresAt"` // when the engine rejects it
 }

@@ -176,16 +176,22 @@ func (a *asset) decimal(units *big.Int) string { return chains.Decimal(units.Str
 
 // amount formats a number of smallest units with the asset's symbol, or its name in the file.
 func (a *asset) amount(units *big.Int) string {
+	unit, decimals := a.unit()
+	return chains.Decimal(units.String(), decimals) + " " + unit
+}
+
+// unit returns what amounts are shown in, and the digits after its point.
+func (a *asset) unit() (name string, decimals int) {
 	symbol, decimals, ok := chains.TokenOf(a.Asset, nil)
 	switch {
 	case ok && a.decimals < 0:
-		return chains.Decimal(units.String(), decimals) + " " + symbol
+		return symbol, decimals
 	case a.decimals < 0:
-		return units.String() + " units of " + a.name
+		return "units of " + a.name, 0
 	case ok:
-		return a.decimal(units) + " " + symbol
+		return symbol, a.decimals
 	}
-	return a.decimal(units) + " " + a.name
+	return a.name, a.decimals
 }
 
 // Equal implements ref.Val.

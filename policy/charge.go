@@ -59,6 +59,7 @@ func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, 
 			Limit: limit.name, Subject: subject, Amount: effect.Counted().Value,
 			Max: limit.max, Window: limit.window, Slot: l.slot(limit),
 		}
+		charge.Unit, charge.Decimals = limit.asset.unit()
 		exceeded, err := l.limited(r, limit, effect, charge)
 		if exceeded != nil || err != nil {
 			return nil, exceeded, err

@@ -242,7 +242,7 @@ func TestLimitsOfOneRequest(t *testing.T) {
 			sum := new(big.Int)
 			for _, charge := range decision.Charges {
 				sum.Add(sum, charge.Amount)
-				if charge.Limit != "day" || charge.Subject != "k-1" || charge.Max.Int64() != 100e6 || charge.Window != 24*time.Hour {
+				if charge.Limit != "day" || charge.Subject != "k-1" || charge.Max.Int64() != 100e6 || charge.Window != 24*time.Hour || charge.Unit != "usdc" || charge.Decimals != 6 {
 					t.Errorf("%+v", charge)
 				}
 			}

@@ -38,6 +38,11 @@ type Charge struct {
 	Max     *big.Int
 	Window  time.Duration // MinWindow to MaxWindow; time is counted in milliseconds
 
+	// Unit and Decimals say how a person reads the amounts, such as USDC and 6. They are not
+	// kept.
+	Unit     string
+	Decimals int
+
 	// Slot names what the charge is for if only one of several can happen, such as the
 	// transactions of one nonce. Of the charges of a limit and subject with one slot, the
 	// largest counts, for as long as the youngest is within the window. Each is kept, so

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // maxIncludes bounds a chain of includes.
@@ -18,6 +20,8 @@ type loader struct {
 	folder fs.FS
 	read   map[string]object
 	failed map[string]error
+
+	auditors map[[32]byte][]evm.Address // who has attested what
 }
 
 // load reads a file and its includes. chain has the files that include it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // Options configure Open.
@@ -38,6 +39,9 @@ func Open(folder fs.FS, options Options) (*Folder, error) {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
 	l := &loader{folder: folder, read: map[string]object{}, failed: map[string]error{}}
+	if pins.needed > 0 {
+		l.auditors = l.attested(paths, pins)
+	}
 	for _, name := range paths {
 		if !skipped(name) {
 			f.add(l, name, pins)
@@ -94,7 +98,7 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 		}
 		switch {
 		case pins.has(file.Digest):
-			file.Trust = "pinned"
+			file.trust(pins.needed, l.auditors[attestedHash(root)], root["abi"] != nil)
 		case pins.names(name):
 			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
 				"read it before you pin it"
@@ -111,6 +115,19 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 		f.byTarget[t] = append(f.byTarget[t], file)
 	}
 	f.files = append(f.files, file)
+}
+
+// trust sets why a pinned file is trusted, or what a descriptor of ERC-7730 lacks.
+func (file *File) trust(needed int, auditors []evm.Address, abi bool) {
+	if _, ok := file.source.(*descriptor); ok && !abi && len(auditors) < needed {
+		file.Problem = fmt.Sprintf("attested by %d of the %d auditors that the pins ask for: a folder sigs must have "+
+			"attestations (ERC-8176) of this content that are neither expired nor revoked", len(auditors), needed)
+		return
+	}
+	file.Trust = "pinned"
+	for i, auditor := range auditors {
+		file.Trust += [2]string{", attested by ", " and "}[min(i, 1)] + auditor.String()
+	}
 }
 
 // newSource reads a merged file of any kind.

@@ -3,10 +3,13 @@ package approvals
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math/big"
 	"slices"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/store"
@@ -101,7 +104,34 @@ func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *
 		Summary: record.Reading.Summary, Effects: record.Reading.Effects, Hazards: record.Reading.Hazards,
 		Sentences: record.Reading.Sentences, KeyIDs: record.Reading.KeyIDs, Readings: record.Reading.Readings,
 		PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Missing: groups,
-		Reason: reason, ExpiresAt: record.CreatedAt.Add(a.Records.MaxWaiting),
+		Reason: reason, ExpiresAt: record.CreatedAt.Add(a.Records.MaxWaiting), Limits: taken(j.submission.Decision.Charges),
 	}
 	return viewer, nil
+}
+
+// shownLimits bounds the limits of a review. A list of transactions may take from thousands.
+const shownLimits = 20
+
+// taken says what an activity takes from limits, each counter once.
+func taken(charges []store.Charge) (texts []string) {
+	type counter struct{ limit, subject string }
+	sums, first := map[counter]*big.Int{}, []store.Charge(nil)
+	for _, charge := range charges {
+		of := counter{charge.Limit, charge.Subject}
+		if sums[of] == nil {
+			sums[of], first = new(big.Int), append(first, charge)
+		}
+		sums[of].Add(sums[of], charge.Amount)
+	}
+	for i, charge := range first {
+		if i == shownLimits {
+			return append(texts, fmt.Sprintf("and more of %d others", len(first)-i))
+		}
+		amount := func(units *big.Int) string {
+			return chains.Decimal(units.String(), charge.Decimals) + " " + charge.Unit
+		}
+		texts = append(texts, fmt.Sprintf("%s more of limit %s, which allows %s in %v",
+			amount(sums[counter{charge.Limit, charge.Subject}]), charge.Limit, amount(charge.Max), charge.Window))
+	}
+	return texts
 }

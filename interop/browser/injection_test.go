@@ -111,7 +111,7 @@ func hostileActivity(t *testing.T) map[string]any {
 		"votes":   []any{map[string]any{"user": map[string]any{"userName": hostile}, "message": body, "selection": hostile, "createdAt": at}},
 		"review": map[string]any{
 			"shown": hex.EncodeToString(shown[:]), "summaryDigest": digest(review.Summary), "summary": review.Summary, "effects": effects, "keyIds": keyIDs, "readings": readings,
-			"sentences": []any{"! " + hostile}, "hazards": []any{map[string]any{"name": hostile, "detail": hostile}}, "rules": []any{hostile},
+			"sentences": []any{"! " + hostile}, "hazards": []any{map[string]any{"name": hostile, "detail": hostile}}, "rules": []any{hostile}, "limits": []any{hostile},
 			"missing":      []any{map[string]any{"rule": hostile, "count": 1, "tag": hostile, "users": []any{hostile}, "missing": 1}},
 			"policyDigest": hostile, "reason": hostile, "expiresAt": hostile,
 		},

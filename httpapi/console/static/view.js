@@ -120,6 +120,7 @@ function reviewed(activity) {
   if (!review) return activity.did ? signed(activity.did) : [];
   const summary = JSON.parse(review.summary);
   return [
+    ...(review.limits || []).map((taken) => element("p", {}, text("takes " + taken))),
     sentences(review.sentences, "What it does"),
     element("h4", {}, "Approvals"),
     element("ul", {}, (review.missing || []).map(group)),

@@ -75,7 +75,7 @@ func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredAct
 	if configured.Store == config.MemoryStore {
 		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
 	}
-	opened, err := deployment.OpenStore(ctx, configured.Store)
+	opened, err := deployment.OpenStore(ctx, configured)
 	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, deployment.IfInUse(err,
 		"ask the server, with --url and --api-key")
 }

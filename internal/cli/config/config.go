@@ -53,6 +53,7 @@ type Config struct {
 	ForwardedHeader string                      `yaml:"forwardedHeader"` // of the proxies
 	Console         *Console                    `yaml:"console"`
 	Store           string                      `yaml:"store"`
+	Stores          map[string]string           `yaml:"stores"` // more databases, by their names: organizations[].store
 	Keystore        string                      `yaml:"keystore"`
 	KMS             []KMSKey                    `yaml:"kms"`
 	PassphraseFile  string                      `yaml:"passphraseFile" path:"apart"`

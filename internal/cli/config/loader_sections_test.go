@@ -90,4 +90,7 @@ var sectionMutations = []mutation{
 	{"pins.txt", "countersign.pins/1", "countersign.pins/2", "must begin with countersign.pins/1"},
 	{"tokens.json", "\"decimals\":6", "\"decimals\":\"6\"", "tokens.decimals: expected a natural number, not string"},
 	{"a password in the store's URL", "store: bolt:state.db", "store: postgres://cs:hunter2@db/cs?sslmode=of", "store: cannot parse"},
+	{"stores beside a file", "store: bolt:state.db", "store: bolt:state.db\nstores: {eu: postgres://db/cs}", "stores: \"eu\": all must be postgres://…, and so must store"},
+	{"a file among stores", "store: bolt:state.db", "store: postgres://db/cs\nstores: {eu: 'bolt:eu.db'}", "stores: \"eu\": all must be postgres://…"},
+	{"an organization in no store", "organizations:\n  - id:", "organizations:\n  - store: eu\n    id:", "organizations[0].store: stores has no \"eu\""},
 }

@@ -74,7 +74,7 @@ var (
 var safeMembers = func() map[string]bool {
 	safe := map[string]bool{}
 	for _, name := range source.Members(Config{}) {
-		safe[name] = name != "store" && name != "url"
+		safe[name] = name != "store" && name != "stores" && name != "url"
 	}
 	return safe
 }()

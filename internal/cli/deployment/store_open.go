@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -60,6 +61,9 @@ func missing(configured *config.Config, create bool) error {
 	if err := checkStoreURI(configured.Store); err != nil {
 		return err
 	}
+	if err := checkStores(configured); err != nil {
+		return err
+	}
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
 	if !ok || create {
 		return nil
@@ -80,8 +84,96 @@ func missing(configured *config.Config, create bool) error {
 	return nil
 }
 
-// OpenStore opens the store that a URI names. It creates none. Its errors name the store.
-func OpenStore(ctx context.Context, uri string) (store.Full, error) {
+// checkStores refuses stores beside one that is no database, and organizations in one that is not
+// configured.
+func checkStores(configured *config.Config) error {
+	for name, uri := range configured.Stores {
+		if err := checkStoreURI(uri); err != nil || !isDatabase(uri) || !isDatabase(configured.Store) || name == "" {
+			return fmt.Errorf("stores: %q: all must be postgres://…, and so must store, "+
+				"where organizations are that name none", name)
+		}
+	}
+	for i := range configured.Organizations {
+		of := &configured.Organizations[i]
+		if _, ok := configured.Stores[of.Store]; !ok && of.Store != "" {
+			return fmt.Errorf("organizations[%d].store: stores has no %q", i, of.Store)
+		}
+	}
+	return nil
+}
+
+func isDatabase(uri string) bool {
+	scheme, _, _ := strings.Cut(uri, ":")
+	return scheme == "postgres" || scheme == "postgresql"
+}
+
+// storesOf returns the URIs of all stores of a configuration, by their names.
+func storesOf(configured *config.Config) map[string]string {
+	uris := maps.Clone(configured.Stores)
+	if uris == nil {
+		uris = map[string]string{}
+	}
+	uris[""] = configured.Store
+	return uris
+}
+
+// tableOf returns the name of the store of each organization.
+func tableOf(configured *config.Config) map[string]string {
+	table := map[string]string{}
+	for i := range configured.Organizations {
+		table[configured.Organizations[i].ID] = configured.Organizations[i].Store
+	}
+	return table
+}
+
+// AssignStores puts the table of a configuration in force, if a store is one of several.
+func AssignStores(ctx context.Context, opened store.Store, configured *config.Config) error {
+	if several, ok := WithoutMemory(opened).(*store.Sharded); ok {
+		if err := checkStores(configured); err != nil {
+			return err
+		}
+		return several.Assign(ctx, tableOf(configured))
+	}
+	return nil
+}
+
+// OpenStore opens the stores of a configuration. It creates none. Its errors name the store.
+func OpenStore(ctx context.Context, configured *config.Config) (store.Full, error) {
+	return openAll(ctx, configured, openStore)
+}
+
+// openAll opens the stores of a configuration by a function of their names and URIs.
+func openAll(ctx context.Context, configured *config.Config,
+	open func(ctx context.Context, name, uri string) (store.Full, error)) (store.Full, error) {
+	if err := checkStores(configured); err != nil || len(configured.Stores) == 0 {
+		if err != nil {
+			return nil, err
+		}
+		return open(ctx, "", configured.Store)
+	}
+	opened := map[string]store.Full{}
+	var err error
+	for name, uri := range storesOf(configured) {
+		if opened[name], err = open(ctx, name, uri); err != nil {
+			delete(opened, name)
+			err = fmt.Errorf("%s: %w", cmp.Or(name, "store"), err)
+			break
+		}
+	}
+	var several *store.Sharded
+	if err == nil {
+		several, err = store.NewSharded(ctx, opened, tableOf(configured))
+	}
+	if err != nil {
+		for _, one := range opened {
+			err = errors.Join(err, one.Close())
+		}
+	}
+	return orNone(several, err)
+}
+
+// openStore opens the store that a URI names.
+func openStore(ctx context.Context, _, uri string) (store.Full, error) {
 	if err := checkStoreURI(uri); err != nil {
 		return nil, err
 	}
@@ -126,28 +218,33 @@ func CreateStore(ctx context.Context, configured *config.Config) (store.Full, er
 	if configured.Store == config.MemoryStore {
 		return nil, console.Usagef("--new-store does not go with store: memory, which is new at each start")
 	}
-	if err := refuseRemembered(configured); err != nil {
-		return nil, err
-	}
-	opened, err := OpenStore(ctx, configured.Store)
-	if err == nil {
+	created := 0
+	opened, err := openAll(ctx, configured, func(ctx context.Context, name, uri string) (store.Full, error) {
+		opened, err := openStore(ctx, name, uri)
+		if errors.Is(err, store.ErrInUse) {
+			return nil, fmt.Errorf("--new-store: the store exists: %w", err)
+		}
+		if !errors.Is(err, store.ErrNone) {
+			return opened, err
+		}
+		if err := refuseRemembered(configured, name); err != nil {
+			return nil, err
+		}
+		created++
+		if path, ok := strings.CutPrefix(uri, "bolt:"); ok {
+			return orNone(bolt.Open(path))
+		}
+		return openPostgres(ctx, uri, postgres.Open)
+	})
+	if err == nil && created == 0 {
 		return nil, errors.Join(errors.New("--new-store: the store exists: start without --new-store"), opened.Close())
 	}
-	if errors.Is(err, store.ErrInUse) {
-		return nil, fmt.Errorf("--new-store: the store exists: %w", err)
-	}
-	if !errors.Is(err, store.ErrNone) {
-		return nil, err
-	}
-	if path, ok := strings.CutPrefix(configured.Store, "bolt:"); ok {
-		return orNone(bolt.Open(path))
-	}
-	return openPostgres(ctx, configured.Store, postgres.Open)
+	return opened, err
 }
 
-// refuseRemembered refuses a new store in place of one whose logs this node remembers,
+// refuseRemembered refuses a new store of a name in place of one whose logs this node remembers,
 // unless their loss was confirmed.
-func refuseRemembered(configured *config.Config) error {
+func refuseRemembered(configured *config.Config, name string) error {
 	path := configured.LogMemory()
 	if path == "" {
 		return nil
@@ -156,9 +253,10 @@ func refuseRemembered(configured *config.Config) error {
 	if err != nil {
 		return err
 	}
+	table := tableOf(configured)
 	for _, organization := range remembered.Known() {
 		state := remembered[organization]
-		if !logmemory.Confirmed(path, organization, logmemory.Lost(state)) {
+		if table[organization] == name && !logmemory.Confirmed(path, organization, logmemory.Lost(state)) {
 			return fmt.Errorf("--new-store: %s remembers a log of %d leaves of organization %s: the store that had "+
 				"it is gone, and with it limits, used codes, live requests and approvals: "+
 				"put back a backup, or confirm the loss with 'countersign log accept --org %[3]s', and repeat this "+
@@ -228,7 +326,7 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 	if create {
 		opened, err = CreateStore(ctx, configured)
 	} else {
-		opened, err = OpenStore(ctx, configured.Store)
+		opened, err = OpenStore(ctx, configured)
 	}
 	if err != nil {
 		return nil, err
@@ -252,8 +350,15 @@ func remember(ctx context.Context, opened store.Full, path string, skew time.Dur
 	if err != nil {
 		return nil, err
 	}
-	if database, ok := opened.(*postgres.Store); ok {
-		database.OnReconnect(keeper.Check)
+	watch := func(one store.Full, has func(organization string) bool) {
+		if database, ok := one.(*postgres.Store); ok {
+			database.OnReconnect(func(ctx context.Context) error { return keeper.CheckIn(ctx, one, has) })
+		}
+	}
+	if several, ok := opened.(*store.Sharded); ok {
+		several.Each(watch)
+	} else {
+		watch(opened, func(string) bool { return true })
 	}
 	if err := keeper.Check(ctx); err != nil {
 		return nil, err

@@ -127,14 +127,20 @@ func (k *Keeper) Check(ctx context.Context) error {
 	if k == nil {
 		return nil
 	}
+	return k.CheckIn(ctx, k.Log, func(string) bool { return true })
+}
+
+// CheckIn is Check for the organizations that one of several stores has.
+func (k *Keeper) CheckIn(ctx context.Context, one store.Log, has func(organization string) bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	heads, err := k.Log.LogHeads(ctx)
+	heads, err := one.LogHeads(ctx)
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(heads, func(organization string, _ translog.Head) bool { return !has(organization) })
 	for organization := range k.memory {
-		if _, ok := heads[organization]; !ok {
+		if _, ok := heads[organization]; !ok && has(organization) {
 			heads[organization] = translog.Head{}
 		}
 	}

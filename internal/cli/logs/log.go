@@ -87,7 +87,7 @@ func (f *logFlags) withLog(ctx context.Context, use func(*OpenedLog) error) (err
 	if err != nil {
 		return err
 	}
-	if opened.Full, err = deployment.OpenStore(ctx, configured.Store); err != nil {
+	if opened.Full, err = deployment.OpenStore(ctx, configured); err != nil {
 		return deployment.IfInUse(err, "log checkpoint and log prove can ask the server with --url, log verify can read a backup")
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()

@@ -71,7 +71,7 @@ func (a *adoption) record(ctx context.Context, kept store.Store, i int) error {
 
 func (a *adoption) open(t *testing.T) store.Store {
 	t.Helper()
-	kept, err := deployment.OpenStore(t.Context(), a.uri)
+	kept, err := deployment.OpenStore(t.Context(), &config.Config{Store: a.uri})
 	if err != nil {
 		t.Fatal(err)
 	}

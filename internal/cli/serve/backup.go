@@ -187,7 +187,7 @@ func openForBackup(ctx context.Context, configured *config.Config) (*storeForBac
 	case configured.Store == config.MemoryStore:
 		return &storeForBackup{missing: "the store: it is in memory, and empty after each start"}, nil
 	case !isBolt:
-		opened, err := deployment.OpenStore(ctx, configured.Store)
+		opened, err := deployment.OpenStore(ctx, configured)
 		if errors.Is(err, store.ErrNone) {
 			return nil, err
 		}

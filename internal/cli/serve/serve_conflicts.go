@@ -8,6 +8,8 @@ import (
 
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // followLogs keeps the memory of the logs until close. The policy of an organization whose
@@ -41,17 +43,22 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 }
 
 // withState answers /readyz while logs conflict: 503 if those of all organizations do,
-// otherwise with their list if the rest can be served. It also says where something is halted, and
-// since when what is in force is older than the configuration's file.
+// otherwise with their list if the rest can be served. It also says where something is halted,
+// which of several stores are away, and since when what is in force is older than the
+// configuration's file.
 func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		organizations, all := s.conflicts()
 		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		halted := s.memory.Halted()
-		known := len(organizations) > 0 || len(halted) > 0 || !since.IsZero()
-		if r.URL.Path != "/readyz" || !known || s.engine.Ready(ctx) != nil {
+		halted, ready := s.memory.Halted(), s.engine.Ready(ctx) == nil
+		var away []string
+		if several, ok := deployment.WithoutMemory(s.records).(*store.Sharded); ok {
+			away = several.Away()
+		}
+		known := len(organizations) > 0 || len(halted) > 0 || len(away) > 0 || !since.IsZero()
+		if r.URL.Path != "/readyz" || !known || !ready {
 			admin.ServeHTTP(w, r)
 			return
 		}
@@ -60,8 +67,9 @@ func (s *Server) withState(admin http.Handler) http.Handler {
 			Cause     string     `json:"cause,omitempty"`
 			Conflicts []string   `json:"conflicts,omitempty"`
 			Halted    []string   `json:"halted,omitempty"`
+			Away      []string   `json:"storesAway,omitempty"`
 			Older     *time.Time `json:"configurationOlderSince,omitempty"`
-		}{Status: "ready", Conflicts: organizations, Halted: halted}
+		}{Status: "ready", Conflicts: organizations, Halted: halted, Away: away}
 		if !since.IsZero() {
 			since = since.UTC().Truncate(time.Second)
 			answer.Older = &since

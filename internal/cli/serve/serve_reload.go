@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
+	"github.com/countersign-dev/countersign/store"
 )
 
 // Live is the state that SIGHUP changes while serve runs: organizations with their
@@ -26,6 +27,7 @@ type Live struct {
 	Current  atomic.Pointer[deployment.Loaded]
 	Policies *deployment.LoadedPolicies // nil before the engine is open
 	Loader   deployment.Loader          // that the server was started with
+	Stores   store.Store                // nil before the engine is open
 
 	Within time.Duration // bounds a reload; 0 selects ReloadTimeout
 
@@ -161,6 +163,9 @@ func (l *Live) replace(
 		return err
 	}
 	next.Discard() // the engine keeps what it was opened with
+	if err := deployment.AssignStores(cmd.Context(), l.Stores, next.Configured); err != nil {
+		return err
+	}
 	l.settling.Lock()
 	defer l.settling.Unlock()
 	if err := context.Cause(cmd.Context()); err != nil {
@@ -242,7 +247,7 @@ func fixedChanges(old, next *config.Config) []string {
 		{"origins", old.Origins, next.Origins}, {"console", old.Console, next.Console},
 		{"forwardedFrom", old.ForwardedFrom, next.ForwardedFrom},
 		{"forwardedHeader", old.ForwardedHeader, next.ForwardedHeader},
-		{"store", old.Store, next.Store}, {"keystore", old.Keystore, next.Keystore},
+		{"store", old.Store, next.Store}, {"stores", old.Stores, next.Stores}, {"keystore", old.Keystore, next.Keystore},
 		{"passphraseFile", old.PassphraseFile, next.PassphraseFile}, {"proofKey", old.ProofKey, next.ProofKey}, {"otp", old.OTP, next.OTP},
 		{"log", old.Log, next.Log}, {"events", old.Events, next.Events}, {"limits", old.Limits, next.Limits},
 		{"wallets", old.Wallets, next.Wallets},

@@ -129,6 +129,7 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 		return err
 	}
 	s.ends = append(s.ends, s.engine.Close)
+	s.current.Stores = s.records
 	s.memory = deployment.MemoryOf(s.records)
 	return nil
 }

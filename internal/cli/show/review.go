@@ -130,6 +130,9 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 		chains.Text("keys", strings.Join(review.KeyIDs, ", ")),
 		chains.Text("rules", strings.Join(review.Rules, ", ")),
 	}
+	for _, taken := range review.Limits {
+		fields = append(fields, chains.Text("takes", taken))
+	}
 	for _, vote := range waiting.Votes[1:] {
 		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+selectionWord(vote.Selection)))
 	}
