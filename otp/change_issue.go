@@ -47,21 +47,14 @@ func (d *delivery) failed(ledger otpledger.Ledger) (refusal, err error) {
 	return nil, errors.Join(meters.save(ledger), moveErr)
 }
 
-// activate makes a delivered code live, and kills the oldest live code if there
-// are too many.
-type activate struct {
-	limits Limits
-	code   otpledger.Code
-	now    time.Time
-}
-
-// apply refuses with ErrUnknown if the code is no longer pending.
-func (a *activate) apply(ledger otpledger.Ledger) (refusal, err error) {
-	meters, err := lock(ledger, a.code.User, a.code.To)
+// activate makes a delivered code live, and kills the oldest live code if there are too many. It
+// refuses with ErrUnknown if the code is no longer pending.
+func (d *delivery) activate(ledger otpledger.Ledger) (refusal, err error) {
+	meters, err := lock(ledger, d.code.User, d.code.To)
 	if err != nil {
 		return nil, err
 	}
-	moved, err := ledger.Move(a.code.ID, otpledger.StatePending, otpledger.StateLive)
+	moved, err := ledger.Move(d.code.ID, otpledger.StatePending, otpledger.StateLive)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +63,7 @@ func (a *activate) apply(ledger otpledger.Ledger) (refusal, err error) {
 	}
 	for i := range meters.list {
 		meter := &meters.list[i]
-		if meter.Live, err = a.enlist(ledger, meter.Live); err != nil {
+		if meter.Live, err = d.enlist(ledger, meter.Live); err != nil {
 			return nil, err
 		}
 	}
@@ -79,29 +72,28 @@ func (a *activate) apply(ledger otpledger.Ledger) (refusal, err error) {
 
 // enlist adds the code to a list of live codes. If the list is full, the oldest
 // code of the same user dies, or the oldest of all.
-func (a *activate) enlist(ledger otpledger.Ledger, live []otpledger.LiveCode) ([]otpledger.LiveCode, error) {
-	by := a.code.User.Tag()
-	live, err := a.stillLive(ledger, live)
+func (d *delivery) enlist(ledger otpledger.Ledger, live []otpledger.LiveCode) ([]otpledger.LiveCode, error) {
+	by := d.code.User.Tag()
+	live, err := d.stillLive(ledger, live)
 	if err != nil {
 		return nil, err
 	}
-	for len(live) >= a.limits.LiveCodes {
-		victim := slices.IndexFunc(live, func(code otpledger.LiveCode) bool { return code.By == by })
-		victim = max(0, victim)
+	for len(live) >= d.limits.LiveCodes {
+		victim := max(0, slices.IndexFunc(live, func(code otpledger.LiveCode) bool { return code.By == by }))
 		if _, err := ledger.Move(live[victim].ID, otpledger.StateLive, otpledger.StateDead); err != nil {
 			return nil, err
 		}
 		live = slices.Delete(live, victim, victim+1)
 	}
-	return append(live, otpledger.LiveCode{ID: a.code.ID, By: by, ExpiresAt: a.code.ExpiresAt.UnixMilli()}), nil
+	return append(live, otpledger.LiveCode{ID: d.code.ID, By: by, ExpiresAt: d.code.ExpiresAt.UnixMilli()}), nil
 }
 
 // stillLive returns the listed codes that have neither expired nor been used, nor
 // died through another list.
-func (a *activate) stillLive(ledger otpledger.Ledger, listed []otpledger.LiveCode) ([]otpledger.LiveCode, error) {
+func (d *delivery) stillLive(ledger otpledger.Ledger, listed []otpledger.LiveCode) ([]otpledger.LiveCode, error) {
 	var live []otpledger.LiveCode
 	for _, item := range listed {
-		if item.ExpiresAt <= a.now.UnixMilli() {
+		if item.ExpiresAt <= d.now.UnixMilli() {
 			continue
 		}
 		code, err := ledger.Code(item.ID)

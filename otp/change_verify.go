@@ -78,7 +78,11 @@ func (a *attempt) judge(code *otpledger.Code, try otpledger.Try, equal bool) err
 // count writes the meters: with one more wrong try, or unchanged.
 func (a *attempt) count(ledger otpledger.Ledger, meters *meters, code *otpledger.Code, wrong bool) error {
 	if wrong {
-		count(meters.shared(LimitDailyTries, a.longerRate(), ofUser, tried), a.now)
+		longer := a.limits.DailyTries // tries that are kept for the longer window are kept for the other one too
+		if a.limits.HourlyTries.Window > longer.Window {
+			longer = a.limits.HourlyTries
+		}
+		count(meters.shared(LimitDailyTries, longer, ofUser, tried), a.now)
 		if len(code.Tried) >= a.limits.TriesPerCode {
 			if _, err := ledger.Move(code.ID, otpledger.StateLive, otpledger.StateDead); err != nil {
 				return err
@@ -86,30 +90,4 @@ func (a *attempt) count(ledger otpledger.Ledger, meters *meters, code *otpledger
 		}
 	}
 	return meters.save(ledger)
-}
-
-// longerRate returns the rate with the longer window: tries that are kept for it
-// are kept for the other one too.
-func (a *attempt) longerRate() Rate {
-	if a.limits.HourlyTries.Window > a.limits.DailyTries.Window {
-		return a.limits.HourlyTries
-	}
-	return a.limits.DailyTries
-}
-
-// consume uses up a code that an attempt has found right.
-type consume struct {
-	id string
-}
-
-// apply refuses with a *CodeError if the code is no longer live.
-func (c *consume) apply(ledger otpledger.Ledger) (refusal, err error) {
-	moved, err := ledger.Move(c.id, otpledger.StateLive, otpledger.StateUsed)
-	if err != nil {
-		return nil, err
-	}
-	if !moved {
-		return &CodeError{Why: ErrUsed}, nil
-	}
-	return nil, nil
 }

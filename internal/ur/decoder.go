@@ -44,8 +44,6 @@ type solver struct {
 	rank int
 }
 
-func newSolver(count int) *solver { return &solver{rows: make([]*row, count)} }
-
 // add adds an equation, which it retains, and reports whether it was independent.
 func (s *solver) add(new *row) bool {
 	for column := new.lowest(0); column >= 0; column = new.lowest(column) {
@@ -58,8 +56,6 @@ func (s *solver) add(new *row) bool {
 	}
 	return false
 }
-
-func (s *solver) complete() bool { return s.rank == len(s.rows) }
 
 // solve returns the concatenated fragments of a complete solver, by back substitution.
 func (s *solver) solve() []byte {
@@ -99,7 +95,7 @@ type fountain struct {
 
 func newFountain(first *part) *fountain {
 	count := int(first.Count)
-	return &fountain{first, newChooser(count, first.Checksum), newSolver(count)}
+	return &fountain{first, newChooser(count, first.Checksum), &solver{rows: make([]*row, count)}}
 }
 
 // add adds a part of the message.

@@ -214,14 +214,12 @@ func (l *ActivityLine) review(review *activity.Review) {
 			}
 		}
 	}
-	if review.Missing == nil {
-		return
+	if review.Missing != nil {
+		l.Missing = new(int)
 	}
-	missing := 0
 	for _, group := range review.Missing {
-		missing += group.Missing
+		*l.Missing += group.Missing
 	}
-	l.Missing = &missing
 }
 
 // details returns the line for a person to read.
@@ -279,14 +277,7 @@ func (l ActivityLine) rows() [][]string {
 	var rows [][]string
 	for _, effect := range l.Effects {
 		rows = append(rows, append(begin(effect.Sentence), effect.Kind, effect.Amount, effect.Bound, effect.Symbol,
-			effect.Asset, effect.To, yesIf(effect.Change)))
+			effect.Asset, effect.To, map[bool]string{true: "yes"}[effect.Change]))
 	}
 	return rows
-}
-
-func yesIf(is bool) string {
-	if is {
-		return "yes"
-	}
-	return ""
 }

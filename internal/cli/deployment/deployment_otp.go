@@ -77,31 +77,24 @@ func (s senders) open(configured *config.OTP, service *otp.Config) (err error) {
 		service.Email, service.SMS = sender, sender
 		return nil
 	}
-	if email := configured.Email; email != nil {
-		if service.Email, err = s.email(email); err != nil {
-			return fmt.Errorf("email.%w", err)
+	switch email := configured.Email; {
+	case email == nil:
+	case email.Webhook != nil:
+		if service.Email, err = s.webhook(email.Webhook); err != nil {
+			return fmt.Errorf("email.webhook: %w", err)
 		}
-		if email.SMTP != nil {
-			service.SenderDomains = email.SMTP.AllowedDomains
+	default:
+		if service.Email, err = s.smtp(email.SMTP); err != nil {
+			return fmt.Errorf("email.smtp: %w", err)
 		}
+		service.SenderDomains = email.SMTP.AllowedDomains
 	}
 	if configured.SMS != nil {
 		if service.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
-			return fmt.Errorf("sms.%w", err)
+			return fmt.Errorf("sms.webhook: %w", err)
 		}
 	}
 	return nil
-}
-
-func (s senders) email(configured *config.Email) (otp.Sender, error) {
-	if configured.Webhook != nil {
-		return s.webhook(configured.Webhook)
-	}
-	sender, err := s.smtp(configured.SMTP)
-	if err != nil {
-		return nil, fmt.Errorf("smtp: %w", err)
-	}
-	return sender, nil
 }
 
 func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
@@ -128,18 +121,10 @@ func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
 	return smtp.New(sender)
 }
 
-func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
-	sender, err := s.openWebhook(configured)
-	if err != nil {
-		return nil, fmt.Errorf("webhook: %w", err)
-	}
-	return sender, nil
-}
-
 // webhookLabel separates the key derived for webhooks from other derived keys.
 const webhookLabel = "countersign webhook signature v1"
 
-func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error) {
+func (s senders) webhook(configured *config.Webhook) (*webhook.Sender, error) {
 	headers, err := s.headers(configured.HeadersFile)
 	if err != nil {
 		return nil, fmt.Errorf("headersFile: %w", err)

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/rpcapi"
@@ -110,7 +109,13 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 	}
 	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities,
 		Certificates: configured.Certificates}
-	if user.UserID = userIn(organization, configured.User); user.UserID == "" {
+	for i := range organization.Users {
+		named := &organization.Users[i]
+		if id := named.UserID(organization.ID); user.UserID == "" && (named.Name == configured.User || id == configured.User) {
+			user.UserID = id
+		}
+	}
+	if user.UserID == "" || configured.User == "" {
 		return user, fmt.Errorf("user %q: organization %s has no user with this name or id", configured.User, organization.ID)
 	}
 	if configured.TokenFile != "" {
@@ -147,15 +152,4 @@ func CheckSocket(path string) error {
 		err = fmt.Errorf("%s exists and is no socket: remove it, or choose another path", path)
 	}
 	return err
-}
-
-// userIn returns the id of the user with a name or an id, or "".
-func userIn(organization *access.OrganizationConfig, nameOrID string) string {
-	for i := range organization.Users {
-		user := &organization.Users[i]
-		if id := user.UserID(organization.ID); nameOrID != "" && (user.Name == nameOrID || id == nameOrID) {
-			return id
-		}
-	}
-	return ""
 }

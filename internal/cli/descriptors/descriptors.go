@@ -26,7 +26,10 @@ Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls,
 Solana lookup tables list the accounts that transactions take from them, and templates say
 whose texts are: see docs/descriptors.md. A file is used only if you have pinned it.`,
 		newDescriptorsListCommand(&flags), newDescriptorsCheckCommand(&flags), newDescriptorsPinCommand(&flags))
-	flags.register(group)
+	set := group.PersistentFlags()
+	set.StringVar(&flags.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
+	set.StringVar(&flags.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
+	set.StringVar(&flags.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
 	return group
 }
 
@@ -36,13 +39,6 @@ type descriptorFlags struct {
 	configFile string
 	config.Descriptors
 	output console.OutputFlag
-}
-
-func (f *descriptorFlags) register(group *cobra.Command) {
-	flags := group.PersistentFlags()
-	flags.StringVar(&f.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
-	flags.StringVar(&f.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
-	flags.StringVar(&f.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
 }
 
 // open reads the folder.

@@ -98,7 +98,15 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	}
 	info := keystore.KeyInfo{ID: remote.IDOf(public), Name: s.name, PublicKey: public}
 	line := deployment.Spendable(noSchnorr{}, s.network.Line(info))
-	if err := s.confirm(cmd.Context(), uri, public); err != nil {
+	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
+		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's "+
+			"console or its owner shows", uri, public)
+	}
+	if err := console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
+		func(tty *terminal.Terminal) error {
+			return console.Ask(cmd.Context(), tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
+				"owner show the same?", uri, public), "not added")
+		}); err != nil {
 		return err
 	}
 	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: s.at.Organization}
@@ -106,19 +114,6 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 		return err
 	}
 	return s.field.print(cmd.OutOrStdout(), line)
-}
-
-// confirm asks whether the public key is the right one, unless --public-key names it.
-func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.PublicKey) error {
-	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
-		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's "+
-			"console or its owner shows", uri, public)
-	}
-	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
-		func(tty *terminal.Terminal) error {
-			return console.Ask(ctx, tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
-				"owner show the same?", uri, public), "not added")
-		})
 }
 
 // noSchnorr stands for a keystore whose keys make no BIP-340 signatures.

@@ -41,7 +41,7 @@ func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) 
 	if !deployment.Can[restorer](flags) {
 		return console.Usagef("%s", noBackup)
 	}
-	from, err := flags.Directory()
+	from, _, err := flags.Directory()
 	if err != nil {
 		return err
 	}

@@ -81,11 +81,7 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	if c.psbt {
 		return c.discover(cmd)
 	}
-	account, err := c.account()
-	if err != nil {
-		return err
-	}
-	return c.derive(cmd, account)
+	return c.derive(cmd)
 }
 
 // account returns the account that --path and --curve name.
@@ -103,7 +99,11 @@ func (c *deriveCommand) account() (account wallet.Account, err error) {
 	return account, err
 }
 
-func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err error) {
+func (c *deriveCommand) derive(cmd *cobra.Command) (err error) {
+	account, err := c.account()
+	if err != nil {
+		return err
+	}
 	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err

@@ -31,7 +31,8 @@ type importCommand struct {
 	into     importTarget // set by open
 	warnings io.Writer    // set by open
 
-	existing *existingKeys // set by the first key that the keystore has already
+	paths    accountPaths    // set by the first key that the keystore has already
+	disabled map[string]bool // by id; set with paths
 }
 
 // importTarget is a keystore that takes secrets.

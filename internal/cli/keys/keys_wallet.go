@@ -135,7 +135,11 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		read = c.readExtendedKey
 	}
 	add, err := read(cmd)
-	defer wipeWallet(add)
+	defer func() {
+		for _, secret := range [][]byte{add.Mnemonic, add.Passphrase, add.ExtendedKey} {
+			keystore.Wipe(secret)
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -157,12 +161,6 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		return err
 	}
 	return c.field.printWallet(cmd.OutOrStdout(), walletLineOf(&c.network, w))
-}
-
-func wipeWallet(add file.NewWallet) {
-	keystore.Wipe(add.Mnemonic)
-	keystore.Wipe(add.Passphrase)
-	keystore.Wipe(add.ExtendedKey)
 }
 
 // readMnemonic reads the words on standard input, and their passphrase from its file. The

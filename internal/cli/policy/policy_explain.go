@@ -226,22 +226,16 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	asked.Chain, asked.Effects = inspection.Summary.Chain, inspection.Effects
 	asked.Summary = func() *chains.Summary { return &inspection.Summary }
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
-	return file, asked, c.withoutAllowed(&asked)
-}
-
-// withoutAllowed removes the hazards that the organization in --config allows, about which
-// a policy is not asked.
-func (c *policyExplain) withoutAllowed(asked *access.Authorization) error {
 	if c.configFile == "" {
-		return nil
+		return file, asked, nil
 	}
-	_, organization, err := c.configured()
+	_, organization, err := deployment.ReadConfig(c.configFile, c.organization)
 	if err != nil {
-		return err
+		return nil, asked, err
 	}
-	asked.Hazards = slices.DeleteFunc(asked.Hazards,
+	asked.Hazards = slices.DeleteFunc(asked.Hazards, // a policy is not asked about those that are allowed
 		func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
-	return nil
+	return file, asked, nil
 }
 
 // configuredUser returns the user whom --as names.
@@ -300,7 +294,7 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 
 // engine opens the configured keystore for an engine that signs nothing.
 func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access.OrganizationConfig, error) {
-	configured, organization, err := c.configured()
+	configured, organization, err := deployment.ReadConfig(c.configFile, c.organization)
 	if err != nil {
 		return nil, nil, err
 	}

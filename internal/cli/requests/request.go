@@ -130,12 +130,19 @@ func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	return activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text}, err
 }
 
-// check refuses flags that do not go together.
+// check refuses flags that do not go together, or do not say what is to be signed, and by whom.
 func (c *requestCommand) check() error {
-	if err := c.checkAsked(); err != nil {
-		return err
+	if c.message.Kind == "" && c.kind == "" {
+		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
 	}
-	switch {
+	if c.message.Kind == "" {
+		if _, err := show.ParseType(c.kind); err != nil {
+			return err
+		}
+	}
+	switch err := c.message.CheckSigner(c.signWith); {
+	case err != nil:
+		return err
 	case c.key.Path == "" && c.organization == "":
 		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the " +
 			"organization of a body without a stamp")
@@ -143,17 +150,4 @@ func (c *requestCommand) check() error {
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}
 	return nil
-}
-
-// checkAsked refuses what does not say what is to be signed, and by whom.
-func (c *requestCommand) checkAsked() error {
-	switch {
-	case c.message.Kind == "" && c.kind == "":
-		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
-	case c.message.Kind == "":
-		if _, err := show.ParseType(c.kind); err != nil {
-			return err
-		}
-	}
-	return c.message.CheckSigner(c.signWith)
 }

@@ -71,7 +71,11 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if c.query != "" && !slices.Contains(Queries, c.query) {
 		return console.Usagef("--query: unknown query %q: use %s", c.query, strings.Join(Queries, ", "))
 	}
-	if err := c.open(cmd); err != nil {
+	err := c.to.OpenWithoutKey()
+	if err == nil && c.to.Key.Path != "" { // a request file needs none
+		c.to.By, err = c.to.Key.Open(cmd.Context())
+	}
+	if err != nil {
 		return err
 	}
 	what := "request body"
@@ -102,14 +106,6 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 		err = errors.Join(err, console.PrintLine(cmd, answer))
 	}
 	return err
-}
-
-// open reads the API key, if one is named: a request file needs none.
-func (c *submitCommand) open(cmd *cobra.Command) error {
-	if c.to.Key.Path == "" {
-		return c.to.OpenWithoutKey()
-	}
-	return c.to.Open(cmd.Context())
 }
 
 // outgoing is a request as it is posted.

@@ -55,27 +55,22 @@ Restore it with 'countersign restore'.`),
   countersign backup --config countersign.yaml /mnt/backup/2026-11-22
   kubectl exec countersign-0 -- /countersign backup --config /state/deployment/countersign.yaml - > backup.tar`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == console.StandardInput {
-				return sendBackup(cmd, path, withPassphrase)
+			if args[0] != console.StandardInput {
+				return makeBackup(cmd, cmd.OutOrStdout(), path, args[0], withPassphrase)
 			}
-			return makeBackup(cmd, cmd.OutOrStdout(), path, args[0], withPassphrase)
+			return withTemporary(func(dir string) error {
+				if err := makeBackup(cmd, cmd.ErrOrStderr(), path, dir, withPassphrase); err != nil {
+					return err
+				}
+				archive := tar.NewWriter(cmd.OutOrStdout())
+				return errors.Join(archive.AddFS(os.DirFS(dir)), archive.Close())
+			})
 		},
 	}
 	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
 	console.Require(command, "config", "the configuration of the server")
 	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then reveals the keys")
 	return command
-}
-
-// sendBackup writes a backup to standard output.
-func sendBackup(cmd *cobra.Command, path string, withPassphrase bool) error {
-	return withTemporary(func(dir string) error {
-		if err := makeBackup(cmd, cmd.ErrOrStderr(), path, dir, withPassphrase); err != nil {
-			return err
-		}
-		archive := tar.NewWriter(cmd.OutOrStdout())
-		return errors.Join(archive.AddFS(os.DirFS(dir)), archive.Close())
-	})
 }
 
 // withTemporary calls a function with a new directory, which it removes afterwards.
@@ -145,7 +140,13 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 		missing("the keys: they are in an HSM; its vendor documents how to back it up")
 		return nil
 	}
-	if err := copyKeys(ctx, to, dir); err != nil {
+	if err := withTemporary(func(temporary string) error { // by way of a consistent copy
+		copied := filepath.Join(temporary, "keys")
+		if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
+			return err
+		}
+		return to.AddCopy(dir, copied)
+	}); err != nil {
 		return err
 	}
 	switch {
@@ -157,17 +158,6 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 		missing("the passphrase: " + configured.PassphraseFile)
 	}
 	return nil
-}
-
-// copyKeys adds a keystore by way of a consistent copy.
-func copyKeys(ctx context.Context, to *backup.Writer, dir string) error {
-	return withTemporary(func(temporary string) error {
-		copied := filepath.Join(temporary, "keys")
-		if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
-			return err
-		}
-		return to.AddCopy(dir, copied)
-	})
 }
 
 // storeForBackup is the store to back up: one that this process has opened, a snapshot that

@@ -27,7 +27,18 @@ or its disk is full, and while it drains before it stops. Standard error has the
 		Example: console.Paragraphs(`
   countersign health --url http://127.0.0.1:8081
   countersign health --wait 1m`),
-		RunE: func(cmd *cobra.Command, _ []string) error { return healthWithin(cmd.Context(), base, wait) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			end, ctx := time.Now().Add(wait), cmd.Context()
+			for {
+				err := Health(ctx, base)
+				if err == nil || errors.As(err, new(*console.UsageError)) || !time.Now().Before(end) {
+					return err
+				}
+				if sleep(ctx, healthInterval); ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
+		},
 	}
 	command.Flags().DurationVar(&wait, "wait", 0, "keep probing for up to this `TIME` until the server is ready")
 	command.Flags().StringVar(&base, "url", "http://127.0.0.1:8081", "admin `URL` of the server")
@@ -36,21 +47,6 @@ or its disk is full, and while it drains before it stops. Standard error has the
 
 // healthInterval is the pause between two probes.
 const healthInterval = 100 * time.Millisecond
-
-// healthWithin probes until the server is ready or wait has passed. It returns the result
-// of the last probe.
-func healthWithin(ctx context.Context, base string, wait time.Duration) error {
-	end := time.Now().Add(wait)
-	for {
-		err := Health(ctx, base)
-		if err == nil || errors.As(err, new(*console.UsageError)) || !time.Now().Before(end) {
-			return err
-		}
-		if sleep(ctx, healthInterval); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
 
 // healthTimeout bounds a probe.
 const healthTimeout = 5 * time.Second

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -114,10 +115,18 @@ func (s *Server) openKeystore(cmd *cobra.Command, configured *config.Config) (ke
 
 // openEngine opens the store, and the engine, which asks what is in force at each request.
 func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err error) {
-	s.notifier.begin(loaded.Configured.Events, s.log, s.observer)
-	loaded.Over = s.notifier.over()
+	var observer countersign.Observer = s.observer
+	if configured := loaded.Configured.Events; configured != nil {
+		others := &events.Others{Types: configured.Wanted(), Logger: s.log, Now: time.Now, Next: s.observer}
+		s.notifier, observer = notifier{ring: new(events.Ring), others: others}, others
+		loaded.Over = func(opened store.Full) store.Full {
+			through := &events.Store{Full: opened, Ring: s.notifier.ring, Keep: configured.Delivered()}
+			others.Outbox = through
+			return through
+		}
+	}
 	s.engine, s.records, err = loaded.Engine(ctx, s.newStore, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Names = s.log, s.notifier.observer(s.observer), &s.current.InForce
+		settings.Logger, settings.Observer, settings.Names = s.log, observer, &s.current.InForce
 		settings.Directory = rpcapi.Directory(&s.current.InForce, s.current.callers)
 		s.keys = settings.Keystore
 		if loaded.Configured.Descriptors != nil {
@@ -137,13 +146,37 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 func (s *Server) follow(ctx context.Context) error {
 	s.giveSnapshots(ctx)
 	limitMemory(s.loaded().Configured)
-	s.followLogs(ctx)
+	if s.memory != nil {
+		// While there was a conflict, the policy could not be logged.
+		s.memory.Accepted = func(ctx context.Context, organization string) {
+			if err := s.current.Policies.RecordOne(ctx, s.engine, organization); err != nil {
+				s.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
+			}
+		}
+		s.background(ctx, s.memory.Run)
+	}
 	s.followKeys(ctx)
 	if err := s.notify(ctx); err != nil {
 		return err
 	}
 	s.observer.Watch(func() metrics.State { return s.state(ctx) })
 	return nil
+}
+
+// followKeys takes in what other processes change in the keystore, until close: a server without
+// requests does not look up a key, and would keep the secret of one that was deleted or disabled.
+func (s *Server) followKeys(ctx context.Context) {
+	changing, ok := s.keys.(keystore.Refresher)
+	if !ok {
+		return
+	}
+	s.background(ctx, func(ctx context.Context) {
+		for sleep(ctx, keystore.RefreshInterval); ctx.Err() == nil; sleep(ctx, keystore.RefreshInterval) {
+			if err := changing.Refresh(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("changes of the keystore cannot be read", "cause", err)
+			}
+		}
+	})
 }
 
 // state returns what the metrics say of the server.

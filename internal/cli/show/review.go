@@ -131,7 +131,11 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 		chains.Text("rules", strings.Join(review.Rules, ", ")),
 	}
 	for _, vote := range waiting.Votes[1:] {
-		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+selectionWord(vote.Selection)))
+		word := "rejected"
+		if vote.Selection == activity.SelectionApproved {
+			word = "approved"
+		}
+		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+word))
 	}
 	for _, group := range review.Missing {
 		fields = append(fields, chains.Text("missing", MissingText(group)))
@@ -153,13 +157,6 @@ func voterName(vote *activity.Vote) string {
 		return vote.UserID
 	}
 	return vote.UserName + ", " + vote.UserID
-}
-
-func selectionWord(selection activity.Selection) string {
-	if selection == activity.SelectionApproved {
-		return "approved"
-	}
-	return "rejected"
 }
 
 // MissingText describes the votes that a group still needs.

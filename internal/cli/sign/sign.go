@@ -186,7 +186,10 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 
 // check refuses flags that do not go together. It runs before anything is read.
 func (c *signCommand) check() error {
-	err := cmp.Or(c.checkCodes(), c.at.Check(), checkHazardNames(c.allow))
+	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
+		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
+	}
+	err := cmp.Or(c.at.Check(), checkHazardNames(c.allow))
 	switch {
 	case err != nil:
 		return err
@@ -202,14 +205,6 @@ func (c *signCommand) check() error {
 	}
 	if c.signWith == "" {
 		return console.Usagef("--sign-with is missing: an address of the key, or its id")
-	}
-	return nil
-}
-
-// checkCodes refuses --qr where no type of code exists for the answer.
-func (c *signCommand) checkCodes() error {
-	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
-		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
 	}
 	return nil
 }

@@ -113,8 +113,14 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 		return nil, err
 	}
 	foreign := &foreignRequest{origin: asked.Origin, path: asked.Path.String(), answer: func(unsigned, signed []byte) (ur.Message, error) {
-		signature, err := solSignature(unsigned, signed)
-		return ur.SolSignature{ID: asked.ID, Signature: signature}.Message(), err
+		added, err := newSignatures(unsigned, signed)
+		if err != nil {
+			return ur.Message{}, err
+		}
+		if len(added) > 1 {
+			return ur.Message{}, errors.New("there are several new signatures: sol-signature has room for one")
+		}
+		return ur.SolSignature{ID: asked.ID, Signature: added[0]}.Message(), nil
 	}}
 	if len(asked.Address) == 32 {
 		foreign.signer = base58.Encode(asked.Address)
@@ -155,18 +161,6 @@ func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 		return nil, errors.New("there is no new signature: the transaction has it already")
 	}
 	return added, nil
-}
-
-// solSignature returns the only signature that signed has and unsigned lacks.
-func solSignature(unsigned, signed []byte) ([]byte, error) {
-	added, err := newSignatures(unsigned, signed)
-	if err != nil {
-		return nil, err
-	}
-	if len(added) > 1 {
-		return nil, errors.New("there are several new signatures: sol-signature has room for one")
-	}
-	return added[0], nil
 }
 
 // Kinds of data in a tron-sign-request.

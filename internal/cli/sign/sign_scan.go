@@ -101,28 +101,19 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	signed, err := c.confirmForeign(cmd, engine, message.Type, asked)
+	prepared, err := c.prepareForeign(cmd.Context(), engine, asked)
 	if err != nil {
 		return err
 	}
-	return c.answerForeign(cmd, message.Type, asked, signed)
-}
-
-// confirmForeign shows a request, asks, and signs it.
-func (c *signCommand) confirmForeign(cmd *cobra.Command, engine calls, kind string, asked *foreignRequest) (string, error) {
-	prepared, err := c.prepareForeign(cmd.Context(), engine, asked)
-	if err != nil {
-		return "", err
-	}
-	if err := c.confirmWithout(cmd, prepared, kind, asked); err != nil {
-		return "", err
+	if err := c.confirmWithout(cmd, prepared, message.Type, asked); err != nil {
+		return err
 	}
 	signed, err := deployment.Signed(cmd.Context(), prepared)
 	if err != nil {
-		return "", err
+		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", kind)
-	return signed, nil
+	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", message.Type)
+	return c.answerForeign(cmd, message.Type, asked, signed)
 }
 
 // prepareForeign prepares the transaction or the message of a request.

@@ -136,7 +136,11 @@ func (c *exportCommand) run(cmd *cobra.Command, name string) error {
 		case c.format == "bip388":
 			return console.PrintLine(cmd, []byte(w.Policy.Canonical()))
 		case c.format == "core":
-			return console.PrintJSON(cmd.OutOrStdout(), imports(w.Policy))
+			var both []coreImport // receiving and change
+			for _, change := range []bool{false, true} {
+				both = append(both, coreImport{w.Policy.BranchDescriptor(change), true, change, "now", [2]int{0, 999}})
+			}
+			return console.PrintJSON(cmd.OutOrStdout(), both)
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), w.Policy.Descriptor())
 		return err
@@ -150,15 +154,6 @@ type coreImport struct {
 	Internal   bool   `json:"internal"`
 	Timestamp  string `json:"timestamp"`
 	Range      [2]int `json:"range"`
-}
-
-// imports returns the requests for both branches.
-func imports(policy *walletpolicy.Policy) (all []coreImport) {
-	const addresses = 999
-	for _, change := range []bool{false, true} {
-		all = append(all, coreImport{policy.BranchDescriptor(change), true, change, "now", [2]int{0, addresses}})
-	}
-	return all
 }
 
 // code encodes the wallet as a QR code for other signers: the descriptor with placeholders,
