@@ -88,7 +88,6 @@ func (i *Issue) hash(organizationID string, request *Request, code string) (err 
 	return nil
 }
 
-// compose composes the message.
 func (i *Issue) compose(organizationID, code string) (err error) {
 	set := &i.set
 	variables := set.variables

@@ -51,7 +51,6 @@ type settings struct {
 	replyTo      string
 }
 
-// check checks all parameters of a request.
 func (s *Service) check(organizationName string, r *Request) (set settings, err error) {
 	switch {
 	case r.Type != TypeEmail && r.Type != TypeSMS:

@@ -40,7 +40,6 @@ func (o OutputDescriptor) fields() outputMap {
 	return outputMap{o.Source, keys, o.Key.Name}
 }
 
-// accountMap is the CBOR form of an AccountDescriptor.
 type accountMap struct {
 	Fingerprint uint32     `cbor:"1,keyasint"`
 	Outputs     []cbor.Tag `cbor:"2,keyasint"`

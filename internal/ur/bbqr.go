@@ -25,7 +25,6 @@ const (
 // bbqrTypes maps the supported file types.
 var bbqrTypes = map[byte]string{'P': TypePSBT, 'J': TypeJSON}
 
-// bbqrPart is one code.
 type bbqrPart struct {
 	kind     string
 	encoding byte
@@ -61,7 +60,6 @@ func base36(digits string) (int, error) {
 	return int(value), err //nolint:gosec // below 1,296
 }
 
-// series reassembles a message from the codes of BBQr.
 type series struct {
 	kind     string
 	encoding byte

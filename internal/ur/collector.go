@@ -73,7 +73,6 @@ var (
 	bytesV1     = regexp.MustCompile(`(?i)^ur:bytes/[0-9]+of[0-9]+/`)
 )
 
-// otherForm refuses codes of other conventions by name.
 func otherForm(code string) error {
 	const cure = "show the PSBT as ur:psbt, ur:crypto-psbt or BBQr, or pass it as a file"
 	switch {

@@ -22,7 +22,6 @@ func (p *part) sameMessage(q *part) bool {
 	return p.Count == q.Count && p.Length == q.Length && p.Checksum == q.Checksum && len(p.Data) == len(q.Data)
 }
 
-// check checks the bounds of a part and its message.
 func (p *part) check() error {
 	switch {
 	case p.Length == 0 || p.Length > MaxMessage:

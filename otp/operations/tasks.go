@@ -138,7 +138,6 @@ func (s *Service) prepareVerification(_ context.Context, request operation.Reque
 		now: request.Now}, nil
 }
 
-// redemption reads an intent and decrypts it.
 func (s *Service) redemption(request operation.Request) (redeem redemption, err error) {
 	switch intent := request.Intent.(type) {
 	case activity.VerifyOTPIntent:

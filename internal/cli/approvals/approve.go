@@ -19,7 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// voteCommand holds the flags of one call of approve or reject.
 type voteCommand struct {
 	selection activity.Selection
 	to        deployment.Client
@@ -118,7 +117,6 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 	return nil
 }
 
-// confirm shows a request and asks whether to vote.
 func (c *voteCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	question := "Reject this " + shown.What() + "?"
 	if c.selection == activity.SelectionApproved {
@@ -127,7 +125,6 @@ func (c *voteCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	return show.ConfirmShown(cmd, c.yes, shown, question, "not voted")
 }
 
-// outcomeText describes an activity after a vote.
 func outcomeText(after *api.Activity) string {
 	if !after.Status.Waits() {
 		text := "The activity is " + string(after.Status)
@@ -205,7 +202,6 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	return c.writeVote(cmd, by, request)
 }
 
-// readRequest reads the request from the file or the codes that the flags name.
 func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, error) {
 	if !c.scan {
 		return show.ReadRequestFile(cmd, c.request)

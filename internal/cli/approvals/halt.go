@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// haltCommand holds the flags of one call of halt or resume.
 type haltCommand struct {
 	to                    deployment.Client
 	resumes               bool

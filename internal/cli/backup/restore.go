@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
-// read reads the manifest of a backup.
 func read(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {

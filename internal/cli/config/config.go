@@ -224,7 +224,6 @@ func (c *Config) Files() []string {
 	return files
 }
 
-// resolve resolves relative paths against the directory of the file.
 func (c *Config) resolve() {
 	dir := filepath.Dir(c.Path)
 	c.eachPath(func(path *string, _ string) { *path = within(dir, *path) })
@@ -277,7 +276,6 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// withinURI resolves the path of a URI with the given scheme.
 func withinURI(dir, scheme, uri string) string {
 	path, ok := strings.CutPrefix(uri, scheme+":")
 	if !ok || path == "" || strings.HasPrefix(path, "//") {

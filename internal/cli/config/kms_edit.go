@@ -82,7 +82,6 @@ func (k KMSKey) line() string {
 // quoted writes text, which CheckName has accepted, as a single-quoted scalar.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// lastLine returns the last line of a node.
 func lastLine(node ast.Node) int {
 	last := lastLineVisitor(0)
 	ast.Walk(&last, node)

@@ -68,7 +68,6 @@ func (o *OTP) Countries() []string {
 	return o.SMS.Countries
 }
 
-// checkSending adds what is wrong with how messages are sent.
 func (o *OTP) checkSending(c *checker) {
 	if o.Email != nil && o.Email.SMTP != nil {
 		if err := smtp.CheckAuth(o.Email.SMTP.Auth); err != nil {

@@ -14,7 +14,6 @@ type Wallet struct {
 	Digest       string `yaml:"digest"`           // as 'countersign wallets register' prints it
 }
 
-// checkWallets refuses pins that are incomplete.
 func (c *Config) checkWallets() error {
 	for i, w := range c.Wallets {
 		digest, err := hex.DecodeString(w.Digest)

@@ -60,7 +60,6 @@ func Needs(cmd *cobra.Command, flags, others []string) {
 	})
 }
 
-// given returns the flags that were given.
 func given(cmd *cobra.Command, flags []string) []string {
 	return slices.DeleteFunc(slices.Clone(flags), func(name string) bool { return !cmd.Flags().Changed(name) })
 }

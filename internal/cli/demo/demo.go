@@ -63,7 +63,6 @@ Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`)
 	}
 }
 
-// demo is one run of the demo.
 type demo struct {
 	*Narrator
 	keys   *file.Store

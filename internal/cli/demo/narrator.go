@@ -45,7 +45,6 @@ func (n *Narrator) chapter(title string) {
 // maxShown is the number of characters of a long hex string in an excerpt.
 const maxShown = 64
 
-// excerpt prints a labelled hex string, and cuts it if it is long.
 func (n *Narrator) excerpt(label, text string) {
 	if len(text) > maxShown {
 		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(text)/2)

@@ -76,7 +76,6 @@ func (c *Client) OpenWithoutKey() error {
 	return nil
 }
 
-// readAuthorities reads the certificates of authorities, in PEM.
 func readAuthorities(path string) (*x509.CertPool, error) {
 	content, err := console.ReadText(path, maxPEM)
 	authorities := x509.NewCertPool()

@@ -170,7 +170,6 @@ func (s senders) headers(path string) (http.Header, error) {
 	return http.Header(read), nil
 }
 
-// withHeaders adds headers to every request.
 type withHeaders struct{ headers http.Header }
 
 // RoundTrip implements http.RoundTripper.

@@ -30,7 +30,6 @@ func OpenEvents(ctx context.Context, configured *config.Events, outbox store.Out
 	return sender, nil
 }
 
-// eventSecrets reads the secrets that sign events.
 func eventSecrets(ctx context.Context, configured *config.Events) (webhook.Secrets, error) {
 	secrets, err := readSecrets(ctx, configured.Webhook.SecretFile)
 	if err != nil {

@@ -65,7 +65,6 @@ func (f *KeystoreFlags) refuseService() error {
 		"--config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
 }
 
-// openServices opens the keys of the section kms.
 func (f *KeystoreFlags) openServices(cmd *cobra.Command) (*atServices, error) {
 	pins, err := f.Configured.Pins()
 	if err != nil {
@@ -117,7 +116,6 @@ func (s *atServices) has(ctx context.Context, organizationID, id string) (index 
 	return 0, pin, false
 }
 
-// disable sets disabled of a key in the configuration.
 func (s *atServices) disable(ctx context.Context, organizationID, id string, disabled bool) error {
 	index, pin, ok := s.has(ctx, organizationID, id)
 	switch {

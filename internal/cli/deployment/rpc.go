@@ -77,7 +77,6 @@ func (s *RPCState) Serves(host string) bool {
 	return s.Certificate != nil && s.Certificate.Leaf != nil && s.Certificate.Leaf.VerifyHostname(name) == nil
 }
 
-// rpcUsers reads the files that say who may call, and returns the callers.
 func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	var roots *x509.CertPool
 	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
@@ -101,7 +100,6 @@ func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	return made, nil
 }
 
-// rpcUser finds a user, and reads its token.
 func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) (user rpcapi.User, err error) {
 	organization, err := c.Organization(configured.Organization)
 	if err != nil {

@@ -41,7 +41,6 @@ type descriptorFlags struct {
 	output console.OutputFlag
 }
 
-// open reads the folder.
 func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 	if (f.configFile == "") == (f.Folder == "") {
 		return nil, console.Usagef("name a folder with --folder, or a configuration that has one with --config")
@@ -59,7 +58,6 @@ func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 	return deployment.OpenDescriptors(&f.Descriptors, nil)
 }
 
-// describedFile is a file as the commands print it.
 type describedFile struct {
 	File    string   `json:"file"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -76,7 +74,6 @@ func describe(file *descriptors.File) describedFile {
 	return described
 }
 
-// cells returns the file as a row of the table.
 func (f describedFile) cells() []string {
 	return []string{f.File, cmp.Or(f.Trust, "no: "+f.Problem), cmp.Or(strings.Join(f.Targets, ", "), "-"), cmp.Or(f.SHA256, "-")}
 }
@@ -139,7 +136,6 @@ function does that, keep its calls blind by a line below the pin of its file:
 	return command
 }
 
-// printDescriptors prints the files that wanted selects.
 func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
 	folder, err := flags.open()
 	if err != nil {

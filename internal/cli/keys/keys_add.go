@@ -62,7 +62,6 @@ vaulttransit:, gcpkms: and azurekms:.`),
 	return command
 }
 
-// check checks the flags, and reads the configuration.
 func (s *serviceKey) check() error {
 	for _, flag := range []string{"passphrase-file", "pin-file", "count", "recovery", "post-quantum"} {
 		if s.at.Set(flag) {
@@ -87,7 +86,6 @@ func (s *serviceKey) check() error {
 	return err
 }
 
-// run fetches the public key of a URI, prints it, and adds it.
 func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	if err := s.check(); err != nil {
 		return err
@@ -121,7 +119,6 @@ type noSchnorr struct{ keystore.Keystore }
 
 func (noSchnorr) SignsSchnorr() bool { return false }
 
-// fetch asks a service for a public key.
 func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err error) {
 	service, _, err := deployment.Services(ctx).Of(uri)
 	if err == nil {
@@ -146,7 +143,6 @@ func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err erro
 	return published.Signing, nil
 }
 
-// generate has a service create a key, and adds it.
 func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
 	if err := s.check(); err != nil {
 		return err

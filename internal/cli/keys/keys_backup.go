@@ -67,7 +67,6 @@ func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) 
 	}{to, files})
 }
 
-// restorer is a keystore that restores deleted keys.
 type restorer interface {
 	keystore.Keystore
 	Restore(ctx context.Context, organizationID, id, from string) error

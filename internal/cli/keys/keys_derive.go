@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// deriveCommand holds the flags of one call of keys derive.
 type deriveCommand struct {
 	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
@@ -84,7 +83,6 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	return c.derive(cmd)
 }
 
-// account returns the account that --path and --curve name.
 func (c *deriveCommand) account() (account wallet.Account, err error) {
 	if c.path == "" {
 		return account, console.Usagef("--path is missing: such as m/44'/60'/0'/0/1")

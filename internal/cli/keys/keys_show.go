@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// showCommand is one call of keys show.
 type showCommand struct {
 	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
@@ -107,7 +106,6 @@ func (c *showCommand) showKey(cmd *cobra.Command, id string) (err error) {
 	return c.field.print(cmd.OutOrStdout(), line)
 }
 
-// detailsOf returns the properties of a key, for text output.
 func detailsOf(l show.KeyLine) []console.Detail {
 	all := []console.Detail{
 		{"id", l.PrivateKeyID}, {"name", l.Name}, {"curve", l.Curve.String()}, {"public key", l.PublicKey},
@@ -201,7 +199,6 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
 	return console.PrintJSON(cmd.OutOrStdout(), line)
 }
 
-// details returns the public side of a wallet, for text output.
 func (l watchLine) details() []console.Detail {
 	all := []console.Detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
 	for _, account := range l.Accounts {

@@ -97,7 +97,6 @@ func (f *logFlags) withLog(ctx context.Context, use func(*OpenedLog) error) (err
 	return use(opened)
 }
 
-// key returns the verifier key of the log.
 func (o *OpenedLog) key() (string, error) {
 	if o.signer == nil {
 		return "", errors.New("log: keyFile is not configured: create one with 'openssl genpkey -algorithm ED25519'")
@@ -157,7 +156,6 @@ program.`),
 	return command
 }
 
-// prove prints the proof of an activity.
 func (o *OpenedLog) prove(cmd *cobra.Command, id string) error {
 	if _, err := o.key(); err != nil {
 		return err

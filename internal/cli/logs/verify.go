@@ -24,7 +24,6 @@ import (
 	"github.com/countersign-dev/countersign/verify"
 )
 
-// verifyCommand holds the flags of one call of verify.
 type verifyCommand struct {
 	body, proofKey string
 	scan           bool   // the answer comes as QR codes
@@ -293,7 +292,6 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Tr
 	return checks, result, err
 }
 
-// checkShort verifies a short answer.
 func checkShort(short verify.ShortAnswer, trust verify.Trust) ([]verify.Check, activity.Result, error) {
 	checks, err := verify.Short(short, trust)
 	if err != nil {
@@ -328,7 +326,6 @@ func resultIn(answer []byte) (activity.Result, error) {
 	return nil, nil
 }
 
-// readPublicKey reads a P-256 key: one PEM block PUBLIC KEY.
 func readPublicKey(path string) (*ecdsa.PublicKey, error) {
 	content, err := console.ReadFile(path, api.MaxAnswer)
 	if err != nil {

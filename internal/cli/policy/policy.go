@@ -24,7 +24,6 @@ configuration names one for an organization; serve reads it at startup and on SI
 		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 }
 
-// policyFlags name the configuration that a policy is checked against.
 type policyFlags struct {
 	configFile   string
 	organization string

@@ -24,7 +24,6 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// policyExplain holds the flags of one call of policy explain.
 type policyExplain struct {
 	policyFlags
 	kind, user, key, at string
@@ -238,7 +237,6 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	return file, asked, nil
 }
 
-// configuredUser returns the user whom --as names.
 func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
 	if c.user == "" {
 		return access.User{}, console.Usagef("--as is missing: the user who submits the transaction, by name or id")
@@ -331,7 +329,6 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	return engine, organization, nil
 }
 
-// keyOf replaces the name of a key in signWith by its id.
 func (c *policyExplain) keyOf(ctx context.Context, keys keystore.Keystore, organizationID string) error {
 	id := ""
 	for info, err := range keys.Keys(ctx, organizationID) {

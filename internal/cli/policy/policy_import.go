@@ -45,7 +45,6 @@ countersign, otherwise the one in PATH.`),
 	}
 }
 
-// findImporter returns the path of the importer.
 func findImporter() (string, error) {
 	if own, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(own), importer)); err == nil {

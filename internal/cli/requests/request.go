@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// requestCommand holds the flags of one call of request.
 type requestCommand struct {
 	kind         string
 	message      show.MessageFlags // to ask for instead of a transaction
@@ -113,7 +112,6 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 	return stamped.Print(cmd, &c.qr)
 }
 
-// intent reads the transaction or the message on standard input.
 func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	if c.message.Kind != "" {
 		return c.message.Read(cmd, c.signWith)

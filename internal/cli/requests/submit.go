@@ -24,7 +24,6 @@ import (
 // Queries are the queries that submit can send.
 var Queries = []string{"get_activity", "whoami"}
 
-// submitCommand holds the flags of one call of submit.
 type submitCommand struct {
 	to          deployment.Client
 	query, save string
@@ -108,7 +107,6 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	return err
 }
 
-// outgoing is a request as it is posted.
 type outgoing struct {
 	path  string
 	body  []byte
@@ -134,7 +132,6 @@ func (c *submitCommand) outgoing(cmd *cobra.Command, content []byte) (asked outg
 	return asked, err
 }
 
-// stamped returns the request in a request file.
 func (c *submitCommand) stamped(cmd *cobra.Command, content []byte) (asked outgoing, err error) {
 	sent, err := show.ParseRequestFile("standard input", content)
 	if err != nil {

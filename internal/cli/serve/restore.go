@@ -146,7 +146,6 @@ func takeBack(into string, existed bool) error {
 	return err
 }
 
-// checkStore opens a bolt store and closes it.
 func checkStore(configured *config.Config) error {
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
 	if !ok {

@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 )
 
-// flags are the flags of serve.
 type flags struct {
 	configFile string
 	at         deployment.Addresses
@@ -115,7 +114,6 @@ func (s *Server) run(cmd *cobra.Command) (err error) {
 	return s.serve(cmd, reloads)
 }
 
-// loader returns what reads the configuration.
 func (s *Server) loader() deployment.Loader {
 	return deployment.Loader{Path: s.configFile, NewStore: s.newStore, Addresses: s.at.Check}
 }

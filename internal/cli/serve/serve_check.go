@@ -9,7 +9,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// checked is the output of --check.
 type checked struct {
 	Config        string   `json:"config"`
 	Organizations int      `json:"organizations"`

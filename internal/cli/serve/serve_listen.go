@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// addresses are the listeners of serve.
 type addresses struct {
 	api   net.Listener
 	tls   *tls.Config  // of api; nil for plaintext

@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
-// rpcServer is the JSON-RPC signer of serve.
 type rpcServer struct {
 	handler *rpcapi.Handler
 	http    *http.Server
@@ -150,7 +149,6 @@ func (b *rpcServer) start(ctx context.Context, s *Server, failed chan<- error) {
 	}
 }
 
-// shutDown stops accepting requests and finishes those in flight.
 func (b *rpcServer) shutDown(ctx context.Context) error {
 	if b == nil {
 		return nil
@@ -179,7 +177,6 @@ func (b *rpcServer) closeSocket() {
 	}
 }
 
-// close closes the listeners.
 func (b *rpcServer) close() {
 	if b == nil {
 		return

@@ -52,7 +52,6 @@ type Server struct {
 	ends []func() error // of what has been started, in this order
 }
 
-// loaded returns what is in force.
 func (s *Server) loaded() *deployment.Loaded { return s.current.Current.Load() }
 
 // open opens what the configuration names, binds the addresses, and opens the engine.
@@ -179,7 +178,6 @@ func (s *Server) followKeys(ctx context.Context) {
 	})
 }
 
-// state returns what the metrics say of the server.
 func (s *Server) state(ctx context.Context) metrics.State {
 	ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
 	defer cancel()

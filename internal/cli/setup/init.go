@@ -227,7 +227,6 @@ func (c *initCommand) readBack(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// randomLine returns a line of random bytes in hex.
 func randomLine(size int) []byte {
 	random := make([]byte, size)
 	_, _ = rand.Read(random) // never fails

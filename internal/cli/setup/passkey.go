@@ -20,7 +20,6 @@ func NewPasskeyCommand() *cobra.Command {
 		newPasskeyAddCommand())
 }
 
-// passkeyAddCommand is one call of passkey add.
 type passkeyAddCommand struct {
 	user
 	credentialID, publicKey, rpID string

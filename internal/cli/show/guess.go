@@ -64,7 +64,6 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }
 
-// readAs reads a transaction with the reader of a type.
 func readAs(kind activity.TransactionType, content string, limits all.Limits) (Written, error) {
 	tx, err := DecodeAs(kind, content)
 	if err == nil {

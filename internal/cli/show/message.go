@@ -83,7 +83,6 @@ func (f *MessageFlags) Register(cmd *cobra.Command, usage string) {
 	console.Exclusive(cmd, "a message has no transaction type", "message", "type")
 }
 
-// check refuses an unknown kind, and flags of other kinds of messages.
 func (f *MessageFlags) check() error {
 	_, known := messageKinds[f.Kind]
 	switch {

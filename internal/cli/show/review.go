@@ -121,7 +121,6 @@ func resolvedFields(review *activity.Review, computed []chains.Effect, known cha
 	return fields
 }
 
-// waitingFields returns who submitted the request, and what is missing.
 func waitingFields(waiting *api.Activity) []chains.Field {
 	review := waiting.Review
 	fields := []chains.Field{

@@ -106,7 +106,6 @@ func (c *hwiCommand) run(cmd *cobra.Command, args []string) error {
 	return console.PrintJSON(cmd.OutOrStdout(), answer)
 }
 
-// answer carries out one command.
 func (c *hwiCommand) answer(cmd *cobra.Command, args []string) (answer any, err error) {
 	if c.stdin {
 		if args, err = c.readArguments(cmd, args); err != nil {
@@ -190,7 +189,6 @@ func (c *hwiCommand) enumerate(*cobra.Command, []string) (any, error) {
 	}}, nil
 }
 
-// hwiDescriptors is the answer to getdescriptors.
 type hwiDescriptors struct {
 	Receive  []string `json:"receive"`
 	Internal []string `json:"internal"`

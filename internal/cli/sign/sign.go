@@ -219,7 +219,6 @@ func checkHazardNames(names []string) error {
 	return nil
 }
 
-// confirm shows a transaction or a message and asks whether to sign it.
 func (c *signCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	return show.ConfirmShown(cmd, c.yes, shown, "Sign this "+shown.What()+"?", "not signed")
 }

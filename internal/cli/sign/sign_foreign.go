@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// readForeign reads the request of another wallet.
 func readForeign(message ur.Message) (*foreignRequest, error) {
 	switch message.Type {
 	case ur.TypePSBT, ur.TypeCryptoPSBT:
@@ -141,7 +140,6 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 	return foreign, nil
 }
 
-// newSignatures returns the signatures that signed has and unsigned lacks.
 func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 	if len(unsigned) != len(signed) || len(signed) < 2 {
 		return nil, errors.New("the signed transaction has another length")

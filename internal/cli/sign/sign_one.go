@@ -97,7 +97,6 @@ func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore) (*
 	return &opened{engine.As(*user, ""), engine}, nil
 }
 
-// signOne signs one transaction and prints it.
 func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactionIntent) (err error) {
 	engine, err := c.engine(cmd)
 	if err != nil {
@@ -137,7 +136,6 @@ func (c *signCommand) named(ctx context.Context, err error, name string) []strin
 	return nil
 }
 
-// prepareShown shows a transaction or a message and asks for confirmation.
 func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent activity.Intent) (*countersign.Prepared, error) {
 	notes, err := c.claims(cmd.Context(), intent)
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 // foreignTypes are the accepted types of requests of other wallets. They have no stamp.
 var foreignTypes = []string{ur.TypePSBT, ur.TypeCryptoPSBT, ur.TypeEthSignRequest, ur.TypeSolSignRequest, ur.TypeTronSignRequest}
 
-// signScanned reads a request from QR codes and signs it.
 func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	accepted := foreignTypes
 	if c.at.ConfigFile != "" {
@@ -53,7 +52,6 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	return c.signForeign(cmd, message)
 }
 
-// foreignRequest is a request of another wallet.
 type foreignRequest struct {
 	intent  activity.SignTransactionIntent
 	message *activity.SignMessageIntent // instead of a transaction
@@ -116,7 +114,6 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 	return c.answerForeign(cmd, message.Type, asked, signed)
 }
 
-// prepareForeign prepares the transaction or the message of a request.
 func (c *signCommand) prepareForeign(ctx context.Context, engine calls,
 	asked *foreignRequest) (*countersign.Prepared, error) {
 	asked.intent.SignWith = asked.signer
@@ -207,7 +204,6 @@ func (c *signCommand) answerForeign(cmd *cobra.Command, kind string, asked *fore
 	return err
 }
 
-// showPSBT shows a PSBT as codes of a type.
 func (c *signCommand) showPSBT(cmd *cobra.Command, signed, kind string) error {
 	packet, err := hex.DecodeString(signed)
 	if err != nil {

@@ -41,7 +41,6 @@ func printSolanaSignatures(out io.Writer, read show.Written, signed []byte) erro
 	return nil
 }
 
-// signerAmong returns the address whose signature it is.
 func signerAmong(addresses []string, message, signature []byte) (string, error) {
 	for _, address := range addresses {
 		if key := base58.Decode(address); len(key) == ed25519.PublicKeySize && ed25519.Verify(key, message, signature) {

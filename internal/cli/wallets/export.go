@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
 
-// addressCommand is one call of wallets address.
 type addressCommand struct {
 	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
@@ -29,7 +28,6 @@ type addressCommand struct {
 	change  bool
 }
 
-// addressLine is an address as it is printed.
 type addressLine struct {
 	Address string `json:"address"`
 	Change  bool   `json:"change"`
@@ -76,7 +74,6 @@ func (c *addressCommand) run(cmd *cobra.Command, name string) error {
 	})
 }
 
-// addressOf derives an address of a wallet.
 func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool, index uint32) (string, error) {
 	script, err := policy.Script(change, index)
 	if err != nil {
@@ -91,7 +88,6 @@ func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool
 // exportFormats are the values of --format, the default first.
 var exportFormats = []string{"descriptor", "bip388", "core"}
 
-// exportCommand is one call of wallets export.
 type exportCommand struct {
 	at     *deployment.KeystoreFlags
 	format string

@@ -22,7 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// registerCommand is one call of wallets register.
 type registerCommand struct {
 	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
@@ -215,7 +214,6 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 	return leaf.ID, nil
 }
 
-// newRemoveCommand returns wallets remove.
 func newRemoveCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var digest digestFlag
 	command := &cobra.Command{

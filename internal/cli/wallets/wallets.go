@@ -34,7 +34,6 @@ key: see docs/wallets.md.`,
 	return group
 }
 
-// keeper is a keystore that keeps registered wallets.
 type keeper interface {
 	keystore.Keystore
 	keystore.WalletRegistry
@@ -44,7 +43,6 @@ type keeper interface {
 	OwnKeys(ctx context.Context, organizationID string, policy *walletpolicy.Policy) ([]file.OwnKey, error)
 }
 
-// walletLine is a registered wallet as it is printed.
 type walletLine struct {
 	Name     string    `json:"name"`
 	Template string    `json:"descriptorTemplate"`
@@ -55,7 +53,6 @@ type walletLine struct {
 	At       string    `json:"registeredAt,omitempty"`
 }
 
-// keyLine is a key of a registered wallet as it is printed.
 type keyLine struct {
 	Placeholder string `json:"placeholder"`
 	Key         string `json:"key"`              // with its origin
@@ -80,7 +77,6 @@ func lineOf(policy *walletpolicy.Policy, own []file.OwnKey) walletLine {
 	return line
 }
 
-// details returns the wallet for people.
 func (l walletLine) details() []console.Detail {
 	all := []console.Detail{{"wallet", l.Name}, {"who must sign", l.Terms}, {"template", l.Template}}
 	for _, key := range l.Keys {
@@ -172,7 +168,6 @@ func list(cmd *cobra.Command, flags *deployment.KeystoreFlags, asTable bool) (er
 	return out.Flush()
 }
 
-// known describes a registered wallet.
 func known(ctx context.Context, keys keeper, organizationID string, w file.Registered) (walletLine, error) {
 	own, err := keys.OwnKeys(ctx, organizationID, w.Policy)
 	line := lineOf(w.Policy, own)
