@@ -51,15 +51,6 @@ type outputMap struct {
 	Name   string     `cbor:"3,keyasint,omitempty"`
 }
 
-// newHDKeyMap is the second version of hdKeyMap: only the tags inside differ.
-type newHDKeyMap struct {
-	Key       []byte    `cbor:"3,keyasint"`
-	ChainCode []byte    `cbor:"4,keyasint"`
-	Coin      *cbor.Tag `cbor:"5,keyasint,omitempty"`
-	Origin    cbor.Tag  `cbor:"6,keyasint"`
-	Parent    uint32    `cbor:"8,keyasint,omitempty"`
-}
-
 // Message encodes the descriptors.
 func (a AccountDescriptor) Message() Message {
 	m := accountMap{Fingerprint: a.Fingerprint}
@@ -76,7 +67,7 @@ func (k HDKey) tagged() cbor.Tag {
 	if k.Origin.Fingerprint != 0 {
 		origin.Fingerprint = &k.Origin.Fingerprint
 	}
-	m := newHDKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: cbor.Tag{Number: newKeypathTag, Content: origin}, Parent: k.Parent}
+	m := hdKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: cbor.Tag{Number: newKeypathTag, Content: origin}, Parent: k.Parent}
 	if k.Testnet {
 		m.Coin = &cbor.Tag{Number: newCoinInfoTag, Content: coinInfo{Network: 1}}
 	}

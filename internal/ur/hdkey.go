@@ -25,7 +25,7 @@ type hdKeyMap struct {
 	Key       []byte    `cbor:"3,keyasint"`
 	ChainCode []byte    `cbor:"4,keyasint"`
 	Coin      *cbor.Tag `cbor:"5,keyasint,omitempty"`
-	Origin    Keypath   `cbor:"6,keyasint"`
+	Origin    any       `cbor:"6,keyasint"` // a Keypath, or in the second version a tag
 	Parent    uint32    `cbor:"8,keyasint,omitempty"`
 	Name      string    `cbor:"9,keyasint,omitempty"`
 }

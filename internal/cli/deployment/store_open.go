@@ -233,15 +233,7 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 	if err != nil {
 		return nil, err
 	}
-	remembered, err := remember(ctx, opened, configured.LogMemory(), skew, logger)
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return remembered, nil
-}
-
-// remember adds the memory in a file to a store. Without a path it returns the store.
-func remember(ctx context.Context, opened store.Full, path string, skew time.Duration, logger *slog.Logger) (store.Full, error) {
+	path := configured.LogMemory()
 	if path == "" {
 		return opened, nil
 	}
@@ -249,14 +241,14 @@ func remember(ctx context.Context, opened store.Full, path string, skew time.Dur
 	keeper, err := logmemory.New(logmemory.Options{
 		Path: path, Log: opened, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
 	})
+	if err == nil {
+		if database, ok := opened.(*postgres.Store); ok {
+			database.OnReconnect(keeper.Check)
+		}
+		err = keeper.Check(ctx)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if database, ok := opened.(*postgres.Store); ok {
-		database.OnReconnect(keeper.Check)
-	}
-	if err := keeper.Check(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, opened.Close())
 	}
 	_ = keeper.Write() // which logs and counts its error
 	return &RememberedStore{opened, keeper}, nil

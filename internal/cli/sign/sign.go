@@ -3,6 +3,7 @@ package sign
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -159,7 +161,7 @@ func NewCommand() *cobra.Command {
 	return command
 }
 
-func (c *signCommand) run(cmd *cobra.Command) error {
+func (c *signCommand) run(cmd *cobra.Command) (err error) {
 	if c.scan {
 		return c.signScanned(cmd)
 	}
@@ -181,7 +183,20 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	c.read = read.Written
-	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.Kind, SignWith: c.signWith, UnsignedTransaction: read.Text})
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	signed, err := c.signShown(cmd, engine,
+		activity.SignTransactionIntent{Type: read.Kind, SignWith: c.signWith, UnsignedTransaction: read.Text})
+	if err != nil {
+		return err
+	}
+	if c.qr.Wanted() {
+		return c.showPSBT(cmd, signed, ur.TypePSBT)
+	}
+	return c.print(cmd.OutOrStdout(), signed)
 }
 
 // check refuses flags that do not go together. It runs before anything is read.
