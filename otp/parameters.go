@@ -54,7 +54,7 @@ type settings struct {
 func (s *Service) check(organizationName string, r *Request) (set settings, err error) {
 	switch {
 	case r.Type != TypeEmail && r.Type != TypeSMS:
-		return set, badParameter("otpType", "unknown type %.100q: expected %s or %s", string(r.Type), TypeEmail, TypeSMS)
+		return set, badParameter("otpType", "unknown type %.100q: expected %s or %s", r.Type, TypeEmail, TypeSMS)
 	case s.sender(r.Type) == nil:
 		return set, badParameter("otpType", "%s is not supported here: no sender is configured for it", r.Type)
 	}

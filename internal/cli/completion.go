@@ -20,14 +20,14 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
-	keystores := []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"}
+	keystores := []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"} // shells complete no path behind a scheme
 	for _, scheme := range backends.Schemes() {
 		keystores = append(keystores, scheme+":")
 	}
 	return map[string]cobra.CompletionFunc{
 		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		"DIR":     completeDirectory,
-		"URI":     cobra.FixedCompletions(keystores, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace), // only the scheme
+		"URI":     cobra.FixedCompletions(keystores, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace),
 		"TYPE":    fixed(show.ShortTypes()...),
 		"HAZARD":  fixed(append(all.HazardNames(), countersign.AllHazards)...),
 		"KIND":    fixed("p256", "secp256k1", "ed25519"),

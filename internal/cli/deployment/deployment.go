@@ -86,7 +86,8 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool,
 	change(&settings) // which may set limits
 	opened, err := OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger)
 	if err != nil {
-		return nil, nil, errors.Join(IfInUse(err, "one process has a file; several nodes need PostgreSQL"), l.Keys.Close())
+		err = IfInUse(err, "one process has a file; several nodes need PostgreSQL")
+		return nil, nil, errors.Join(err, l.Keys.Close())
 	}
 	defer func() {
 		if err != nil {

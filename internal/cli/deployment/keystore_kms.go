@@ -89,7 +89,8 @@ func following(path string) func() ([]remote.Pin, bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		info, err := os.Stat(path)
-		if err != nil || seen != nil && os.SameFile(info, seen) && info.Size() == seen.Size() && info.ModTime().Equal(seen.ModTime()) {
+		if err != nil || seen != nil && os.SameFile(info, seen) && info.Size() == seen.Size() &&
+			info.ModTime().Equal(seen.ModTime()) {
 			return nil, false, nil
 		}
 		seen = info // also if it cannot be read: that is said once

@@ -108,8 +108,8 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities,
 		Certificates: configured.Certificates}
 	for i := range organization.Users {
-		named := &organization.Users[i]
-		if id := named.UserID(organization.ID); user.UserID == "" && (named.Name == configured.User || id == configured.User) {
+		id := organization.Users[i].UserID(organization.ID)
+		if named := configured.User; user.UserID == "" && (named == organization.Users[i].Name || named == id) {
 			user.UserID = id
 		}
 	}

@@ -102,8 +102,8 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	}
 	if err := console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
 		func(tty *terminal.Terminal) error {
-			return console.Ask(cmd.Context(), tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
-				"owner show the same?", uri, public), "not added")
+			return console.Ask(cmd.Context(), tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or "+
+				"its owner show the same?", uri, public), "not added")
 		}); err != nil {
 		return err
 	}

@@ -163,7 +163,8 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 // openForBackup opens the store before anything is written: without one there is nothing to
 // back up. It returns how to back it up: one that this process has opened, or a snapshot that
 // a server sends. One that cannot be copied from here is noted as missing.
-func openForBackup(ctx context.Context, configured *config.Config) (backUp func(*backup.Writer) error, closing func() error, err error) {
+func openForBackup(ctx context.Context, configured *config.Config) (backUp func(*backup.Writer) error,
+	closing func() error, err error) {
 	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
 	missing := "the store: it is in memory, and empty after each start"
 	if configured.Store != config.MemoryStore && !isBolt {

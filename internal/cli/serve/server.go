@@ -149,7 +149,8 @@ func (s *Server) follow(ctx context.Context) error {
 		// While there was a conflict, the policy could not be logged.
 		s.memory.Accepted = func(ctx context.Context, organization string) {
 			if err := s.current.Policies.RecordOne(ctx, s.engine, organization); err != nil {
-				s.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
+				s.log.Error("the policy is in force, but could not be recorded",
+					"organization", organization, "cause", err)
 			}
 		}
 		s.background(ctx, s.memory.Run)
