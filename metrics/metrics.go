@@ -20,6 +20,7 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -81,6 +82,10 @@ const unknown = "unknown"
 // begin adds every series at 0. Prometheus sees no increase from nothing to 1, so that an
 // alert would miss the first fault after each start.
 func (m *Metrics) begin() {
+	outcomes := []string{completed, repeated, waiting, notServed}
+	for _, reason := range activity.Reasons() {
+		outcomes = append(outcomes, string(reason))
+	}
 	operations := append(activity.Queries(), unknown)
 	for _, operation := range activity.Operations() {
 		operations = append(operations, operation.Path)
@@ -88,19 +93,10 @@ func (m *Metrics) begin() {
 	}
 	for _, operation := range operations {
 		m.durations.WithLabelValues(operation)
-		for _, outcome := range outcomes() {
+		for _, outcome := range outcomes {
 			m.requests.WithLabelValues(operation, outcome)
 		}
 	}
-}
-
-// outcomes returns what can become of a request.
-func outcomes() []string {
-	all := []string{completed, repeated, waiting, notServed}
-	for _, reason := range activity.Reasons() {
-		all = append(all, string(reason))
-	}
-	return all
 }
 
 // Outcomes that are no refusals.
@@ -115,27 +111,20 @@ const notServed = "NOT_SERVED"
 
 // Observe implements countersign.Observer.
 func (m *Metrics) Observe(seen countersign.Observation) {
-	operation := seen.Operation
-	if operation == "" {
-		operation = unknown
+	operation, outcome := cmp.Or(seen.Operation, unknown), completed
+	switch {
+	case seen.Reason != "":
+		outcome = string(seen.Reason)
+	case seen.Repeated:
+		outcome = repeated
+	case seen.Waits:
+		outcome = waiting
 	}
-	m.requests.WithLabelValues(operation, outcome(&seen)).Inc()
+	m.requests.WithLabelValues(operation, outcome).Inc()
 	m.durations.WithLabelValues(operation).Observe(seen.Duration.Seconds())
 	if seen.Performed > 0 {
 		m.performed.WithLabelValues(operation).Observe(seen.Performed.Seconds())
 	}
-}
-
-func outcome(seen *countersign.Observation) string {
-	switch {
-	case seen.Reason != "":
-		return string(seen.Reason)
-	case seen.Repeated:
-		return repeated
-	case seen.Waits:
-		return waiting
-	}
-	return completed
 }
 
 // State is what a server says of itself. A member that it does not have is zero.

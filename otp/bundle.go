@@ -32,7 +32,6 @@ var (
 	hpkeAEAD = hpke.AES256GCM()
 )
 
-// bundleVersion is the version of a target bundle.
 const bundleVersion = "v1.0.0"
 
 // targetBundle is the key to encrypt one code to, signed.
@@ -67,7 +66,6 @@ type encryptedCode struct {
 	Ciphertext string `json:"ciphertext"`
 }
 
-// sealedCode is what is encrypted.
 type sealedCode struct {
 	Code      string `json:"otp_code"`
 	PublicKey string `json:"public_key"`
@@ -150,7 +148,6 @@ func (s *Service) Open(organizationID, id, bundle string) (typed, publicKey stri
 	return readSealed(plain)
 }
 
-// readEncrypted reads a bundle of a client.
 func readEncrypted(bundle string) (encapped, ciphertext []byte, err error) {
 	var sent encryptedCode
 	err = strictjson.Read([]byte(bundle), "bundle",

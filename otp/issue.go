@@ -88,7 +88,6 @@ func (i *Issue) hash(organizationID string, request *Request, code string) (err 
 	return nil
 }
 
-// compose composes the message.
 func (i *Issue) compose(organizationID, code string) (err error) {
 	set := &i.set
 	variables := set.variables
@@ -146,7 +145,7 @@ func (i *Issue) Deliver(ctx context.Context) error {
 // Activate returns the change that makes a delivered code live. If its user or
 // contact then has too many live codes, the oldest dies.
 func (i *Issue) Activate(now time.Time) store.Change {
-	return change((&activate{limits: i.service.limits, code: i.code, now: now}).apply)
+	return change(i.delivery(now).activate)
 }
 
 // Failed returns the change for a message that could not be delivered: it takes the

@@ -82,7 +82,6 @@ const (
 	DefaultMaxExpiration              = 10 * time.Minute
 )
 
-// withDefaults returns the limits with defaults for zero fields.
 func (l Limits) withDefaults() Limits {
 	l.Sends = cmp.Or(l.Sends, Rate{DefaultSends, DefaultSendsWindow})
 	l.OrganizationSends = cmp.Or(l.OrganizationSends, Rate{DefaultOrganizationSends, DefaultOrganizationSendsWindow})
@@ -181,7 +180,6 @@ func (m *meters) shared(limit LimitName, rate Rate, user int,
 	}
 }
 
-// sends are the tallies of messages of a type that were sent.
 func (m *meters) sends(limits *SendLimits) []tally {
 	organization := &m.list[ofOrganization]
 	all := append(m.shared(LimitSends, limits.Contact, ofUserSends, sent),
@@ -194,7 +192,6 @@ func (m *meters) sends(limits *SendLimits) []tally {
 	return all
 }
 
-// failures are the tallies of messages that could not be delivered.
 func (m *meters) failures(limits *Limits) []tally {
 	organization := &m.list[ofOrganization]
 	return append(m.shared(LimitFailures, limits.Failures, ofUser, failed), tally{LimitOrganizationFailures,

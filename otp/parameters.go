@@ -51,10 +51,12 @@ type settings struct {
 	replyTo      string
 }
 
-// check checks all parameters of a request.
 func (s *Service) check(organizationName string, r *Request) (set settings, err error) {
-	if err := s.checkType(r.Type); err != nil {
-		return set, err
+	switch {
+	case r.Type != TypeEmail && r.Type != TypeSMS:
+		return set, badParameter("otpType", "unknown type %.100q: expected %s or %s", r.Type, TypeEmail, TypeSMS)
+	case s.sender(r.Type) == nil:
+		return set, badParameter("otpType", "%s is not supported here: no sender is configured for it", r.Type)
 	}
 	if set.contact, err = canonicalContact(r.Type, r.Contact); err != nil {
 		return set, err
@@ -73,16 +75,6 @@ func (s *Service) check(organizationName string, r *Request) (set settings, err 
 		}
 	}
 	return set, nil
-}
-
-func (s *Service) checkType(kind Type) error {
-	switch {
-	case kind != TypeEmail && kind != TypeSMS:
-		return badParameter("otpType", "unknown type %.100q: expected %s or %s", string(kind), TypeEmail, TypeSMS)
-	case s.sender(kind) == nil:
-		return badParameter("otpType", "%s is not supported here: no sender is configured for it", kind)
-	}
-	return nil
 }
 
 func (s *Service) checkCode(r *Request, set *settings) (err error) {

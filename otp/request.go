@@ -1,5 +1,12 @@
 package otp
 
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
 // Request is the parameters of init_otp_auth: it asks for a one-time password to be
 // sent. The comments give the API's names. A zero field is absent.
 type Request struct {
@@ -52,3 +59,44 @@ type Message struct {
 	FromAddress string // if empty, the sender's own
 	ReplyTo     string // may be empty
 }
+
+// Type is how a code reaches the user, by the API's name.
+type Type string
+
+// The types that the API has.
+const (
+	TypeEmail Type = "OTP_TYPE_EMAIL"
+	TypeSMS   Type = "OTP_TYPE_SMS"
+)
+
+// Channel returns "email" or "sms".
+func (t Type) Channel() string {
+	if t == TypeSMS {
+		return "sms"
+	}
+	return "email"
+}
+
+// Sender delivers messages. Packages otp/smtp, otp/webhook and otp/outbox implement
+// it.
+type Sender interface {
+	// Send returns nil once the message has been handed over for delivery. After
+	// an error the message may still arrive, but its code is dead. Send must
+	// respect ctx, and its error must not contain any part of the message.
+	Send(ctx context.Context, message Message) error
+}
+
+// Format writes only the one-time password's id, for every verb, so that printing or
+// logging a message does not reveal its code.
+func (m Message) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, m.redacted()) }
+
+// LogValue returns what Format writes.
+func (m Message) LogValue() slog.Value { return slog.StringValue(m.redacted()) }
+
+func (m Message) redacted() string { return "message of one-time password " + m.OTPID + " [redacted]" }
+
+// Format writes only the one-time password's id, for every verb.
+func (i *Issue) Format(state fmt.State, verb rune) { i.message.Format(state, verb) }
+
+// LogValue returns what Format writes.
+func (i *Issue) LogValue() slog.Value { return i.message.LogValue() }

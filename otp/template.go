@@ -18,7 +18,6 @@ const (
 	variableLogo      = "LogoUrl"
 )
 
-// variableName is the pattern of a variable's name.
 const variableName = `[A-Za-z_][A-Za-z0-9_]{0,63}`
 
 var builtIn = []string{variableCode, variableApp, variableMinutes, variableMagicLink, variableLogo}
@@ -152,7 +151,6 @@ func fillHTML(source string, variables map[string]string) (string, error) {
 	return out.String(), err
 }
 
-// check refuses a template that cannot be filled in.
 func (t *Template) check() error {
 	for _, part := range []struct{ name, source string }{{"subject", t.Subject}, {"text", t.Text}, {"html", t.HTML}} {
 		if _, err := parseTemplate(part.source, nil); err != nil {

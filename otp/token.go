@@ -65,7 +65,6 @@ func NewToken(verified Verified, publicKey, expirationSeconds string, now time.T
 	}, nil
 }
 
-// publicKeyRule says what isPublicKey takes.
 const publicKeyRule = "must be a public key in hex: compressed, 66 digits, on P-256 or secp256k1; uncompressed, " +
 	"130, on P-256; or 64 digits of Ed25519"
 
@@ -88,7 +87,6 @@ func isPublicKey(text string) bool {
 	})
 }
 
-// claims is the payload of the JWT.
 type claims struct {
 	ID             string `json:"id"`
 	Type           Type   `json:"verification_type"`

@@ -86,9 +86,15 @@ func (v *Verification) Verified() (Verified, error) {
 // the code has been used or has died since Attempt, or if Attempt did not find it
 // correct.
 func (v *Verification) Consume() store.Change {
-	var consume consume // of no code
+	id := "" // of no code
 	if v.attempt.matched != nil {
-		consume.id = v.attempt.matched.ID
+		id = v.attempt.matched.ID
 	}
-	return change(consume.apply)
+	return change(func(ledger otpledger.Ledger) (refusal, err error) {
+		moved, err := ledger.Move(id, otpledger.StateLive, otpledger.StateUsed)
+		if err == nil && !moved {
+			refusal = &CodeError{Why: ErrUsed}
+		}
+		return refusal, err
+	})
 }

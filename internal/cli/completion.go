@@ -20,10 +20,14 @@ func completions(backends Backends) map[string]cobra.CompletionFunc {
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
+	keystores := []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"} // shells complete no path behind a scheme
+	for _, scheme := range backends.Schemes() {
+		keystores = append(keystores, scheme+":")
+	}
 	return map[string]cobra.CompletionFunc{
 		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		"DIR":     completeDirectory,
-		"URI":     completeKeystore(backends),
+		"URI":     cobra.FixedCompletions(keystores, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace),
 		"TYPE":    fixed(show.ShortTypes()...),
 		"HAZARD":  fixed(append(all.HazardNames(), countersign.AllHazards)...),
 		"KIND":    fixed("p256", "secp256k1", "ed25519"),
@@ -64,13 +68,4 @@ func addCompletions(command *cobra.Command, byValue map[string]cobra.CompletionF
 
 func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// completeKeystore completes the scheme only: shells cannot complete a path behind it.
-func completeKeystore(backends Backends) cobra.CompletionFunc {
-	schemes := []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"}
-	for _, scheme := range backends.Schemes() {
-		schemes = append(schemes, scheme+":")
-	}
-	return cobra.FixedCompletions(schemes, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
 }

@@ -50,7 +50,6 @@ func (m *Meter) KeepUntil() time.Time {
 	return time.UnixMilli(until).UTC()
 }
 
-// meterVersion is the first byte of an encoded meter.
 const meterVersion = 1
 
 // Append appends the stored form of the meter:

@@ -34,20 +34,19 @@ func groupIsOurs(info fs.FileInfo) bool {
 		return false
 	}
 	groups, err := os.Getgroups()
-	return err == nil && slices.Contains(append(groups, os.Getegid()), int(stat.Gid)) && !sharedGroup(int(stat.Gid))
+	if gid := int(stat.Gid); err != nil || !slices.Contains(append(groups, os.Getegid()), gid) {
+		return false
+	}
+	shared, known := sharedGroups.Load(stat.Gid)
+	if !known {
+		shared = hasOthers("/etc/group", "/etc/passwd", int(stat.Gid), os.Geteuid())
+		sharedGroups.Store(stat.Gid, shared)
+	}
+	return !shared.(bool)
 }
 
 // sharedGroups remembers which groups have other users, for as long as the process runs.
 var sharedGroups sync.Map
-
-func sharedGroup(gid int) bool {
-	if known, ok := sharedGroups.Load(gid); ok {
-		return known.(bool)
-	}
-	shared := hasOthers("/etc/group", "/etc/passwd", gid, os.Geteuid())
-	sharedGroups.Store(gid, shared)
-	return shared
-}
 
 // hasOthers reports whether a group has a user besides uid and root, by the files of the system:
 // a member (group(5)), or one whose own group it is (passwd(5)). Containers often have neither

@@ -40,7 +40,6 @@ func (o OutputDescriptor) fields() outputMap {
 	return outputMap{o.Source, keys, o.Key.Name}
 }
 
-// accountMap is the CBOR form of an AccountDescriptor.
 type accountMap struct {
 	Fingerprint uint32     `cbor:"1,keyasint"`
 	Outputs     []cbor.Tag `cbor:"2,keyasint"`
@@ -50,15 +49,6 @@ type outputMap struct {
 	Source string     `cbor:"1,keyasint"`
 	Keys   []cbor.Tag `cbor:"2,keyasint"`
 	Name   string     `cbor:"3,keyasint,omitempty"`
-}
-
-// newHDKeyMap is the second version of hdKeyMap: only the tags inside differ.
-type newHDKeyMap struct {
-	Key       []byte    `cbor:"3,keyasint"`
-	ChainCode []byte    `cbor:"4,keyasint"`
-	Coin      *cbor.Tag `cbor:"5,keyasint,omitempty"`
-	Origin    cbor.Tag  `cbor:"6,keyasint"`
-	Parent    uint32    `cbor:"8,keyasint,omitempty"`
 }
 
 // Message encodes the descriptors.
@@ -77,9 +67,51 @@ func (k HDKey) tagged() cbor.Tag {
 	if k.Origin.Fingerprint != 0 {
 		origin.Fingerprint = &k.Origin.Fingerprint
 	}
-	m := newHDKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: cbor.Tag{Number: newKeypathTag, Content: origin}, Parent: k.Parent}
+	m := hdKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: cbor.Tag{Number: newKeypathTag, Content: origin}, Parent: k.Parent}
 	if k.Testnet {
 		m.Coin = &cbor.Tag{Number: newCoinInfoTag, Content: coinInfo{Network: 1}}
 	}
 	return cbor.Tag{Number: newHDKeyTag, Content: m}
+}
+
+// TypeHDKey is an extended public key for watch-only wallets (BCR-2020-007), with the
+// name and the tags that wallets read.
+const TypeHDKey = "crypto-hdkey"
+
+// coinInfoTag is the CBOR tag of a key's coin (BCR-2020-007).
+const coinInfoTag = 305
+
+// HDKey is the extended public key (BIP-32) of an account of Bitcoin.
+type HDKey struct {
+	Key       []byte  // compressed: 33 bytes
+	ChainCode []byte  // 32 bytes
+	Testnet   bool    // for test networks
+	Origin    Keypath // from the master key, with its fingerprint
+	Parent    uint32  // fingerprint of the parent key, big-endian
+	Name      string
+}
+
+// hdKeyMap is the CBOR form of an HDKey. Members that would say "not a master key", "not
+// a private key" and "Bitcoin's main network" are omitted, which means the same.
+type hdKeyMap struct {
+	Key       []byte    `cbor:"3,keyasint"`
+	ChainCode []byte    `cbor:"4,keyasint"`
+	Coin      *cbor.Tag `cbor:"5,keyasint,omitempty"`
+	Origin    any       `cbor:"6,keyasint"` // a Keypath, or in the second version a tag
+	Parent    uint32    `cbor:"8,keyasint,omitempty"`
+	Name      string    `cbor:"9,keyasint,omitempty"`
+}
+
+// coinInfo names a network of Bitcoin.
+type coinInfo struct {
+	Network int `cbor:"2,keyasint"` // 1: a test network
+}
+
+// Message encodes the key.
+func (k HDKey) Message() Message {
+	m := hdKeyMap{Key: k.Key, ChainCode: k.ChainCode, Origin: k.Origin, Parent: k.Parent, Name: k.Name}
+	if k.Testnet {
+		m.Coin = &cbor.Tag{Number: coinInfoTag, Content: coinInfo{Network: 1}}
+	}
+	return Message{TypeHDKey, marshal(m)}
 }

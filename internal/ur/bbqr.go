@@ -25,7 +25,6 @@ const (
 // bbqrTypes maps the supported file types.
 var bbqrTypes = map[byte]string{'P': TypePSBT, 'J': TypeJSON}
 
-// bbqrPart is one code.
 type bbqrPart struct {
 	kind     string
 	encoding byte
@@ -61,15 +60,6 @@ func base36(digits string) (int, error) {
 	return int(value), err //nolint:gosec // below 1,296
 }
 
-// decode returns the bytes of one code. A byte never spans two codes.
-func (p *bbqrPart) decode() ([]byte, error) {
-	if p.encoding == 'H' {
-		return hex.DecodeString(p.data)
-	}
-	return base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(p.data)
-}
-
-// series reassembles a message from the codes of BBQr.
 type series struct {
 	kind     string
 	encoding byte
@@ -78,15 +68,15 @@ type series struct {
 	size     int
 }
 
-func newSeries(first *bbqrPart) *series {
-	return &series{kind: first.kind, encoding: first.encoding, parts: make([][]byte, first.count)}
-}
-
 func (s *series) add(p *bbqrPart) error {
 	if p.kind != s.kind || p.encoding != s.encoding || p.count != len(s.parts) {
 		return ErrOtherMessage
 	}
-	data, err := p.decode()
+	decode := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString
+	if p.encoding == 'H' {
+		decode = hex.DecodeString
+	}
+	data, err := decode(p.data) // a byte never spans two codes
 	if err != nil {
 		return fmt.Errorf("BBQr code %d of %d: %w", p.index+1, p.count, err)
 	}
@@ -104,8 +94,6 @@ func (s *series) add(p *bbqrPart) error {
 	s.size += len(data)
 	return nil
 }
-
-func (s *series) complete() bool { return s.have == len(s.parts) }
 
 // message joins the codes and inflates them, to at most MaxMessage bytes.
 func (s *series) message() ([]byte, error) {

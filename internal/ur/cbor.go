@@ -31,10 +31,8 @@ func must[T any](mode T, err error) T {
 	return mode
 }
 
-// errEncoding means that CBOR is not deterministic.
 var errEncoding = errors.New("the CBOR is not deterministic: shortest forms and sorted keys are required")
 
-// marshal encodes a value of this package.
 func marshal(value any) []byte {
 	data, err := encoding.Marshal(value)
 	if err != nil {
@@ -67,7 +65,6 @@ func (b *Bytes) UnmarshalCBOR(data []byte) error {
 	return decoding.Unmarshal(data, (*[]byte)(b))
 }
 
-// decode decodes a message of one of the types.
 func decode(m Message, value any, types ...string) error {
 	for _, kind := range types {
 		if m.Type == kind {

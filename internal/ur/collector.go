@@ -55,10 +55,17 @@ func (c *Collector) Add(code string) error {
 	if c.series != nil || c.kind != "" && c.kind != read.kind {
 		return ErrOtherMessage
 	}
-	if len(read.parts) == 1 {
-		return c.addWhole(read.kind, read.parts[0])
+	if len(read.parts) == 2 {
+		return c.addPart(read.kind, read.parts[0], read.parts[1])
 	}
-	return c.addPart(read.kind, read.parts[0], read.parts[1])
+	if c.parts != nil {
+		return ErrOtherMessage
+	}
+	data, err := decodeBytewords(read.parts[0])
+	if err == nil {
+		c.done = &Message{read.kind, data}
+	}
+	return err
 }
 
 var (
@@ -66,7 +73,6 @@ var (
 	bytesV1     = regexp.MustCompile(`(?i)^ur:bytes/[0-9]+of[0-9]+/`)
 )
 
-// otherForm refuses codes of other conventions by name.
 func otherForm(code string) error {
 	const cure = "show the PSBT as ur:psbt, ur:crypto-psbt or BBQr, or pass it as a file"
 	switch {
@@ -96,20 +102,6 @@ func (c *Collector) takes(kind string) error {
 	return &TypeError{Seen: kind, Taken: c.taken, Cure: cures[kind]}
 }
 
-func (c *Collector) addWhole(kind, words string) error {
-	if c.parts != nil {
-		return ErrOtherMessage
-	}
-	data, err := decodeBytewords(words)
-	if err != nil {
-		return err
-	}
-	c.done = &Message{kind, data}
-	return nil
-}
-
-func (c *Collector) started() bool { return c.parts != nil || c.series != nil }
-
 func (c *Collector) addPart(kind, sequence, words string) error {
 	p, err := decodePart(sequence, words)
 	if err != nil {
@@ -121,7 +113,7 @@ func (c *Collector) addPart(kind, sequence, words string) error {
 	if !c.parts.first.sameMessage(p) {
 		return ErrOtherMessage
 	}
-	if c.parts.add(p); !c.parts.solver.complete() {
+	if c.parts.add(p); c.parts.solver.rank < len(c.parts.solver.rows) {
 		return nil
 	}
 	data, err := c.parts.message()
@@ -144,18 +136,18 @@ func (c *Collector) addBBQr(code string) error {
 	if c.kind != "" {
 		return ErrOtherMessage
 	}
-	series := c.series
-	if series == nil {
-		series = newSeries(p)
+	codes := c.series
+	if codes == nil {
+		codes = &series{kind: p.kind, encoding: p.encoding, parts: make([][]byte, p.count)}
 	}
-	if err := series.add(p); err != nil {
+	if err := codes.add(p); err != nil {
 		return err
 	}
-	c.series = series
-	if !series.complete() {
+	c.series = codes
+	if codes.have < len(codes.parts) {
 		return nil
 	}
-	data, err := series.message()
+	data, err := codes.message()
 	if err != nil {
 		c.series = nil
 		return err
@@ -188,12 +180,12 @@ type Progress struct {
 func (c *Collector) Progress() Progress {
 	p := Progress{Type: c.kind, Frames: c.frames}
 	switch {
-	case c.done != nil && !c.started():
-		p.Type, p.Have, p.Parts = c.done.Type, 1, 1
 	case c.series != nil:
 		p.Type, p.Have, p.Parts = c.series.kind, c.series.have, len(c.series.parts)
 	case c.parts != nil:
 		p.Have, p.Parts = c.parts.solver.rank, len(c.parts.solver.rows)
+	case c.done != nil:
+		p.Type, p.Have, p.Parts = c.done.Type, 1, 1
 	}
 	return p
 }

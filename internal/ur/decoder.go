@@ -16,7 +16,6 @@ type row struct {
 	data []byte
 }
 
-// add XORs another row into r.
 func (r *row) add(other *row) {
 	for i, word := range other.set {
 		r.set[i] ^= word
@@ -44,8 +43,6 @@ type solver struct {
 	rank int
 }
 
-func newSolver(count int) *solver { return &solver{rows: make([]*row, count)} }
-
 // add adds an equation, which it retains, and reports whether it was independent.
 func (s *solver) add(new *row) bool {
 	for column := new.lowest(0); column >= 0; column = new.lowest(column) {
@@ -58,8 +55,6 @@ func (s *solver) add(new *row) bool {
 	}
 	return false
 }
-
-func (s *solver) complete() bool { return s.rank == len(s.rows) }
 
 // solve returns the concatenated fragments of a complete solver, by back substitution.
 func (s *solver) solve() []byte {
@@ -90,7 +85,6 @@ func next(set []uint64, than int) int {
 // errMessageChecksum means that the parts do not yield the message with their checksum.
 var errMessageChecksum = errors.New("the parts do not match the checksum of their message: starting over")
 
-// fountain reassembles one message from its parts.
 type fountain struct {
 	first  *part // has what all parts agree on
 	choose *chooser
@@ -99,10 +93,9 @@ type fountain struct {
 
 func newFountain(first *part) *fountain {
 	count := int(first.Count)
-	return &fountain{first, newChooser(count, first.Checksum), newSolver(count)}
+	return &fountain{first, newChooser(count, first.Checksum), &solver{rows: make([]*row, count)}}
 }
 
-// add adds a part of the message.
 func (f *fountain) add(p *part) {
 	equation := &row{make([]uint64, ceil(len(f.solver.rows), 64)), append([]byte(nil), p.Data...)}
 	for _, index := range f.choose.choose(p.Number) {
@@ -111,7 +104,6 @@ func (f *fountain) add(p *part) {
 	f.solver.add(equation)
 }
 
-// message returns the complete message.
 func (f *fountain) message() ([]byte, error) {
 	whole := f.solver.solve()
 	length := int(f.first.Length)

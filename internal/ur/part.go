@@ -1,10 +1,6 @@
 package ur
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // part is one code of a sequence:
 //
@@ -26,7 +22,6 @@ func (p *part) sameMessage(q *part) bool {
 	return p.Count == q.Count && p.Length == q.Length && p.Checksum == q.Checksum && len(p.Data) == len(q.Data)
 }
 
-// check checks the bounds of a part and its message.
 func (p *part) check() error {
 	switch {
 	case p.Length == 0 || p.Length > MaxMessage:
@@ -62,9 +57,5 @@ func decodePart(sequence, words string) (*part, error) {
 
 // text returns the part as a code, in lower case.
 func (p *part) text(kind string) string {
-	var out strings.Builder
-	out.WriteString(scheme + kind + "/")
-	out.WriteString(strconv.FormatUint(uint64(p.Number), 10) + "-" + strconv.FormatUint(uint64(p.Count), 10) + "/")
-	out.Write(appendBytewords(nil, marshal(p)))
-	return out.String()
+	return fmt.Sprintf("%s%s/%d-%d/%s", scheme, kind, p.Number, p.Count, appendBytewords(nil, marshal(p)))
 }

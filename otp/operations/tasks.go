@@ -35,15 +35,14 @@ func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Reque
 type issuing struct {
 	operation.Plain
 
-	issue          *otp.Issue
-	intent         activity.InitOTPAuthIntent
-	organizationID string
-	result         func() (activity.Result, error) // of a code that was sent
-	now            func() time.Time
+	issue  *otp.Issue
+	intent activity.InitOTPAuthIntent
+	result func() (activity.Result, error) // of a code that was sent
+	now    func() time.Time
 }
 
 func (s *Service) prepareIssue(_ context.Context, request operation.Request) (operation.Task, error) {
-	i := &issuing{now: request.Now, organizationID: request.Organization.ID}
+	i := &issuing{now: request.Now}
 	switch intent := request.Intent.(type) {
 	case activity.InitOTPAuthIntent:
 		i.intent = intent
@@ -56,7 +55,13 @@ func (s *Service) prepareIssue(_ context.Context, request operation.Request) (op
 			return nil, err
 		}
 		i.intent = activity.InitOTPAuthIntent(intent)
-		i.result = func() (activity.Result, error) { return s.withTarget(i) }
+		i.result = func() (activity.Result, error) { // with the key that the code can be encrypted to
+			bundle, err := s.codes.TargetBundle(request.Organization.ID, i.issue.ID(), s.proofSigner)
+			if err != nil {
+				return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
+			}
+			return activity.InitOTPV3Result{OTPID: i.issue.ID(), TargetBundle: bundle}, nil
+		}
 	}
 	issue, err := s.codes.Prepare(request.Organization.ID, request.Organization.Name, otpRequest(&i.intent, request.Credential))
 	if err != nil {
@@ -64,15 +69,6 @@ func (s *Service) prepareIssue(_ context.Context, request operation.Request) (op
 	}
 	i.issue = issue
 	return i, nil
-}
-
-// withTarget returns a result with the key that the code can be encrypted to.
-func (s *Service) withTarget(i *issuing) (activity.Result, error) {
-	bundle, err := s.codes.TargetBundle(i.organizationID, i.issue.ID(), s.proofSigner)
-	if err != nil {
-		return nil, activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
-	}
-	return activity.InitOTPV3Result{OTPID: i.issue.ID(), TargetBundle: bundle}, nil
 }
 
 func (i *issuing) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
@@ -142,7 +138,6 @@ func (s *Service) prepareVerification(_ context.Context, request operation.Reque
 		now: request.Now}, nil
 }
 
-// redemption reads an intent and decrypts it.
 func (s *Service) redemption(request operation.Request) (redeem redemption, err error) {
 	switch intent := request.Intent.(type) {
 	case activity.VerifyOTPIntent:

@@ -66,7 +66,6 @@ func CheckAuth(name string) error {
 	return fmt.Errorf("unknown mechanism %.40q: use one of %s", name, strings.Join(known, ", "))
 }
 
-// login logs in to a server.
 type login struct {
 	*Config
 	connection *mailsmtp.Client

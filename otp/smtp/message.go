@@ -1,6 +1,7 @@
 package smtp
 
 import (
+	"cmp"
 	"fmt"
 	netmail "net/mail"
 	"strings"
@@ -13,10 +14,7 @@ import (
 // compose returns the e-mail for a message. It refuses headers of several lines even
 // though package otp has checked them.
 func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
-	from := message.FromAddress
-	if from == "" {
-		from = s.config.From
-	}
+	from := cmp.Or(message.FromAddress, s.config.From)
 	for _, header := range []struct{ name, value string }{
 		{"subject", message.Subject}, {"recipient", message.To}, {"sender's name", message.FromName},
 		{"sender's address", from}, {"reply-to address", message.ReplyTo}, {"id", message.OTPID},

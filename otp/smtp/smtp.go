@@ -180,7 +180,6 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 	return client, nil
 }
 
-// tls returns the configuration of connections.
 func (s *Sender) tls() *tls.Config {
 	config := s.config.TLS.Clone()
 	if config == nil {

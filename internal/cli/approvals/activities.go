@@ -52,32 +52,22 @@ type activitySource interface {
 
 // open opens the source. The caller calls closing.
 func (f *activitiesFlags) open(cmd *cobra.Command) (source activitySource, closing func() error, err error) {
-	if f.configFile != "" {
-		opened, err := f.openStored(cmd.Context())
-		if err != nil {
-			return nil, nil, err
-		}
-		return opened, opened.Store.Close, nil
+	if f.configFile == "" {
+		to, err := f.to.OpenRetrying(cmd.Context())
+		return to, func() error { return nil }, err
 	}
-	if err := f.to.Open(cmd.Context()); err != nil {
-		return nil, nil, err
-	}
-	to, err := f.to.Retrying()
-	return to, func() error { return nil }, err
-}
-
-// openStored opens the store of the configuration.
-func (f *activitiesFlags) openStored(ctx context.Context) (*deployment.StoredActivities, error) {
 	configured, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if configured.Store == config.MemoryStore {
-		return nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
+		return nil, nil, errors.New("store: memory exists only inside serve: ask the server, with --url and --api-key")
 	}
-	opened, err := deployment.OpenStore(ctx, configured)
-	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, deployment.IfInUse(err,
-		"ask the server, with --url and --api-key")
+	opened, err := deployment.OpenStore(cmd.Context(), configured)
+	if err != nil {
+		return nil, nil, deployment.IfInUse(err, "ask the server, with --url and --api-key")
+	}
+	return &deployment.StoredActivities{Store: opened, Organization: organization.ID}, opened.Close, nil
 }
 
 func newActivitiesResumeCommand() *cobra.Command {

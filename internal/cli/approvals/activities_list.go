@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// activitiesList holds the flags of one call of activities list.
 type activitiesList struct {
 	from     activitiesFlags
 	statuses []string
@@ -107,7 +106,6 @@ func (c *activitiesList) run(cmd *cobra.Command) (err error) {
 	return flush()
 }
 
-// printer returns how one activity is printed, and how the output ends.
 func (c *activitiesList) printer(cmd *cobra.Command, asTable bool) (print func(ActivityLine) error, flush func() error) {
 	if c.output.IsCSV() {
 		out := console.NewCSV(cmd.OutOrStdout(), csvHeader)
@@ -152,7 +150,6 @@ func (c *activitiesList) each(ctx context.Context, source activitySource, option
 	}
 }
 
-// matches reports whether the flags select an activity.
 func (c *activitiesList) matches(listed *api.Activity) bool {
 	votes := listed.Votes
 	if c.user != "" && (len(votes) == 0 || c.user != votes[0].UserID && c.user != votes[0].UserName) {
@@ -214,17 +211,14 @@ func (l *ActivityLine) review(review *activity.Review) {
 			}
 		}
 	}
-	if review.Missing == nil {
-		return
+	if review.Missing != nil {
+		l.Missing = new(int)
 	}
-	missing := 0
 	for _, group := range review.Missing {
-		missing += group.Missing
+		*l.Missing += group.Missing
 	}
-	l.Missing = &missing
 }
 
-// details returns the line for a person to read.
 func (l ActivityLine) details() []console.Detail {
 	details := []console.Detail{
 		{"id", l.ID}, {"fingerprint", l.Fingerprint}, {"state", l.State}, {"type", string(l.Type)},
@@ -253,7 +247,6 @@ func (l ActivityLine) what() string {
 	return strings.ToLower(strings.TrimPrefix(string(l.Type), "ACTIVITY_TYPE_"))
 }
 
-// cells returns the line as a row of the table.
 func (l ActivityLine) cells() []string {
 	missing := ""
 	if l.Missing != nil {
@@ -263,7 +256,6 @@ func (l ActivityLine) cells() []string {
 		strings.Join(l.keys(), ", "), missing, l.what()}
 }
 
-// csvHeader names the columns of --output csv.
 var csvHeader = []string{"created", "id", "state", "user", "approvers", "key", "rules", "does", "kind", "amount",
 	"bound", "symbol", "asset", "to", "change"}
 
@@ -279,14 +271,7 @@ func (l ActivityLine) rows() [][]string {
 	var rows [][]string
 	for _, effect := range l.Effects {
 		rows = append(rows, append(begin(effect.Sentence), effect.Kind, effect.Amount, effect.Bound, effect.Symbol,
-			effect.Asset, effect.To, yesIf(effect.Change)))
+			effect.Asset, effect.To, map[bool]string{true: "yes"}[effect.Change]))
 	}
 	return rows
-}
-
-func yesIf(is bool) string {
-	if is {
-		return "yes"
-	}
-	return ""
 }

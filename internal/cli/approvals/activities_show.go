@@ -18,7 +18,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// activitiesShow holds the flags of one call of activities show.
 type activitiesShow struct {
 	from    activitiesFlags
 	network show.NetworkFlag

@@ -19,7 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// voteCommand holds the flags of one call of approve or reject.
 type voteCommand struct {
 	selection activity.Selection
 	to        deployment.Client
@@ -86,10 +85,7 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 	if which == "" {
 		return console.Usagef("name the activity by its id or fingerprint: 'countersign activities list' shows them")
 	}
-	if err := c.to.Open(cmd.Context()); err != nil {
-		return err
-	}
-	to, err := c.to.Retrying()
+	to, err := c.to.OpenRetrying(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -100,11 +96,6 @@ func (c *voteCommand) run(cmd *cobra.Command, which string) error {
 	if !waiting.Status.Waits() {
 		return fmt.Errorf("activity %s is %s: there is nothing to vote on", waiting.ID, waiting.Status)
 	}
-	return c.vote(cmd, to, waiting)
-}
-
-// vote shows an activity, asks for confirmation, and votes.
-func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Activity) error {
 	shown, err := show.Reviewed(waiting, c.network.Limits(), show.Tokens())
 	if err != nil {
 		return err
@@ -126,7 +117,6 @@ func (c *voteCommand) vote(cmd *cobra.Command, to *api.Client, waiting *api.Acti
 	return nil
 }
 
-// confirm shows a request and asks whether to vote.
 func (c *voteCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	question := "Reject this " + shown.What() + "?"
 	if c.selection == activity.SelectionApproved {
@@ -135,7 +125,6 @@ func (c *voteCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	return show.ConfirmShown(cmd, c.yes, shown, question, "not voted")
 }
 
-// outcomeText describes an activity after a vote.
 func outcomeText(after *api.Activity) string {
 	if !after.Status.Waits() {
 		text := "The activity is " + string(after.Status)
@@ -177,7 +166,15 @@ func findActivity(ctx context.Context, to activitySource, which string) (waiting
 
 // runOffline votes on a request in a file or in QR codes.
 func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
-	if err := c.checkOffline(which); err != nil {
+	switch {
+	case c.request == "" && !c.scan:
+		return console.Usagef("--out, --qr and --qr-png are for a vote without a server: pass the request, with --request FILE or --scan")
+	case which != "" || c.to.Base != "":
+		return console.Usagef("the vote is on the request: name neither an activity nor --url")
+	case c.out == "" && !c.qr.Wanted():
+		return console.Usagef("no destination for the vote: pass --out FILE, --qr or --qr-png DIR")
+	}
+	if err := console.CheckOut("out", c.out); err != nil {
 		return err
 	}
 	by, err := c.to.Key.Open(cmd.Context())
@@ -205,20 +202,6 @@ func (c *voteCommand) runOffline(cmd *cobra.Command, which string) error {
 	return c.writeVote(cmd, by, request)
 }
 
-// checkOffline refuses flags that do not go together.
-func (c *voteCommand) checkOffline(which string) error {
-	switch {
-	case c.request == "" && !c.scan:
-		return console.Usagef("--out, --qr and --qr-png are for a vote without a server: pass the request, with --request FILE or --scan")
-	case which != "" || c.to.Base != "":
-		return console.Usagef("the vote is on the request: name neither an activity nor --url")
-	case c.out == "" && !c.qr.Wanted():
-		return console.Usagef("no destination for the vote: pass --out FILE, --qr or --qr-png DIR")
-	}
-	return console.CheckOut("out", c.out)
-}
-
-// readRequest reads the request from the file or the codes that the flags name.
 func (c *voteCommand) readRequest(cmd *cobra.Command) (countersign.SignedBody, error) {
 	if !c.scan {
 		return show.ReadRequestFile(cmd, c.request)

@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// haltCommand holds the flags of one call of halt or resume.
 type haltCommand struct {
 	to                    deployment.Client
 	resumes               bool
@@ -61,10 +60,7 @@ func (c *haltCommand) run(cmd *cobra.Command) error {
 	if !c.organization && c.user == "" && c.key == "" {
 		return console.Usagef("say for whom: --org, --user ID or --key ID")
 	}
-	if err := c.to.Open(cmd.Context()); err != nil {
-		return err
-	}
-	to, err := c.to.Retrying()
+	to, err := c.to.OpenRetrying(cmd.Context())
 	if err != nil {
 		return err
 	}

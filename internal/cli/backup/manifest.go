@@ -26,7 +26,6 @@ import (
 // schema is the version of the manifest's format.
 const schema = "countersign.backup/1"
 
-// manifestName is the file name of the manifest.
 const manifestName = "backup.json"
 
 // Manifest lists the files of a backup.

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 )
 
-// read reads the manifest of a backup.
 func read(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +87,9 @@ func (m *Manifest) rewrite(config, into string) error {
 	changed := content
 	for _, m := range moved {
 		to := []byte(filepath.Join(into, filepath.FromSlash(m.Name)))
-		changed = wholePath(m.From).ReplaceAllFunc(changed, func(match []byte) []byte {
+		// The path, and a character before and after it, but not inside a longer name.
+		whole := regexp.MustCompile(`(?m)(^|[\s:="'\[,])` + regexp.QuoteMeta(m.From) + `([\s/"'\],}]|$)`)
+		changed = whole.ReplaceAllFunc(changed, func(match []byte) []byte {
 			return bytes.Replace(match, []byte(m.From), to, 1)
 		})
 	}
@@ -96,10 +97,4 @@ func (m *Manifest) rewrite(config, into string) error {
 		return nil
 	}
 	return os.WriteFile(config, changed, 0o600)
-}
-
-// wholePath matches a path in a configuration, and a character before and after it, but not
-// inside a longer name.
-func wholePath(path string) *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(^|[\s:="'\[,])` + regexp.QuoteMeta(path) + `([\s/"'\],}]|$)`)
 }

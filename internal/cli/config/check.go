@@ -27,7 +27,6 @@ func (c *checker) fail(path, message string, args ...any) {
 	c.problems.Add(c.config.source.places.Of(path), "", message, args...)
 }
 
-// check adds what is wrong with the members.
 func (c *checker) check() {
 	config := c.config
 	config.Limits.check(c)

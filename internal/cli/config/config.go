@@ -31,6 +31,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -225,7 +227,6 @@ func (c *Config) Files() []string {
 	return files
 }
 
-// resolve resolves relative paths against the directory of the file.
 func (c *Config) resolve() {
 	dir := filepath.Dir(c.Path)
 	c.eachPath(func(path *string, _ string) { *path = within(dir, *path) })
@@ -278,7 +279,6 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// withinURI resolves the path of a URI with the given scheme.
 func withinURI(dir, scheme, uri string) string {
 	path, ok := strings.CutPrefix(uri, scheme+":")
 	if !ok || path == "" || strings.HasPrefix(path, "//") {
@@ -311,4 +311,22 @@ func (c *Config) Organization(id string) (*access.OrganizationConfig, error) {
 		return &c.Organizations[0], nil
 	}
 	return nil, fmt.Errorf("name one of the organizations of %s with --org: %s", c.Path, strings.Join(ids, ", "))
+}
+
+// Wallet is a registered wallet of an organization whose keystore cannot keep one. The digest
+// pins the file: a changed one is refused.
+type Wallet struct {
+	Organization string `yaml:"organization"`
+	File         string `yaml:"file" path:"file"` // the wallet policy, in JSON
+	Digest       string `yaml:"digest"`           // as 'countersign wallets register' prints it
+}
+
+func (c *Config) checkWallets() error {
+	for i, w := range c.Wallets {
+		digest, err := hex.DecodeString(w.Digest)
+		if w.Organization == "" || w.File == "" || err != nil || len(digest) != sha256.Size {
+			return fmt.Errorf("wallets[%d]: it needs organization, file, and digest, 64 hex digits", i)
+		}
+	}
+	return nil
 }

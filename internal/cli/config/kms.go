@@ -22,7 +22,6 @@ type KMSKey struct {
 	Disabled     bool   `yaml:"disabled"`
 }
 
-// parsePublicKey reads the hex of a KMSKey.
 func parsePublicKey(text string) (keystore.PublicKey, error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil {

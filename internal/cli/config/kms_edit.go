@@ -82,7 +82,6 @@ func (k KMSKey) line() string {
 // quoted writes text, which CheckName has accepted, as a single-quoted scalar.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// lastLine returns the last line of a node.
 func lastLine(node ast.Node) int {
 	last := lastLineVisitor(0)
 	ast.Walk(&last, node)
@@ -121,7 +120,27 @@ func editKMS(path string, change func([]KMSKey) []KMSKey, edit func(text []byte,
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	old.KMS = change(old.KMS)
-	return replaceWith(path, text, edited, old)
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	return trust.ReplaceKept(target, edited, func(changed string) error {
+		got, err := Read(changed)
+		if err != nil {
+			return fmt.Errorf("%s: the changed file cannot be read, and was not put in place: %w", path, err)
+		}
+		got.Path = old.Path
+		got.source, old.source, got.modified = written{}, written{}, old.modified // whose lines are what changes
+		if !reflect.DeepEqual(got, old) {
+			return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms "+
+				"yourself", path)
+		}
+		if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, text) {
+			return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: "+
+				"run the command again", path), err)
+		}
+		return nil
+	})
 }
 
 // kmsSection finds the list of the member kms, nil if there is none.
@@ -145,30 +164,4 @@ func kmsSection(text []byte) (*ast.SequenceNode, error) {
 		return section, nil
 	}
 	return nil, nil
-}
-
-// replaceWith replaces the configuration, if the new text reads as wanted and the configuration is still
-// the one from before.
-func replaceWith(path string, before, text []byte, want *Config) error {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	return trust.ReplaceKept(target, text, func(changed string) error {
-		got, err := Read(changed)
-		if err != nil {
-			return fmt.Errorf("%s: the changed file cannot be read, and was not put in place: %w", path, err)
-		}
-		got.Path = want.Path
-		got.source, want.source, got.modified = written{}, written{}, want.modified // whose lines are what changes
-		if !reflect.DeepEqual(got, want) {
-			return fmt.Errorf("%s: the change cannot be made without changing other things: edit the section kms "+
-				"yourself", path)
-		}
-		if now, err := os.ReadFile(target); err != nil || !bytes.Equal(now, before) {
-			return errors.Join(fmt.Errorf("%s was changed by another program meanwhile, and stays as that left it: "+
-				"run the command again", path), err)
-		}
-		return nil
-	})
 }

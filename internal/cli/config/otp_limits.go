@@ -28,19 +28,6 @@ type Rate struct {
 	Window string `yaml:"window"` // such as 1h or 3m
 }
 
-// rate returns the rate, zero if there is none.
-func (r *Rate) rate() (rate otp.Rate, err error) {
-	if r == nil {
-		return rate, nil
-	}
-	window, err := time.ParseDuration(r.Window)
-	if err != nil {
-		return rate, errors.New("window: expected a duration such as 90s, 3m or 24h")
-	}
-	rate = otp.Rate{Count: r.Max, Window: window}
-	return rate, rate.Check()
-}
-
 // OTPLimits returns the limits for the OTP service.
 func (o *OTP) OTPLimits() otp.Limits { return o.limits(func(string, error) {}) }
 
@@ -50,8 +37,16 @@ func (o *OTP) limits(fail func(path string, err error)) (limits otp.Limits) {
 		return limits
 	}
 	set := func(name string, from *Rate, into *otp.Rate) {
-		var err error
-		if *into, err = from.rate(); err != nil {
+		if from == nil {
+			return
+		}
+		window, err := time.ParseDuration(from.Window)
+		if err != nil {
+			fail("otp.limits."+name, errors.New("window: expected a duration such as 90s, 3m or 24h"))
+			return
+		}
+		*into = otp.Rate{Count: from.Max, Window: window}
+		if err := into.Check(); err != nil {
 			fail("otp.limits."+name, err)
 		}
 	}
@@ -73,7 +68,6 @@ func (o *OTP) Countries() []string {
 	return o.SMS.Countries
 }
 
-// checkSending adds what is wrong with how messages are sent.
 func (o *OTP) checkSending(c *checker) {
 	if o.Email != nil && o.Email.SMTP != nil {
 		if err := smtp.CheckAuth(o.Email.SMTP.Auth); err != nil {

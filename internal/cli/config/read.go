@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/countersign-dev/countersign/internal/source"
@@ -31,10 +30,14 @@ func Read(path string) (*Config, error) {
 	}
 	config := &Config{Path: path, modified: info.ModTime()}
 	if problems := config.decode(text); problems.Failed() {
-		return nil, config.source.failure(path, problems)
+		return nil, &Error{text: problems.Failure(path, config.source.shown(problems.List)).Error()}
 	}
-	if err := config.checkMode(file, info); err != nil {
-		return nil, err
+	if err := trust.Authority(file); err != nil {
+		return nil, fmt.Errorf("%s: it decides who may sign, and %w", path, err)
+	}
+	if mode := info.Mode().Perm(); config.hasPassword() && mode&0o077 != 0 {
+		return nil, fmt.Errorf("%s: it contains the password of the store, and other users can read it (mode %04o): run 'chmod 600 %[1]s'",
+			path, mode)
 	}
 	config.resolve()
 	return config, nil
@@ -64,19 +67,6 @@ var SchemaLine = source.SchemaLine(schemaName)
 func JSONSchema() ([]byte, error) {
 	form := source.FormOf(func(root source.Node) { source.Decode(root, "the file", new(Config)) })
 	return form.Schema(schemaName, "Countersign configuration")
-}
-
-// checkMode refuses a file that other users can write, and one with a database password that
-// other users can read.
-func (c *Config) checkMode(file *os.File, info os.FileInfo) error {
-	if err := trust.Authority(file); err != nil {
-		return fmt.Errorf("%s: it decides who may sign, and %w", c.Path, err)
-	}
-	if c.hasPassword() && info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s: it contains the password of the store, and other users can read it (mode %04o): run 'chmod 600 %s'",
-			c.Path, info.Mode().Perm(), c.Path)
-	}
-	return nil
 }
 
 // hasPassword reports whether the store's URL contains a password, or is malformed and might.

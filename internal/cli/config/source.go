@@ -27,10 +27,6 @@ func (e *Error) Error() string { return e.text }
 // Unwrap returns what is wrong with the thing that the member names.
 func (e *Error) Unwrap() error { return e.cause }
 
-func (s *written) failure(path string, problems *source.Report) *Error {
-	return &Error{text: problems.Failure(path, s.shown(problems.List)).Error()}
-}
-
 // At returns an error about the member at a path, such as otp.email.smtp.tls, with its
 // place in the file. The text of err names the member.
 func (c *Config) At(path string, err error) error {

@@ -1,18 +1,17 @@
 package console
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"slices"
-
 	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 

@@ -40,22 +40,6 @@ func JSONLine(value any) []byte {
 	return line
 }
 
-// errorLine returns the answer to a line that was refused.
-func errorLine(err error) []byte {
-	refusal, ok := errors.AsType[*activity.Error](err)
-	if !ok {
-		refusal = activity.NewError(activity.ReasonInternal, "", err, "%v", err)
-	}
-	type problem struct {
-		Code    activity.Code   `json:"code"`
-		Reason  activity.Reason `json:"reason"`
-		Message string          `json:"message"`
-	}
-	return JSONLine(struct {
-		Error problem `json:"error"`
-	}{problem{refusal.Code, refusal.Reason, refusal.Message}})
-}
-
 // RequestInvalid wraps the error of a line that cannot be read.
 func RequestInvalid(err error) error {
 	return activity.NewError(activity.ReasonRequestInvalid, "", err, "%v", err)
@@ -146,7 +130,18 @@ func TallyError(tally lines.Tally, err error) error {
 
 // RefusedLine answers a line with an error.
 func RefusedLine(err error) lines.Answer {
-	return lines.Answer{Text: errorLine(err), Failed: true}
+	refusal, ok := errors.AsType[*activity.Error](err)
+	if !ok {
+		refusal = activity.NewError(activity.ReasonInternal, "", err, "%v", err)
+	}
+	type problem struct {
+		Code    activity.Code   `json:"code"`
+		Reason  activity.Reason `json:"reason"`
+		Message string          `json:"message"`
+	}
+	return lines.Answer{Failed: true, Text: JSONLine(struct {
+		Error problem `json:"error"`
+	}{problem{refusal.Code, refusal.Reason, refusal.Message}})}
 }
 
 // OrEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than

@@ -50,7 +50,6 @@ func Caption(encoder *ur.Encoder, columns int) string {
 	return fmt.Sprintf("%d/%d: Enter ends", encoder.Number(), encoder.Parts())
 }
 
-// newEncoder splits a message into fragments of at most fragment bytes.
 func newEncoder(message ur.Message, fragment int) (*ur.Encoder, error) {
 	if err := FitsCodes(message); err != nil {
 		return nil, err

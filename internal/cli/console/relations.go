@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,41 +38,30 @@ func Require(cmd *cobra.Command, flag, reason string) {
 // error; it may be empty.
 func Exclusive(cmd *cobra.Command, reason string, flags ...string) {
 	Check(cmd, func() error {
-		if given, _ := given(cmd, flags); len(given) > 1 {
-			return relation("--"+strings.Join(given, " does not go with --"), reason)
+		given := given(cmd, flags)
+		if len(given) < 2 {
+			return nil
 		}
-		return nil
+		text := "--" + strings.Join(given, " does not go with --")
+		if reason != "" {
+			text += ": " + reason
+		}
+		return Usagef("%s", text)
 	})
 }
 
 // Needs declares flags that are of use with another one only, of which any is enough.
 func Needs(cmd *cobra.Command, flags, others []string) {
 	Check(cmd, func() error {
-		without, _ := given(cmd, flags)
-		if with, _ := given(cmd, others); len(without) > 0 && len(with) == 0 {
+		if without := given(cmd, flags); len(without) > 0 && len(given(cmd, others)) == 0 {
 			return Usagef("--%s goes with --%s", without[0], strings.Join(others, " or --"))
 		}
 		return nil
 	})
 }
 
-// given tells flags that were given from those that were not.
-func given(cmd *cobra.Command, flags []string) (given, missing []string) {
-	for _, name := range flags {
-		if cmd.Flags().Changed(name) {
-			given = append(given, name)
-		} else {
-			missing = append(missing, name)
-		}
-	}
-	return given, missing
-}
-
-func relation(text, reason string) error {
-	if reason != "" {
-		text += ": " + reason
-	}
-	return Usagef("%s", text)
+func given(cmd *cobra.Command, flags []string) []string {
+	return slices.DeleteFunc(slices.Clone(flags), func(name string) bool { return !cmd.Flags().Changed(name) })
 }
 
 // maxShort is the length of a short name of a flag, without its dashes.

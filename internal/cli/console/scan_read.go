@@ -84,7 +84,6 @@ func (s *scanning) add(code string) {
 	fmt.Fprintf(s.talk, "%s: %d of %d, %d to go\n", progress.Type, progress.Have, progress.Parts, progress.Parts-progress.Have)
 }
 
-// incomplete returns the error for input that ends too early.
 func (s *scanning) incomplete() error {
 	progress := s.collector.Progress()
 	switch {

@@ -24,23 +24,17 @@ type table struct {
 }
 
 func (t *table) render() string {
-	widths := t.widths()
+	widths := make([]int, len(t.rows[0])) // of the columns
+	for _, row := range t.rows {
+		for i := range widths {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
 	var out strings.Builder
 	for _, row := range t.rows {
 		t.renderRow(&out, row, widths)
 	}
 	return out.String()
-}
-
-// widths returns the width of each column but the last, with the gap behind it.
-func (t *table) widths() []int {
-	widths := make([]int, len(t.rows[0])-1)
-	for _, row := range t.rows {
-		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i])+tableGap)
-		}
-	}
-	return widths
 }
 
 func (t *table) renderRow(out *strings.Builder, row []string, widths []int) {
@@ -49,19 +43,19 @@ func (t *table) renderRow(out *strings.Builder, row []string, widths []int) {
 		out.WriteString(strings.TrimRight(line, " ") + "\n")
 		line, at = strings.Repeat(" ", tableIndent), tableIndent
 	}
-	for i, width := range widths {
-		if t.columns > 0 && i > 0 && at+width-tableGap > t.columns {
+	last := len(widths) - 1
+	for i, width := range widths[:last] {
+		if t.columns > 0 && i > 0 && at+width > t.columns {
 			end()
 		}
-		line += row[i] + strings.Repeat(" ", width-utf8.RuneCountInString(row[i]))
-		at += width
+		line += row[i] + strings.Repeat(" ", width+tableGap-utf8.RuneCountInString(row[i]))
+		at += width + tableGap
 	}
-	last := row[len(widths)]
-	if t.columns > 0 && len(widths) > 0 && at > tableIndent && at+t.widest() > t.columns && at+leastLast > t.columns {
+	if t.columns > 0 && last > 0 && at > tableIndent && at+widths[last] > t.columns && at+leastLast > t.columns {
 		end()
 	}
 	column := at
-	for i, text := range t.wrapped(last, column) {
+	for i, text := range t.wrapped(row[last], column) {
 		if i > 0 {
 			end()
 			line = strings.Repeat(" ", column)
@@ -69,14 +63,6 @@ func (t *table) renderRow(out *strings.Builder, row []string, widths []int) {
 		line += text
 	}
 	end()
-}
-
-// widest returns the width of the last column.
-func (t *table) widest() (widest int) {
-	for _, row := range t.rows {
-		widest = max(widest, utf8.RuneCountInString(row[len(row)-1]))
-	}
-	return widest
 }
 
 // wrapped returns a text in pieces that fit between a column and the end of the window.

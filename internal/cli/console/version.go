@@ -65,7 +65,6 @@ type VersionLine struct {
 	BIP340    string `json:"bip340"`    // the library for taproot signatures
 }
 
-// bip340 is the library for BIP-340 signatures in every build.
 const bip340 = "secp256k1-voi"
 
 // VersionOf returns the version in a binary's build information, which may be nil.

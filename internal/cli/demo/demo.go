@@ -63,7 +63,6 @@ Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`)
 	}
 }
 
-// demo is one run of the demo.
 type demo struct {
 	*Narrator
 	keys   *file.Store
@@ -80,7 +79,10 @@ func Run(ctx context.Context, tell *Narrator) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, os.RemoveAll(dir)); err == nil {
-			tell.end(time.Since(started))
+			tell.printf("\nDone in %.1f s, and the keystore is removed. To continue with keys that stay:\n"+
+				"   countersign keys generate --keystore file:keys --curve secp256k1\n"+
+				"With a server of your own:\n"+
+				"   countersign init DIR\n", time.Since(started).Seconds())
 		}
 	}()
 	passphrase := []byte(rand.Text())
@@ -100,7 +102,10 @@ func Run(ctx context.Context, tell *Narrator) (err error) {
 		return errors.Join(err, keys.Close())
 	}
 	d := &demo{tell, keys, key, engine}
-	d.begin()
+	d.printf("Countersign signs only what it can read. It parses every byte of a transaction, says what\n" +
+		"a signature would do, refuses what is malformed or dangerous, and signs exactly the bytes\n" +
+		"it read. This demo uses no network. Its keys, encrypted in a temporary keystore, are gone\n" +
+		"when it ends: send nothing to their addresses.\n")
 	err = d.showSigned(ctx)
 	if err := errors.Join(err, engine.Close()); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -46,7 +45,6 @@ func (n *Narrator) chapter(title string) {
 // maxShown is the number of characters of a long hex string in an excerpt.
 const maxShown = 64
 
-// excerpt prints a labelled hex string, and cuts it if it is long.
 func (n *Narrator) excerpt(label, text string) {
 	if len(text) > maxShown {
 		text = fmt.Sprintf("%s… (%d bytes)", text[:maxShown], len(text)/2)
@@ -97,18 +95,4 @@ func (n *Narrator) show(render func(io.Writer) error) error {
 		n.printf("   %*s%s\n", len(line)-len(written), "", styled)
 	}
 	return nil
-}
-
-func (n *Narrator) begin() {
-	n.printf("Countersign signs only what it can read. It parses every byte of a transaction, says what\n" +
-		"a signature would do, refuses what is malformed or dangerous, and signs exactly the bytes\n" +
-		"it read. This demo uses no network. Its keys, encrypted in a temporary keystore, are gone\n" +
-		"when it ends: send nothing to their addresses.\n")
-}
-
-func (n *Narrator) end(took time.Duration) {
-	n.printf("\nDone in %.1f s, and the keystore is removed. To continue with keys that stay:\n"+
-		"   countersign keys generate --keystore file:keys --curve secp256k1\n"+
-		"With a server of your own:\n"+
-		"   countersign init DIR\n", took.Seconds())
 }

@@ -48,7 +48,6 @@ func WithBackends(ctx context.Context, backends Backends) context.Context {
 	return context.WithValue(ctx, backendsKey{}, backends)
 }
 
-// backendsOf returns the added backends that a command has.
 func backendsOf(cmd *cobra.Command) Backends {
 	if cmd == nil || cmd.Context() == nil {
 		return nil

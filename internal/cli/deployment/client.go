@@ -76,7 +76,6 @@ func (c *Client) OpenWithoutKey() error {
 	return nil
 }
 
-// readAuthorities reads the certificates of authorities, in PEM.
 func readAuthorities(path string) (*x509.CertPool, error) {
 	content, err := console.ReadText(path, maxPEM)
 	authorities := x509.NewCertPool()
@@ -94,8 +93,11 @@ func checkURL(base string) error {
 	return nil
 }
 
-// Retrying returns a client that sends a body again when an answer is lost.
-func (c *Client) Retrying() (*api.Client, error) {
+// OpenRetrying is Open, and returns a client that sends a body again when an answer is lost.
+func (c *Client) OpenRetrying(ctx context.Context) (*api.Client, error) {
+	if err := c.Open(ctx); err != nil {
+		return nil, err
+	}
 	return api.New(api.Config{URL: c.Base, Key: c.By, HTTP: c.http})
 }
 

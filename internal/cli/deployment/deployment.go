@@ -77,28 +77,21 @@ func OpenEngine(cmd *cobra.Command, flags *KeystoreFlags, change func(*countersi
 // Engine opens the store, and the engine over everything that was loaded. change sets what
 // the configuration does not say. The caller closes the engine, which closes the store and
 // the keystore; after an error the keystore is closed.
-func (l *Loaded) Engine(ctx context.Context, newStore bool, change func(*countersign.Config)) (*countersign.Engine, store.Full, error) {
+func (l *Loaded) Engine(ctx context.Context, newStore bool,
+	change func(*countersign.Config)) (_ *countersign.Engine, _ store.Full, err error) {
 	settings := countersign.Config{
 		Chains: all.Chains(all.Limits{}), Directory: l.Directory, Keystore: l.Keys, Wallets: l.Wallets, ProofSigner: l.signers.proof,
 		Policy: &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured},
 	}
 	change(&settings) // which may set limits
-	engine, opened, err := l.overStore(ctx, newStore, &settings)
+	opened, err := OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger)
 	if err != nil {
+		err = IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 		return nil, nil, errors.Join(err, l.Keys.Close())
-	}
-	return engine, opened, nil
-}
-
-// overStore opens the store, and the engine over it.
-func (l *Loaded) overStore(ctx context.Context, newStore bool,
-	settings *countersign.Config) (engine *countersign.Engine, opened store.Full, err error) {
-	if opened, err = OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger); err != nil {
-		return nil, nil, IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, opened.Close())
+			err = errors.Join(err, opened.Close(), l.Keys.Close())
 		}
 	}()
 	settings.Store, settings.Log = opened, !l.Configured.Log.Off && !opened.Forgets()
@@ -120,7 +113,8 @@ func (l *Loaded) overStore(ctx context.Context, newStore bool,
 		}
 		settings.Operations = append(settings.Operations, operations.New(codes, settings.ProofSigner).Operations()...)
 	}
-	if engine, err = countersign.New(*settings); err != nil {
+	engine, err := countersign.New(settings)
+	if err != nil {
 		return nil, nil, err
 	}
 	for i := range l.Configured.Organizations {

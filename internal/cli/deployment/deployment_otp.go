@@ -8,17 +8,21 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/textproto"
+	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/outbox"
 	"github.com/countersign-dev/countersign/otp/smtp"
 	"github.com/countersign-dev/countersign/otp/webhook"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -77,31 +81,24 @@ func (s senders) open(configured *config.OTP, service *otp.Config) (err error) {
 		service.Email, service.SMS = sender, sender
 		return nil
 	}
-	if email := configured.Email; email != nil {
-		if service.Email, err = s.email(email); err != nil {
-			return fmt.Errorf("email.%w", err)
+	switch email := configured.Email; {
+	case email == nil:
+	case email.Webhook != nil:
+		if service.Email, err = s.webhook(email.Webhook); err != nil {
+			return fmt.Errorf("email.webhook: %w", err)
 		}
-		if email.SMTP != nil {
-			service.SenderDomains = email.SMTP.AllowedDomains
+	default:
+		if service.Email, err = s.smtp(email.SMTP); err != nil {
+			return fmt.Errorf("email.smtp: %w", err)
 		}
+		service.SenderDomains = email.SMTP.AllowedDomains
 	}
 	if configured.SMS != nil {
 		if service.SMS, err = s.webhook(configured.SMS.Webhook); err != nil {
-			return fmt.Errorf("sms.%w", err)
+			return fmt.Errorf("sms.webhook: %w", err)
 		}
 	}
 	return nil
-}
-
-func (s senders) email(configured *config.Email) (otp.Sender, error) {
-	if configured.Webhook != nil {
-		return s.webhook(configured.Webhook)
-	}
-	sender, err := s.smtp(configured.SMTP)
-	if err != nil {
-		return nil, fmt.Errorf("smtp: %w", err)
-	}
-	return sender, nil
 }
 
 func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
@@ -128,18 +125,10 @@ func (s senders) smtp(configured *config.SMTP) (*smtp.Sender, error) {
 	return smtp.New(sender)
 }
 
-func (s senders) webhook(configured *config.Webhook) (otp.Sender, error) {
-	sender, err := s.openWebhook(configured)
-	if err != nil {
-		return nil, fmt.Errorf("webhook: %w", err)
-	}
-	return sender, nil
-}
-
 // webhookLabel separates the key derived for webhooks from other derived keys.
 const webhookLabel = "countersign webhook signature v1"
 
-func (s senders) openWebhook(configured *config.Webhook) (*webhook.Sender, error) {
+func (s senders) webhook(configured *config.Webhook) (*webhook.Sender, error) {
 	headers, err := s.headers(configured.HeadersFile)
 	if err != nil {
 		return nil, fmt.Errorf("headersFile: %w", err)
@@ -185,7 +174,6 @@ func (s senders) headers(path string) (http.Header, error) {
 	return http.Header(read), nil
 }
 
-// withHeaders adds headers to every request.
 type withHeaders struct{ headers http.Header }
 
 // RoundTrip implements http.RoundTripper.
@@ -193,4 +181,42 @@ func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	maps.Copy(request.Header, w.headers)
 	return http.DefaultTransport.RoundTrip(request)
+}
+
+// OpenEvents opens the sender of events, nil if the configuration has no endpoint for them.
+func OpenEvents(ctx context.Context, configured *config.Events, outbox store.Outbox, logger *slog.Logger) (*events.Sender, error) {
+	if !configured.Delivered() {
+		return nil, nil
+	}
+	secrets, err := eventSecrets(ctx, configured)
+	if err != nil {
+		return nil, err
+	}
+	sender, err := events.New(events.Config{Outbox: outbox, URL: configured.Webhook.URL, Secrets: secrets, Logger: logger, Now: time.Now})
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	return sender, nil
+}
+
+func eventSecrets(ctx context.Context, configured *config.Events) (webhook.Secrets, error) {
+	secrets, err := readSecrets(ctx, configured.Webhook.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("events: webhook: secretFile: %w", err)
+	}
+	return secrets, nil
+}
+
+// readSecrets reads a file of secrets that sign requests to an endpoint.
+func readSecrets(ctx context.Context, path string) (webhook.Secrets, error) {
+	content, err := console.ReadSecretFile(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer keystore.Wipe(content)
+	secrets, err := webhook.ParseSecrets(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return secrets, nil
 }

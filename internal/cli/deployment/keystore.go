@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -231,11 +232,12 @@ func TellSkipped(cmd *cobra.Command, keys keystore.Keystore) {
 	}
 }
 
-// Spendable removes the taproot addresses of keys that cannot make BIP-340 signatures:
-// coins sent there could not be spent. Such keys do not choose their ECDSA nonces either.
+// Spendable removes the taproot addresses of keys that cannot make BIP-340 signatures, as none in
+// a key service can: coins sent there could not be spent. Such keys do not choose their ECDSA nonces either.
 func Spendable(keys keystore.Keystore, line show.KeyLine) show.KeyLine {
 	reporter, ok := keys.(keystore.SchnorrReporter)
-	if ok && !reporter.SignsSchnorr() || atService(keys, line.PublicKey) {
+	atService := func(pin remote.Pin) bool { return strings.EqualFold(pin.PublicKey.String(), line.PublicKey) }
+	if ok && !reporter.SignsSchnorr() || slices.ContainsFunc(PinsOf(context.Background(), keys), atService) {
 		line.Addresses = slices.DeleteFunc(line.Addresses, func(address chains.Address) bool {
 			return strings.HasSuffix(address.Format, show.TaprootFormat)
 		})

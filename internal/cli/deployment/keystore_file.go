@@ -26,18 +26,13 @@ import (
 var NewKeystoreWork int
 
 func (f *KeystoreFlags) checkDirectory() error {
-	_, _, err := f.directory()
+	_, _, err := f.Directory()
 	return err
 }
 
-// Directory returns the directory that --keystore or the configuration names.
-func (f *KeystoreFlags) Directory() (string, error) {
-	dir, _, err := f.directory()
-	return dir, err
-}
-
-// directory also reports whether bad files in it are to be skipped.
-func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
+// Directory returns the directory that --keystore or the configuration names, and whether bad files in
+// it are to be skipped.
+func (f *KeystoreFlags) Directory() (dir string, skipBad bool, err error) {
 	if err := f.Resolve(); err != nil {
 		return "", false, err
 	}
@@ -69,7 +64,7 @@ func (f *KeystoreFlags) directory() (dir string, skipBad bool, err error) {
 // openDirectory opens a file keystore. If there is none and the command may create it,
 // it does.
 func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
-	dir, skipBad, err := f.directory()
+	dir, skipBad, err := f.Directory()
 	if err != nil {
 		return nil, err
 	}
@@ -193,15 +188,6 @@ func isKeystore(dir string) (bool, error) {
 	return false, nil
 }
 
-// present refuses a directory that has no keystore.
-func present(dir string) error {
-	found, err := isKeystore(dir)
-	if err == nil && !found {
-		return noKeystore(dir)
-	}
-	return err
-}
-
 func noKeystore(dir string) error {
 	return fmt.Errorf("there is no keystore in %s: create one with 'countersign keys generate --keystore file:%s "+
 		"--curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
@@ -210,19 +196,13 @@ func noKeystore(dir string) error {
 // Passphrase gets the keystore's passphrase from its file, or asks for it on the
 // terminal, twice if it is new. From here on the process leaves no core dump. The caller
 // wipes the passphrase.
-func (f *KeystoreFlags) Passphrase(ctx context.Context, isNew bool) ([]byte, error) {
+func (f *KeystoreFlags) Passphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
 	if f.PassphraseFile != "" {
 		return console.ReadPassphraseFile(ctx, f.PassphraseNamed, f.PassphraseFile)
 	}
 	if err := harden.NoCoreDumps(); err != nil {
 		return nil, err
 	}
-	return f.askPassphrase(ctx, isNew)
-}
-
-// askPassphrase asks for the keystore's passphrase on the terminal, twice if it is new.
-// The caller wipes it.
-func (f *KeystoreFlags) askPassphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
 	if isNew {
 		passphrase, err = console.AskTwice(ctx, "New passphrase for the keystore", "The same passphrase again", console.CheckNewPassphrase)
 	} else {

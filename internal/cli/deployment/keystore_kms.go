@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -67,7 +65,6 @@ func (f *KeystoreFlags) refuseService() error {
 		"--config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
 }
 
-// openServices opens the keys of the section kms.
 func (f *KeystoreFlags) openServices(cmd *cobra.Command) (*atServices, error) {
 	pins, err := f.Configured.Pins()
 	if err != nil {
@@ -92,7 +89,8 @@ func following(path string) func() ([]remote.Pin, bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		info, err := os.Stat(path)
-		if err != nil || sameFile(info, seen) {
+		if err != nil || seen != nil && os.SameFile(info, seen) && info.Size() == seen.Size() &&
+			info.ModTime().Equal(seen.ModTime()) {
 			return nil, false, nil
 		}
 		seen = info // also if it cannot be read: that is said once
@@ -103,10 +101,6 @@ func following(path string) func() ([]remote.Pin, bool, error) {
 		pins, err := configured.Pins()
 		return pins, true, err
 	}
-}
-
-func sameFile(a, b fs.FileInfo) bool {
-	return b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // has returns the index of a key in the section kms.
@@ -123,7 +117,6 @@ func (s *atServices) has(ctx context.Context, organizationID, id string) (index 
 	return 0, pin, false
 }
 
-// disable sets disabled of a key in the configuration.
 func (s *atServices) disable(ctx context.Context, organizationID, id string, disabled bool) error {
 	index, pin, ok := s.has(ctx, organizationID, id)
 	switch {
@@ -169,12 +162,4 @@ func PinsOf(ctx context.Context, keys keystore.Keystore) []remote.Pin {
 		return nil
 	}
 	return pins
-}
-
-// atService reports whether a key of a keystore is in a key service, whose keys make no BIP-340
-// signatures.
-func atService(keys keystore.Keystore, public string) bool {
-	return slices.ContainsFunc(PinsOf(context.Background(), keys), func(pin remote.Pin) bool {
-		return strings.EqualFold(pin.PublicKey.String(), public)
-	})
 }

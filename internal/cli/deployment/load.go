@@ -189,7 +189,8 @@ func (l Loader) openKeys(cmd *cobra.Command, loaded *Loaded) (err error) {
 	switch {
 	case l.Keystore != nil:
 		loaded.Keys, err = l.Keystore(cmd, loaded.Configured)
-	case l.Running.has(loaded.Configured):
+	case l.Running != nil && l.Running.Keys != nil && loaded.Configured.Keystore == l.Running.Configured.Keystore &&
+		loaded.Configured.PassphraseFile == l.Running.Configured.PassphraseFile:
 		loaded.Keys = l.Running.Keys
 	default:
 		loaded.Keys, err = l.unattended(cmd, loaded)
@@ -211,12 +212,6 @@ func (l Loader) openKeys(cmd *cobra.Command, loaded *Loaded) (err error) {
 		loaded.Keys = nil
 	}
 	return err
-}
-
-// has reports whether the keystore that is open is the configured one.
-func (l *Loaded) has(configured *config.Config) bool {
-	return l != nil && l.Keys != nil && configured.Keystore == l.Configured.Keystore &&
-		configured.PassphraseFile == l.Configured.PassphraseFile
 }
 
 // atKeystore names the place of a keystore that cannot be opened, or of its passphrase.
@@ -252,11 +247,15 @@ func (l Loader) unattended(cmd *cobra.Command, loaded *Loaded) (keystore.Keystor
 	if loaded.Configured.PassphraseFile != "" {
 		return flags.Open(cmd)
 	}
-	dir, err := flags.Directory()
-	if err == nil {
-		err = present(dir)
-	}
 	loaded.NotDone = append(loaded.NotDone, "ask for the passphrase of the keystore, and check the names of keys in policies")
+	dir, _, err := flags.Directory()
+	if err != nil {
+		return nil, err
+	}
+	found, err := isKeystore(dir)
+	if err == nil && !found {
+		err = noKeystore(dir)
+	}
 	return nil, err
 }
 

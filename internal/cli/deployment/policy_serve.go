@@ -119,13 +119,6 @@ func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
 	return p.File(&access.Organization{ID: organizationID})
 }
 
-// PutInForce puts policies in force. One that the configuration no longer names stays
-// in force until a restart.
-func (p *LoadedPolicies) PutInForce(files map[string]*policy.File, configured *config.Config) {
-	p.Organizations.Put(files)
-	p.Configured = configured
-}
-
 // Record appends the policies in force to the logs of their organizations. A log that has a
 // conflict gets its policy when the conflict is accepted.
 func (p *LoadedPolicies) Record(ctx context.Context, engine *countersign.Engine) error {

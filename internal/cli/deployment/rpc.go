@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/rpcapi"
@@ -78,7 +77,6 @@ func (s *RPCState) Serves(host string) bool {
 	return s.Certificate != nil && s.Certificate.Leaf != nil && s.Certificate.Leaf.VerifyHostname(name) == nil
 }
 
-// rpcUsers reads the files that say who may call, and returns the callers.
 func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	var roots *x509.CertPool
 	if t := c.RPC.TLS; t != nil && t.ClientCAFile != "" {
@@ -102,7 +100,6 @@ func rpcUsers(ctx context.Context, c *config.Config) (*rpcapi.Users, error) {
 	return made, nil
 }
 
-// rpcUser finds a user, and reads its token.
 func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) (user rpcapi.User, err error) {
 	organization, err := c.Organization(configured.Organization)
 	if err != nil {
@@ -110,7 +107,13 @@ func rpcUser(ctx context.Context, c *config.Config, configured *config.RPCUser) 
 	}
 	user = rpcapi.User{OrganizationID: organization.ID, UID: configured.UID, Activities: configured.Activities,
 		Certificates: configured.Certificates}
-	if user.UserID = userIn(organization, configured.User); user.UserID == "" {
+	for i := range organization.Users {
+		id := organization.Users[i].UserID(organization.ID)
+		if named := configured.User; user.UserID == "" && (named == organization.Users[i].Name || named == id) {
+			user.UserID = id
+		}
+	}
+	if user.UserID == "" || configured.User == "" {
 		return user, fmt.Errorf("user %q: organization %s has no user with this name or id", configured.User, organization.ID)
 	}
 	if configured.TokenFile != "" {
@@ -147,15 +150,4 @@ func CheckSocket(path string) error {
 		err = fmt.Errorf("%s exists and is no socket: remove it, or choose another path", path)
 	}
 	return err
-}
-
-// userIn returns the id of the user with a name or an id, or "".
-func userIn(organization *access.OrganizationConfig, nameOrID string) string {
-	for i := range organization.Users {
-		user := &organization.Users[i]
-		if id := user.UserID(organization.ID); nameOrID != "" && (user.Name == nameOrID || id == nameOrID) {
-			return id
-		}
-	}
-	return ""
 }

@@ -331,15 +331,7 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 	if err != nil {
 		return nil, err
 	}
-	remembered, err := remember(ctx, opened, configured.LogMemory(), skew, logger)
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return remembered, nil
-}
-
-// remember adds the memory in a file to a store. Without a path it returns the store.
-func remember(ctx context.Context, opened store.Full, path string, skew time.Duration, logger *slog.Logger) (store.Full, error) {
+	path := configured.LogMemory()
 	if path == "" {
 		return opened, nil
 	}
@@ -347,21 +339,21 @@ func remember(ctx context.Context, opened store.Full, path string, skew time.Dur
 	keeper, err := logmemory.New(logmemory.Options{
 		Path: path, Log: opened, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
 	})
-	if err != nil {
-		return nil, err
-	}
-	watch := func(one store.Full, has func(organization string) bool) {
-		if database, ok := one.(*postgres.Store); ok {
-			database.OnReconnect(func(ctx context.Context) error { return keeper.CheckIn(ctx, one, has) })
+	if err == nil {
+		watch := func(one store.Full, has func(organization string) bool) {
+			if database, ok := one.(*postgres.Store); ok {
+				database.OnReconnect(func(ctx context.Context) error { return keeper.CheckIn(ctx, one, has) })
+			}
 		}
+		if several, ok := opened.(*store.Sharded); ok {
+			several.Each(watch)
+		} else {
+			watch(opened, func(string) bool { return true })
+		}
+		err = keeper.Check(ctx)
 	}
-	if several, ok := opened.(*store.Sharded); ok {
-		several.Each(watch)
-	} else {
-		watch(opened, func(string) bool { return true })
-	}
-	if err := keeper.Check(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
 	}
 	_ = keeper.Write() // which logs and counts its error
 	return &RememberedStore{opened, keeper}, nil

@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
 
-// pinnedWallets are the registered wallets that a configuration pins, by organization.
 type pinnedWallets map[string][]keystore.Registration
 
 // Registered implements keystore.WalletRegistry.

@@ -26,7 +26,10 @@ Descriptors (ERC-7730), contract ABIs and IDLs of Solana programs explain calls,
 Solana lookup tables list the accounts that transactions take from them, and templates say
 whose texts are: see docs/descriptors.md. A file is used only if you have pinned it.`,
 		newDescriptorsListCommand(&flags), newDescriptorsCheckCommand(&flags), newDescriptorsPinCommand(&flags))
-	flags.register(group)
+	set := group.PersistentFlags()
+	set.StringVar(&flags.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
+	set.StringVar(&flags.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
+	set.StringVar(&flags.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
 	return group
 }
 
@@ -38,14 +41,6 @@ type descriptorFlags struct {
 	output console.OutputFlag
 }
 
-func (f *descriptorFlags) register(group *cobra.Command) {
-	flags := group.PersistentFlags()
-	flags.StringVar(&f.configFile, "config", "", "use the descriptors of this configuration `FILE`: countersign.yaml")
-	flags.StringVar(&f.Folder, "folder", "", "`DIR` with descriptors, instead of --config")
-	flags.StringVar(&f.Pins, "pins", "", "`FILE` with pinned digests, with --folder")
-}
-
-// open reads the folder.
 func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 	if (f.configFile == "") == (f.Folder == "") {
 		return nil, console.Usagef("name a folder with --folder, or a configuration that has one with --config")
@@ -63,7 +58,6 @@ func (f *descriptorFlags) open() (*descriptors.Folder, error) {
 	return deployment.OpenDescriptors(&f.Descriptors, nil)
 }
 
-// describedFile is a file as the commands print it.
 type describedFile struct {
 	File    string   `json:"file"`
 	SHA256  string   `json:"sha256,omitempty"`
@@ -80,7 +74,6 @@ func describe(file *descriptors.File) describedFile {
 	return described
 }
 
-// cells returns the file as a row of the table.
 func (f describedFile) cells() []string {
 	return []string{f.File, cmp.Or(f.Trust, "no: "+f.Problem), cmp.Or(strings.Join(f.Targets, ", "), "-"), cmp.Or(f.SHA256, "-")}
 }
@@ -143,7 +136,6 @@ function does that, keep its calls blind by a line below the pin of its file:
 	return command
 }
 
-// printDescriptors prints the files that wanted selects.
 func printDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted func(*descriptors.File) bool) error {
 	folder, err := flags.open()
 	if err != nil {

@@ -62,7 +62,6 @@ vaulttransit:, gcpkms: and azurekms:.`),
 	return command
 }
 
-// check checks the flags, and reads the configuration.
 func (s *serviceKey) check() error {
 	for _, flag := range []string{"passphrase-file", "pin-file", "count", "recovery", "post-quantum"} {
 		if s.at.Set(flag) {
@@ -87,7 +86,6 @@ func (s *serviceKey) check() error {
 	return err
 }
 
-// run fetches the public key of a URI, prints it, and adds it.
 func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	if err := s.check(); err != nil {
 		return err
@@ -98,7 +96,15 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	}
 	info := keystore.KeyInfo{ID: remote.IDOf(public), Name: s.name, PublicKey: public}
 	line := deployment.Spendable(noSchnorr{}, s.network.Line(info))
-	if err := s.confirm(cmd.Context(), uri, public); err != nil {
+	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
+		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's "+
+			"console or its owner shows", uri, public)
+	}
+	if err := console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
+		func(tty *terminal.Terminal) error {
+			return console.Ask(cmd.Context(), tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or "+
+				"its owner show the same?", uri, public), "not added")
+		}); err != nil {
 		return err
 	}
 	key := config.KMSKey{URI: uri, PublicKey: public.String(), Name: s.name, Organization: s.at.Organization}
@@ -108,25 +114,11 @@ func (s *serviceKey) run(cmd *cobra.Command, uri string) error {
 	return s.field.print(cmd.OutOrStdout(), line)
 }
 
-// confirm asks whether the public key is the right one, unless --public-key names it.
-func (s *serviceKey) confirm(ctx context.Context, uri string, public keystore.PublicKey) error {
-	if s.publicKey != "" && !strings.EqualFold(s.publicKey, public.String()) {
-		return fmt.Errorf("--public-key is not the key at %s, which is %s: compare it with what the service's "+
-			"console or its owner shows", uri, public)
-	}
-	return console.ConfirmedWith(s.publicKey != "" || s.created, "pass --public-key with the key that was compared",
-		func(tty *terminal.Terminal) error {
-			return console.Ask(ctx, tty, fmt.Sprintf("The public key at %s is %s. Does the service's console or its "+
-				"owner show the same?", uri, public), "not added")
-		})
-}
-
 // noSchnorr stands for a keystore whose keys make no BIP-340 signatures.
 type noSchnorr struct{ keystore.Keystore }
 
 func (noSchnorr) SignsSchnorr() bool { return false }
 
-// fetch asks a service for a public key.
 func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err error) {
 	service, _, err := deployment.Services(ctx).Of(uri)
 	if err == nil {
@@ -151,7 +143,6 @@ func fetch(ctx context.Context, uri string) (public keystore.PublicKey, err erro
 	return published.Signing, nil
 }
 
-// generate has a service create a key, and adds it.
 func (s *serviceKey) generate(cmd *cobra.Command, curve keystore.Curve) error {
 	if err := s.check(); err != nil {
 		return err

@@ -41,7 +41,7 @@ func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) 
 	if !deployment.Can[restorer](flags) {
 		return console.Usagef("%s", noBackup)
 	}
-	from, err := flags.Directory()
+	from, _, err := flags.Directory()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,6 @@ func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) 
 	}{to, files})
 }
 
-// restorer is a keystore that restores deleted keys.
 type restorer interface {
 	keystore.Keystore
 	Restore(ctx context.Context, organizationID, id, from string) error

@@ -41,7 +41,6 @@ The exit status is 1 if any key could not sign.`),
 	}
 }
 
-// checkLine is the result for one key as it is printed.
 type checkLine struct {
 	PrivateKeyID string `json:"privateKeyId"`
 	Name         string `json:"name"`

@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// deriveCommand holds the flags of one call of keys derive.
 type deriveCommand struct {
 	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
@@ -81,14 +80,9 @@ func (c *deriveCommand) run(cmd *cobra.Command) error {
 	if c.psbt {
 		return c.discover(cmd)
 	}
-	account, err := c.account()
-	if err != nil {
-		return err
-	}
-	return c.derive(cmd, account)
+	return c.derive(cmd)
 }
 
-// account returns the account that --path and --curve name.
 func (c *deriveCommand) account() (account wallet.Account, err error) {
 	if c.path == "" {
 		return account, console.Usagef("--path is missing: such as m/44'/60'/0'/0/1")
@@ -103,7 +97,11 @@ func (c *deriveCommand) account() (account wallet.Account, err error) {
 	return account, err
 }
 
-func (c *deriveCommand) derive(cmd *cobra.Command, account wallet.Account) (err error) {
+func (c *deriveCommand) derive(cmd *cobra.Command) (err error) {
+	account, err := c.account()
+	if err != nil {
+		return err
+	}
 	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// exportCommand is one call of keys export.
 type exportCommand struct {
 	at           *deployment.KeystoreFlags
 	network      show.NetworkFlag
@@ -33,7 +32,6 @@ type exportCommand struct {
 	all, plain   bool
 }
 
-// exporter is a keystore that gives out secrets.
 type exporter interface {
 	keystore.Keystore
 	keystore.Exporter

@@ -71,7 +71,6 @@ func (c *exportCommand) encode(key keyformat.Key, password []byte) ([]byte, erro
 	return key.Hex(), nil
 }
 
-// walletText returns the mnemonic of a wallet, or an extended private key.
 func (c *exportCommand) walletText(ctx context.Context, keys exporter, id string) (text []byte, err error) {
 	keeper, ok := keys.(walletKeeper)
 	if !ok {
@@ -97,7 +96,6 @@ func (c *exportCommand) walletText(ctx context.Context, keys exporter, id string
 	return text, err
 }
 
-// extendedKeyText returns the extended private key at --account, or the wallet's root.
 func (c *exportCommand) extendedKeyText(ctx context.Context, keys walletKeeper, id string) (text []byte, err error) {
 	err = keys.RevealRoot(ctx, c.at.Organization, id, func(root *wallet.Root) error {
 		path := c.path
@@ -178,7 +176,6 @@ func appendExported(text []byte, info keystore.KeyInfo, secret []byte) []byte {
 	return append(text, "\"}\n"...)
 }
 
-// ageEncrypt returns an age file that the password decrypts.
 func ageEncrypt(text, password []byte) ([]byte, error) {
 	recipient, err := age.NewScryptRecipient(string(password))
 	if err != nil {

@@ -107,7 +107,6 @@ func confirmKeys(ctx context.Context, yes bool, question, notDone string) error 
 	})
 }
 
-// registerKeyFlags adds the flags that describe a new key.
 func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
 	cmd.Flags().StringVar(curve, "curve", "", "`CURVE` of the key: secp256k1 or ed25519")
 	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")

@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// generateCommand is one call of keys generate.
 type generateCommand struct {
 	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
@@ -48,7 +47,6 @@ configuration, see 'countersign keys add'.`),
 	return command
 }
 
-// generator is a keystore that generates keys.
 type generator interface {
 	keystore.Keystore
 	keystore.Generator

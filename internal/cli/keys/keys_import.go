@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// importCommand is one call of keys import.
 type importCommand struct {
 	at           *deployment.KeystoreFlags
 	network      show.NetworkFlag
@@ -31,10 +30,10 @@ type importCommand struct {
 	into     importTarget // set by open
 	warnings io.Writer    // set by open
 
-	existing *existingKeys // set by the first key that the keystore has already
+	paths    accountPaths    // set by the first key that the keystore has already
+	disabled map[string]bool // by id; set with paths
 }
 
-// importTarget is a keystore that takes secrets.
 type importTarget interface {
 	keystore.Keystore
 	keystore.Importer
@@ -146,7 +145,6 @@ func (c *importCommand) run(cmd *cobra.Command) error {
 	return c.importKey(cmd)
 }
 
-// importKey imports the key on standard input.
 func (c *importCommand) importKey(cmd *cobra.Command) (err error) {
 	key, err := c.readSecret(cmd)
 	if err != nil {

@@ -71,7 +71,6 @@ func keyFiles(directory fs.FS) (names []string, err error) {
 	return names, nil
 }
 
-// importFiles imports the files and answers each on standard output.
 func (c *importCommand) importFiles(cmd *cobra.Command, directory *os.Root, names []string, password []byte,
 	bar *console.Progress) (failed int, err error) {
 	for i, name := range names {

@@ -104,15 +104,9 @@ func (c *importCommand) answer(ctx context.Context, key keystore.NewKey, info ke
 	return console.RefusedLine(console.RequestInvalid(err))
 }
 
-// existingKeys has what the keystore knows about its keys besides their KeyInfo.
-type existingKeys struct {
-	paths    accountPaths
-	disabled map[string]bool // by id
-}
-
 // markExisting adds its place and its state to a key that the keystore has already.
 func (c *importCommand) markExisting(ctx context.Context, line show.KeyLine) (show.KeyLine, error) {
-	if c.existing == nil {
+	if c.disabled == nil {
 		paths, err := pathsOf(ctx, c.into, c.at.Organization)
 		if err != nil {
 			return line, err
@@ -121,13 +115,13 @@ func (c *importCommand) markExisting(ctx context.Context, line show.KeyLine) (sh
 		if err != nil {
 			return line, err
 		}
-		c.existing = &existingKeys{paths, map[string]bool{}}
+		c.paths, c.disabled = paths, map[string]bool{}
 		for _, info := range infos {
-			c.existing.disabled[info.ID] = true
+			c.disabled[info.ID] = true
 		}
 	}
-	line = c.existing.paths.mark(line)
-	line.Disabled = c.existing.disabled[line.PrivateKeyID]
+	line = c.paths.mark(line)
+	line.Disabled = c.disabled[line.PrivateKeyID]
 	return line, nil
 }
 

@@ -155,7 +155,6 @@ func noSuchKey(organizationID, id string, err error) error {
 	return err
 }
 
-// deleteCommand is one call of keys delete.
 type deleteCommand struct {
 	at     *deployment.KeystoreFlags
 	noCopy bool

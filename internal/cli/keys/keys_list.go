@@ -40,7 +40,6 @@ wallets follows.`),
 	return command
 }
 
-// listHeader names the columns of cellsOf.
 var listHeader = []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}
 
 // listKeys prints all keys. If there are none, it says so: the organization may be the
@@ -130,7 +129,6 @@ func disabledKeys(ctx context.Context, keys keystore.Keystore, organizationID st
 	return nil, nil
 }
 
-// cellsOf returns the row of a key in a table.
 func cellsOf(l show.KeyLine) []string {
 	state := ""
 	switch {

@@ -14,11 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
 
-// showCommand is one call of keys show.
 type showCommand struct {
 	at       *deployment.KeystoreFlags
 	network  show.NetworkFlag
@@ -58,7 +56,15 @@ accounts (BCR-2023-019).`),
 		Example: console.Paragraphs(`
   countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
   countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !slices.Contains(qrTypes, c.qrType):
+				return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
+			case c.xpub:
+				return c.showWallet(cmd, args[0])
+			}
+			return c.showKey(cmd, args[0])
+		},
 	}
 	c.network.Register(command)
 	c.field.register(command)
@@ -73,18 +79,8 @@ accounts (BCR-2023-019).`),
 	return command
 }
 
-func (c *showCommand) run(cmd *cobra.Command, id string) (err error) {
-	if !slices.Contains(qrTypes, c.qrType) {
-		return console.Usagef("--qr-type: unknown type %q: use crypto-hdkey or account-descriptor", c.qrType)
-	}
-	if c.xpub {
-		return c.showWallet(cmd, id, c.output.IsText())
-	}
-	return c.showKey(cmd, id, c.output.IsText())
-}
-
 // showKey is keys show without --xpub.
-func (c *showCommand) showKey(cmd *cobra.Command, id string, asText bool) (err error) {
+func (c *showCommand) showKey(cmd *cobra.Command, id string) (err error) {
 	keys, err := c.at.Open(cmd)
 	if err != nil {
 		return err
@@ -104,13 +100,12 @@ func (c *showCommand) showKey(cmd *cobra.Command, id string, asText bool) (err e
 	if err != nil {
 		return err
 	}
-	if asText && c.field.name == "" {
+	if c.output.IsText() && c.field.name == "" {
 		return console.PrintDetails(cmd.OutOrStdout(), detailsOf(line))
 	}
 	return c.field.print(cmd.OutOrStdout(), line)
 }
 
-// detailsOf returns the properties of a key, for text output.
 func detailsOf(l show.KeyLine) []console.Detail {
 	all := []console.Detail{
 		{"id", l.PrivateKeyID}, {"name", l.Name}, {"curve", l.Curve.String()}, {"public key", l.PublicKey},
@@ -173,10 +168,14 @@ type watchAccount struct {
 }
 
 // showWallet is keys show --xpub.
-func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (err error) {
-	paths, err := parsePaths(c.accounts)
-	if err != nil {
-		return err
+func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
+	var paths []wallet.Path
+	for _, text := range c.accounts {
+		path, err := wallet.ParsePath(text)
+		if err != nil {
+			return console.Usagef("--account: %v", err)
+		}
+		paths = append(paths, path)
 	}
 	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
@@ -194,13 +193,12 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string, asText bool) (er
 		}
 		return c.qr.Show(cmd, message)
 	}
-	if asText {
+	if c.output.IsText() {
 		return console.PrintDetails(cmd.OutOrStdout(), line.details())
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), line)
 }
 
-// details returns the public side of a wallet, for text output.
 func (l watchLine) details() []console.Detail {
 	all := []console.Detail{{"wallet", l.WalletID}, {"name", l.Name}, {"fingerprint", l.Fingerprint}}
 	for _, account := range l.Accounts {
@@ -210,19 +208,8 @@ func (l watchLine) details() []console.Detail {
 	return all
 }
 
-func parsePaths(texts []string) (paths []wallet.Path, err error) {
-	for _, text := range texts {
-		path, err := wallet.ParsePath(text)
-		if err != nil {
-			return nil, console.Usagef("--account: %v", err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
 // watch returns the public side of a wallet: of the accounts at paths, or if paths is nil,
-// of those with derived keys.
+// of the Bitcoin accounts with derived keys.
 func watch(ctx context.Context, keys walletKeeper, organizationID, id string, paths []wallet.Path) (line watchLine, err error) {
 	if id, err = resolveWallet(ctx, keys, organizationID, id); err != nil {
 		return line, err
@@ -232,7 +219,12 @@ func watch(ctx context.Context, keys walletKeeper, organizationID, id string, pa
 		return line, err
 	}
 	if paths == nil {
-		paths = bitcoinAccounts(w)
+		for _, account := range w.Accounts {
+			path, ok := wallet.BitcoinAccount(account.Path)
+			if ok && !slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) }) {
+				paths = append(paths, path)
+			}
+		}
 	}
 	if len(paths) == 0 {
 		return line, fmt.Errorf("wallet %s has no keys of Bitcoin accounts: name an account with --account, such as m/84'/0'/0'", w.ID)
@@ -265,16 +257,4 @@ func watched(root *wallet.Root, path wallet.Path) (watchAccount, error) {
 		return watchAccount{}, err
 	}
 	return watchAccount{Path: path.String(), XPub: account.XPub, Receive: account.Receive, Change: account.Change}, nil
-}
-
-// bitcoinAccounts returns the paths of a wallet's Bitcoin accounts with derived keys.
-func bitcoinAccounts(w file.Wallet) (paths []wallet.Path) {
-	for _, account := range w.Accounts {
-		path, ok := wallet.BitcoinAccount(account.Path)
-		isListed := slices.ContainsFunc(paths, func(p wallet.Path) bool { return slices.Equal(p, path) })
-		if ok && !isListed {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }

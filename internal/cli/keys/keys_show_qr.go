@@ -30,7 +30,6 @@ func (l *watchLine) message(kind string) (ur.Message, error) {
 	return key.Message(), err
 }
 
-// descriptors encodes the output descriptors of all accounts.
 func (l *watchLine) descriptors() (ur.Message, error) {
 	master, err := l.master()
 	if err != nil {
@@ -52,7 +51,6 @@ func (l *watchLine) descriptors() (ur.Message, error) {
 	return all.Message(), nil
 }
 
-// master returns the fingerprint of the master key.
 func (l *watchLine) master() (uint32, error) {
 	fingerprint, err := hex.DecodeString(l.Fingerprint)
 	if err != nil {
@@ -61,7 +59,6 @@ func (l *watchLine) master() (uint32, error) {
 	return binary.BigEndian.Uint32(fingerprint), nil
 }
 
-// hdKey returns the extended public key of an account as a crypto-hdkey.
 func (l *watchLine) hdKey(account watchAccount) (ur.HDKey, error) {
 	path, err := wallet.ParsePath(account.Path)
 	if err != nil {

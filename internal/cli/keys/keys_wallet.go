@@ -39,7 +39,6 @@ func accountLine(n *show.NetworkFlag, walletID string, account file.Account) sho
 	return line
 }
 
-// accountPath is the wallet and the path of an account.
 type accountPath struct{ walletID, path string }
 
 // accountPaths maps key ids to the wallets and paths of their accounts.
@@ -64,14 +63,12 @@ func pathsOf(ctx context.Context, keys keystore.Keystore, organizationID string)
 	return all, nil
 }
 
-// mark adds its wallet and path to a key.
 func (p accountPaths) mark(line show.KeyLine) show.KeyLine {
 	account := p[line.PrivateKeyID]
 	line.WalletID, line.Path = account.walletID, account.path
 	return line
 }
 
-// walletKeeper is a keystore that keeps wallets.
 type walletKeeper interface {
 	keystore.Keystore
 	keystore.WalletFinder
@@ -82,7 +79,6 @@ type walletKeeper interface {
 	RevealRoot(ctx context.Context, organizationID, walletID string, use func(*wallet.Root) error) error
 }
 
-// findWallet returns the wallet with an id, and whether there is one.
 func findWallet(ctx context.Context, keys walletKeeper, organizationID, id string) (w file.Wallet, found bool, err error) {
 	wallets, err := keys.Wallets(ctx, organizationID)
 	if err != nil {
@@ -135,7 +131,11 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		read = c.readExtendedKey
 	}
 	add, err := read(cmd)
-	defer wipeWallet(add)
+	defer func() {
+		for _, secret := range [][]byte{add.Mnemonic, add.Passphrase, add.ExtendedKey} {
+			keystore.Wipe(secret)
+		}
+	}()
 	if err != nil {
 		return err
 	}
@@ -157,12 +157,6 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 		return err
 	}
 	return c.field.printWallet(cmd.OutOrStdout(), walletLineOf(&c.network, w))
-}
-
-func wipeWallet(add file.NewWallet) {
-	keystore.Wipe(add.Mnemonic)
-	keystore.Wipe(add.Passphrase)
-	keystore.Wipe(add.ExtendedKey)
 }
 
 // readMnemonic reads the words on standard input, and their passphrase from its file. The

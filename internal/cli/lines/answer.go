@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -20,16 +21,6 @@ type Tally struct {
 	FirstFailed int // number of the first failed line, 0 if none failed
 }
 
-func (t *Tally) count(number int, failed bool) {
-	t.Lines++
-	if failed {
-		t.Failed++
-		if t.FirstFailed == 0 {
-			t.FirstFailed = number
-		}
-	}
-}
-
 // writer writes answers, and flushes them when no more are pending: a client that sends one
 // line and waits gets its answer, and a long batch is written in blocks.
 type writer struct {
@@ -43,7 +34,11 @@ func newWriter(out io.Writer, each func(Line)) *writer {
 }
 
 func (w *writer) write(line Line, answer Answer, idle bool) error {
-	w.tally.count(line.Number, answer.Failed)
+	w.tally.Lines++
+	if answer.Failed {
+		w.tally.Failed++
+		w.tally.FirstFailed = cmp.Or(w.tally.FirstFailed, line.Number)
+	}
 	_, _ = w.out.Write(answer.Text) // the next call returns its error
 	if err := w.out.WriteByte('\n'); err != nil {
 		return err
@@ -157,63 +152,25 @@ func flush(w *writer, err error) error {
 func (s *Source) Batches(ctx context.Context, out io.Writer, limit int, answer func(context.Context, []Line) []Answer,
 	each func(Line)) (Tally, error) {
 	w := newWriter(out, each)
-	ahead := s.buffer(ctx)
 	for {
-		batch, more := take(ctx, ahead, limit)
-		if ctx.Err() != nil {
-			return w.tally, flush(w, ctx.Err())
+		var first Line
+		more := false
+		select {
+		case first, more = <-s.lines:
+		case <-ctx.Done():
 		}
-		if len(batch) > 0 {
-			for i, answered := range answer(ctx, batch) {
-				if err := w.write(batch[i], answered, i == len(batch)-1); err != nil {
-					return w.tally, err
-				}
-				s.done(batch[i])
-			}
-		}
-		if !more {
+		if !more || ctx.Err() != nil {
 			return w.tally, flush(w, s.end(ctx))
 		}
-	}
-}
-
-// buffer collects lines while a batch is being answered.
-func (s *Source) buffer(ctx context.Context) <-chan Line {
-	ahead := make(chan Line, maxLinesAhead)
-	go func() {
-		defer close(ahead)
-		for line := range s.lines {
-			select {
-			case ahead <- line:
-			case <-ctx.Done():
-				return
+		batch := []Line{first}
+		for range min(len(s.lines), limit-1) { // which have arrived, and which nothing else takes
+			batch = append(batch, <-s.lines)
+		}
+		for i, answered := range answer(ctx, batch) {
+			if err := w.write(batch[i], answered, i == len(batch)-1); err != nil {
+				return w.tally, err
 			}
-		}
-	}()
-	return ahead
-}
-
-// take waits for one line, and adds up to limit-1 that have already arrived.
-func take(ctx context.Context, ahead <-chan Line, limit int) (batch []Line, more bool) {
-	select {
-	case line, more := <-ahead:
-		if !more {
-			return nil, false
-		}
-		batch = append(batch, line)
-	case <-ctx.Done():
-		return nil, false
-	}
-	for len(batch) < limit {
-		select {
-		case line, more := <-ahead:
-			if !more {
-				return batch, false
-			}
-			batch = append(batch, line)
-		default:
-			return batch, true
+			s.done(batch[i])
 		}
 	}
-	return batch, true
 }

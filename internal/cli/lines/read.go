@@ -52,7 +52,7 @@ type Source struct {
 // Read starts reading lines until the end of the input, an error, or the end of the context.
 // A blocked read is not interrupted: its goroutine ends with the program.
 func Read(ctx context.Context, in io.Reader) *Source {
-	s := &Source{lines: make(chan Line), budget: semaphore.NewWeighted(maxAhead)}
+	s := &Source{lines: make(chan Line, maxLinesAhead), budget: semaphore.NewWeighted(maxAhead)}
 	go func() {
 		defer close(s.lines)
 		reader := &wipingReader{in: in, buffer: make([]byte, bufferSize)}

@@ -65,7 +65,6 @@ func Confirmed(path, organization string, conflict *Conflict) bool {
 	return err == nil && string(content) == Digest(organization, conflict)+"\n"
 }
 
-// takenUp removes a confirmation.
 func takenUp(path, organization string) error {
 	err := os.Remove(confirmationPath(path, organization))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -181,7 +181,6 @@ func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head)
 	return failed
 }
 
-// compare compares one log with the memory.
 func (k *Keeper) compare(ctx context.Context, organization string, head *translog.Head) error {
 	state := k.memory[organization]
 	if head.Conflict != nil {

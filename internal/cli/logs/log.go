@@ -97,7 +97,6 @@ func (f *logFlags) withLog(ctx context.Context, use func(*OpenedLog) error) (err
 	return use(opened)
 }
 
-// key returns the verifier key of the log.
 func (o *OpenedLog) key() (string, error) {
 	if o.signer == nil {
 		return "", errors.New("log: keyFile is not configured: create one with 'openssl genpkey -algorithm ED25519'")
@@ -150,27 +149,24 @@ program.`),
 			if flags.url != "" {
 				return flags.ask(cmd, "/proof/"+url.PathEscape(args[0]))
 			}
-			return flags.withLog(cmd.Context(), func(opened *OpenedLog) error { return opened.prove(cmd, args[0]) })
+			return flags.withLog(cmd.Context(), func(opened *OpenedLog) error {
+				if _, err := opened.key(); err != nil {
+					return err
+				}
+				proof, err := store.Prove(cmd.Context(), opened, opened.signer, opened.Organization, args[0])
+				if errors.Is(err, store.ErrNotFound) {
+					return fmt.Errorf("log: organization %s has no leaf with the id %q", opened.Organization, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				_, err = cmd.OutOrStdout().Write(proof.Encode())
+				return err
+			})
 		},
 	}
 	flags.registerServed(command)
 	return command
-}
-
-// prove prints the proof of an activity.
-func (o *OpenedLog) prove(cmd *cobra.Command, id string) error {
-	if _, err := o.key(); err != nil {
-		return err
-	}
-	proof, err := store.Prove(cmd.Context(), o, o.signer, o.Organization, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("log: organization %s has no leaf with the id %q", o.Organization, id)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = cmd.OutOrStdout().Write(proof.Encode())
-	return err
 }
 
 func newLogCheckpointCommand() *cobra.Command {
@@ -193,30 +189,26 @@ SIZE leaves.`),
 				}
 				return flags.ask(cmd, path)
 			}
-			return flags.withLog(cmd.Context(), func(opened *OpenedLog) error { return opened.checkpoint(cmd, old) })
+			return flags.withLog(cmd.Context(), func(opened *OpenedLog) error {
+				if _, err := opened.key(); err != nil {
+					return err
+				}
+				advance, err := store.Advance(cmd.Context(), opened, opened.signer, opened.Organization, max(old, 0))
+				if err != nil {
+					return err
+				}
+				out := advance.Checkpoint
+				if old >= 0 {
+					out = advance.Encode()
+				}
+				_, err = cmd.OutOrStdout().Write(out)
+				return err
+			})
 		},
 	}
 	flags.registerServed(command)
 	command.Flags().Int64Var(&old, "old", old, "`SIZE` of the log that the witness has seen, 0 for the first time")
 	return command
-}
-
-// checkpoint prints the checkpoint of the log. If old is not negative, it includes the
-// proof that the log extends its first old leaves.
-func (o *OpenedLog) checkpoint(cmd *cobra.Command, old int64) error {
-	if _, err := o.key(); err != nil {
-		return err
-	}
-	advance, err := store.Advance(cmd.Context(), o, o.signer, o.Organization, max(old, 0))
-	if err != nil {
-		return err
-	}
-	out := advance.Checkpoint
-	if old >= 0 {
-		out = advance.Encode()
-	}
-	_, err = cmd.OutOrStdout().Write(out)
-	return err
 }
 
 func newLogCheckCommand() *cobra.Command {

@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// logAccept is one call of log accept.
 type logAccept struct {
 	logFlags
 	confirm    string
@@ -69,7 +68,6 @@ type ConflictLine struct {
 	Until        *time.Time `json:"staleUntil,omitempty"`
 }
 
-// seenLine is a log as it was at a time.
 type seenLine struct {
 	Leaves int64  `json:"leaves"`
 	Root   string `json:"root"`

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// witnessCommand holds the flags of one call of witness.
 type witnessCommand struct {
 	state, name, logKey, url string
 	show                     bool
@@ -92,7 +91,6 @@ func (c *witnessCommand) run(cmd *cobra.Command, args []string) error {
 	return w.advance(cmd, args, c.url)
 }
 
-// witnessed is a witness of one log.
 type witnessed struct {
 	translog.Witness
 	logKey string
@@ -148,7 +146,6 @@ func fetchAdvance(ctx context.Context, base, logKey string, seen *translog.Check
 // fetchTimeout bounds a request for a checkpoint or a proof.
 const fetchTimeout = 30 * time.Second
 
-// fetchNote asks the admin address of a server for a checkpoint or a proof.
 func fetchNote(ctx context.Context, base, path string) ([]byte, error) {
 	response, note, err := deployment.GetAdmin(ctx, base, path, fetchTimeout)
 	if err == nil && response.StatusCode != http.StatusOK {

@@ -60,7 +60,6 @@ submit it, and print the verification token:
 	return command
 }
 
-// readCode reads the code from standard input or the terminal.
 func readCode(cmd *cobra.Command) (string, error) {
 	const limit = otp.MaxLength + 64 // with some white space
 	read := func(ctx context.Context) ([]byte, error) { return console.ReadAll(ctx, cmd.InOrStdin(), limit) }

@@ -11,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/policy"
@@ -26,7 +24,6 @@ configuration names one for an organization; serve reads it at startup and on SI
 		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
 }
 
-// policyFlags name the configuration that a policy is checked against.
 type policyFlags struct {
 	configFile   string
 	organization string
@@ -47,7 +44,7 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 		}
 		return policy.Load(path, deployment.PolicyOptions(nil))
 	}
-	_, organization, err := f.configured()
+	_, organization, err := deployment.ReadConfig(f.configFile, f.organization)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +57,6 @@ func (f *policyFlags) load(path string) (*policy.File, error) {
 		return nil, err
 	}
 	return policy.Load(path, deployment.PolicyOptions(names))
-}
-
-// configured reads the configuration.
-func (f *policyFlags) configured() (*config.Config, *access.OrganizationConfig, error) {
-	return deployment.ReadConfig(f.configFile, f.organization)
 }
 
 func newPolicyCheckCommand() *cobra.Command {
@@ -90,10 +82,17 @@ start at zero.
 has to change.`),
 		Example: "  countersign policy check policy.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if upgrade {
-				return upgradePolicy(cmd, strings.Join(args, ""))
+			path := strings.Join(args, "")
+			if !upgrade {
+				return checkPolicy(cmd, &flags, path, strict, against)
 			}
-			return checkPolicy(cmd, &flags, strings.Join(args, ""), strict, against)
+			content, err := os.ReadFile(path)
+			if err == nil {
+				options := deployment.PolicyOptions(nil)
+				options.Folder = filepath.Dir(path)
+				_, err = fmt.Fprint(cmd.OutOrStdout(), policy.Upgrade(path, content, options))
+			}
+			return err
 		},
 	}
 	flags.register(command)
@@ -101,16 +100,6 @@ has to change.`),
 	command.Flags().StringVar(&against, "against", "", "policy `FILE` to compare the limits with: the one to be replaced")
 	command.Flags().BoolVar(&upgrade, "upgrade", false, "print FILE with the lines to change for this version")
 	return command
-}
-
-func upgradePolicy(cmd *cobra.Command, path string) error {
-	content, err := os.ReadFile(path)
-	if err == nil {
-		options := deployment.PolicyOptions(nil)
-		options.Folder = filepath.Dir(path)
-		_, err = fmt.Fprint(cmd.OutOrStdout(), policy.Upgrade(path, content, options))
-	}
-	return err
 }
 
 // checked reads a policy as serve does: with everything that the configuration names, if

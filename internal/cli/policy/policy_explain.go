@@ -24,7 +24,6 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// policyExplain holds the flags of one call of policy explain.
 type policyExplain struct {
 	policyFlags
 	kind, user, key, at string
@@ -226,25 +225,18 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	asked.Chain, asked.Effects = inspection.Summary.Chain, inspection.Effects
 	asked.Summary = func() *chains.Summary { return &inspection.Summary }
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
-	return file, asked, c.withoutAllowed(&asked)
-}
-
-// withoutAllowed removes the hazards that the organization in --config allows, about which
-// a policy is not asked.
-func (c *policyExplain) withoutAllowed(asked *access.Authorization) error {
 	if c.configFile == "" {
-		return nil
+		return file, asked, nil
 	}
-	_, organization, err := c.configured()
+	_, organization, err := deployment.ReadConfig(c.configFile, c.organization)
 	if err != nil {
-		return err
+		return nil, asked, err
 	}
-	asked.Hazards = slices.DeleteFunc(asked.Hazards,
+	asked.Hazards = slices.DeleteFunc(asked.Hazards, // a policy is not asked about those that are allowed
 		func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
-	return nil
+	return file, asked, nil
 }
 
-// configuredUser returns the user whom --as names.
 func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
 	if c.user == "" {
 		return access.User{}, console.Usagef("--as is missing: the user who submits the transaction, by name or id")
@@ -300,7 +292,7 @@ func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (
 
 // engine opens the configured keystore for an engine that signs nothing.
 func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access.OrganizationConfig, error) {
-	configured, organization, err := c.configured()
+	configured, organization, err := deployment.ReadConfig(c.configFile, c.organization)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -337,7 +329,6 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	return engine, organization, nil
 }
 
-// keyOf replaces the name of a key in signWith by its id.
 func (c *policyExplain) keyOf(ctx context.Context, keys keystore.Keystore, organizationID string) error {
 	id := ""
 	for info, err := range keys.Keys(ctx, organizationID) {

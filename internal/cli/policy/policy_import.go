@@ -30,26 +30,21 @@ The program countersign-policy-import does it, which the packages install: the o
 countersign, otherwise the one in PATH.`),
 		Example: "  countersign policy import < hosted-policies.json > policy.yaml",
 		Args:    console.StdinArgs("list of policies"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runImporter(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := findImporter()
+			if err != nil {
+				return err
+			}
+			program := exec.CommandContext(cmd.Context(), path) //nolint:gosec // one of our programs
+			program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if err := program.Run(); err != nil { // which it has printed
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			return nil
+		},
 	}
 }
 
-// runImporter runs the importer with the standard input and output of the command. The
-// importer prints its errors itself.
-func runImporter(cmd *cobra.Command) error {
-	path, err := findImporter()
-	if err != nil {
-		return err
-	}
-	program := exec.CommandContext(cmd.Context(), path) //nolint:gosec // one of our programs
-	program.Stdin, program.Stdout, program.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if err := program.Run(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// findImporter returns the path of the importer.
 func findImporter() (string, error) {
 	if own, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(own), importer)); err == nil {

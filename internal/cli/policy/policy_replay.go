@@ -22,7 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// policyReplay holds the flags of one call of policy replay.
 type policyReplay struct {
 	at     deployment.KeystoreFlags
 	since  string
@@ -102,7 +101,6 @@ func (c *policyReplay) run(cmd *cobra.Command, path string) error {
 	return errors.Join(c.replay(cmd, engine, records, file, since, out), engine.Close())
 }
 
-// file loads the policy to try, and checks the names in it.
 func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keystore) (*policy.File, error) {
 	configured, err := c.at.Configured.Organization(c.at.Organization)
 	if err != nil {
@@ -116,7 +114,6 @@ func (c *policyReplay) file(ctx context.Context, path string, keys keystore.Keys
 	return deployment.LoadPolicy(ctx, &organization, keys, nil)
 }
 
-// replay asks the policy about each activity, and prints the results.
 func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, records store.Full, file *policy.File,
 	since time.Time, out *console.Listing[*policy.Replayed]) (err error) {
 	ctx := cmd.Context()
@@ -166,7 +163,6 @@ func (c *policyReplay) replay(cmd *cobra.Command, engine *countersign.Engine, re
 	return nil
 }
 
-// decided is an activity, and when it was last decided.
 type decided struct {
 	id string
 	at time.Time
@@ -201,7 +197,6 @@ func decidedSince(ctx context.Context, records store.Full, organization string, 
 	return order, nil
 }
 
-// replayCells returns a result as a row of the table.
 func replayCells(result *policy.Replayed) []string {
 	because := cmp.Or(result.Refusal, strings.Join(result.Rules, ", "))
 	return []string{result.ID, result.At.UTC().Format(time.DateTime), result.User,

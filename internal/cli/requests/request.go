@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// requestCommand holds the flags of one call of request.
 type requestCommand struct {
 	kind         string
 	message      show.MessageFlags // to ask for instead of a transaction
@@ -113,7 +112,6 @@ func (c *requestCommand) run(cmd *cobra.Command) error {
 	return stamped.Print(cmd, &c.qr)
 }
 
-// intent reads the transaction or the message on standard input.
 func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	if c.message.Kind != "" {
 		return c.message.Read(cmd, c.signWith)
@@ -130,12 +128,19 @@ func (c *requestCommand) intent(cmd *cobra.Command) (activity.Intent, error) {
 	return activity.SignTransactionIntent{Type: kind, SignWith: c.signWith, UnsignedTransaction: unsigned.Text}, err
 }
 
-// check refuses flags that do not go together.
+// check refuses flags that do not go together, or do not say what is to be signed, and by whom.
 func (c *requestCommand) check() error {
-	if err := c.checkAsked(); err != nil {
-		return err
+	if c.message.Kind == "" && c.kind == "" {
+		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
 	}
-	switch {
+	if c.message.Kind == "" {
+		if _, err := show.ParseType(c.kind); err != nil {
+			return err
+		}
+	}
+	switch err := c.message.CheckSigner(c.signWith); {
+	case err != nil:
+		return err
 	case c.key.Path == "" && c.organization == "":
 		return console.Usagef("--api-key is missing, which stamps the request: pass it, or --org to name the " +
 			"organization of a body without a stamp")
@@ -143,17 +148,4 @@ func (c *requestCommand) check() error {
 		return console.Usagef("--api-key is missing: a request without a stamp is not carried out")
 	}
 	return nil
-}
-
-// checkAsked refuses what does not say what is to be signed, and by whom.
-func (c *requestCommand) checkAsked() error {
-	switch {
-	case c.message.Kind == "" && c.kind == "":
-		return console.Usagef("--type is missing, or --message for a message: use %s", show.TypeNames())
-	case c.message.Kind == "":
-		if _, err := show.ParseType(c.kind); err != nil {
-			return err
-		}
-	}
-	return c.message.CheckSigner(c.signWith)
 }

@@ -24,7 +24,6 @@ import (
 // Queries are the queries that submit can send.
 var Queries = []string{"get_activity", "whoami"}
 
-// submitCommand holds the flags of one call of submit.
 type submitCommand struct {
 	to          deployment.Client
 	query, save string
@@ -71,7 +70,11 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	if c.query != "" && !slices.Contains(Queries, c.query) {
 		return console.Usagef("--query: unknown query %q: use %s", c.query, strings.Join(Queries, ", "))
 	}
-	if err := c.open(cmd); err != nil {
+	err := c.to.OpenWithoutKey()
+	if err == nil && c.to.Key.Path != "" { // a request file needs none
+		c.to.By, err = c.to.Key.Open(cmd.Context())
+	}
+	if err != nil {
 		return err
 	}
 	what := "request body"
@@ -104,15 +107,6 @@ func (c *submitCommand) run(cmd *cobra.Command) error {
 	return err
 }
 
-// open reads the API key, if one is named: a request file needs none.
-func (c *submitCommand) open(cmd *cobra.Command) error {
-	if c.to.Key.Path == "" {
-		return c.to.OpenWithoutKey()
-	}
-	return c.to.Open(cmd.Context())
-}
-
-// outgoing is a request as it is posted.
 type outgoing struct {
 	path  string
 	body  []byte
@@ -138,7 +132,6 @@ func (c *submitCommand) outgoing(cmd *cobra.Command, content []byte) (asked outg
 	return asked, err
 }
 
-// stamped returns the request in a request file.
 func (c *submitCommand) stamped(cmd *cobra.Command, content []byte) (asked outgoing, err error) {
 	sent, err := show.ParseRequestFile("standard input", content)
 	if err != nil {

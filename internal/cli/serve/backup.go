@@ -55,27 +55,22 @@ Restore it with 'countersign restore'.`),
   countersign backup --config countersign.yaml /mnt/backup/2026-11-22
   kubectl exec countersign-0 -- /countersign backup --config /state/deployment/countersign.yaml - > backup.tar`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == console.StandardInput {
-				return sendBackup(cmd, path, withPassphrase)
+			if args[0] != console.StandardInput {
+				return makeBackup(cmd, cmd.OutOrStdout(), path, args[0], withPassphrase)
 			}
-			return makeBackup(cmd, cmd.OutOrStdout(), path, args[0], withPassphrase)
+			return withTemporary(func(dir string) error {
+				if err := makeBackup(cmd, cmd.ErrOrStderr(), path, dir, withPassphrase); err != nil {
+					return err
+				}
+				archive := tar.NewWriter(cmd.OutOrStdout())
+				return errors.Join(archive.AddFS(os.DirFS(dir)), archive.Close())
+			})
 		},
 	}
 	command.Flags().StringVar(&path, "config", "", "configuration `FILE` of the server: countersign.yaml")
 	console.Require(command, "config", "the configuration of the server")
 	command.Flags().BoolVar(&withPassphrase, "with-passphrase", false, "copy the passphrase too: the backup alone then reveals the keys")
 	return command
-}
-
-// sendBackup writes a backup to standard output.
-func sendBackup(cmd *cobra.Command, path string, withPassphrase bool) error {
-	return withTemporary(func(dir string) error {
-		if err := makeBackup(cmd, cmd.ErrOrStderr(), path, dir, withPassphrase); err != nil {
-			return err
-		}
-		archive := tar.NewWriter(cmd.OutOrStdout())
-		return errors.Join(archive.AddFS(os.DirFS(dir)), archive.Close())
-	})
 }
 
 // withTemporary calls a function with a new directory, which it removes afterwards.
@@ -94,16 +89,16 @@ func makeBackup(cmd *cobra.Command, answer io.Writer, path, dir string, withPass
 		return err
 	}
 	now := time.Now()
-	records, err := openForBackup(cmd.Context(), configured)
+	backUp, closing, err := openForBackup(cmd.Context(), configured)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	defer records.close()
+	defer func() { _ = closing() }() // it was only read
 	to, err := backup.NewWriter(dir, path, now)
 	if err != nil {
 		return err
 	}
-	if err := records.backUp(cmd.Context(), to); err != nil {
+	if err := backUp(to); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if err := backUpKeys(cmd.Context(), to, configured, withPassphrase); err != nil {
@@ -145,7 +140,13 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 		missing("the keys: they are in an HSM; its vendor documents how to back it up")
 		return nil
 	}
-	if err := copyKeys(ctx, to, dir); err != nil {
+	if err := withTemporary(func(temporary string) error { // by way of a consistent copy
+		copied := filepath.Join(temporary, "keys")
+		if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
+			return err
+		}
+		return to.AddCopy(dir, copied)
+	}); err != nil {
 		return err
 	}
 	switch {
@@ -159,82 +160,50 @@ func backUpKeys(ctx context.Context, to *backup.Writer, configured *config.Confi
 	return nil
 }
 
-// copyKeys adds a keystore by way of a consistent copy.
-func copyKeys(ctx context.Context, to *backup.Writer, dir string) error {
-	return withTemporary(func(temporary string) error {
-		copied := filepath.Join(temporary, "keys")
-		if _, err := file.Copy(ctx, dir, copied, file.Options{}); err != nil {
-			return err
-		}
-		return to.AddCopy(dir, copied)
-	})
-}
-
-// storeForBackup is the store to back up: one that this process has opened, a snapshot that
-// a server sends, or neither, if it cannot be copied from here.
-type storeForBackup struct {
-	path    string
-	opened  *bolt.Store
-	sent    *sentSnapshot
-	missing string
-}
-
 // openForBackup opens the store before anything is written: without one there is nothing to
-// back up.
-func openForBackup(ctx context.Context, configured *config.Config) (*storeForBackup, error) {
+// back up. It returns how to back it up: one that this process has opened, or a snapshot that
+// a server sends. One that cannot be copied from here is noted as missing.
+func openForBackup(ctx context.Context, configured *config.Config) (backUp func(*backup.Writer) error,
+	closing func() error, err error) {
 	path, isBolt := strings.CutPrefix(configured.Store, "bolt:")
-	switch {
-	case configured.Store == config.MemoryStore:
-		return &storeForBackup{missing: "the store: it is in memory, and empty after each start"}, nil
-	case !isBolt:
+	missing := "the store: it is in memory, and empty after each start"
+	if configured.Store != config.MemoryStore && !isBolt {
 		opened, err := deployment.OpenStore(ctx, configured)
-		if errors.Is(err, store.ErrNone) {
-			return nil, err
-		}
 		if err == nil {
 			err = opened.Close()
-		} else {
+		} else if !errors.Is(err, store.ErrNone) {
 			err = nil // the keys can be backed up while the database is unreachable
 		}
-		return &storeForBackup{missing: "the database: run pg_dump --format=custom --file=state.dump with the URL " +
-			"of the configuration, and pg_restore --dbname to restore it"}, err
+		if err != nil {
+			return nil, nil, err
+		}
+		missing = "the database: run pg_dump --format=custom --file=state.dump with the URL " +
+			"of the configuration, and pg_restore --dbname to restore it"
+	}
+	if !isBolt {
+		return func(to *backup.Writer) error {
+			to.Manifest.Missing = append(to.Manifest.Missing, missing)
+			return nil
+		}, func() error { return nil }, nil
 	}
 	if sent, err := askForSnapshot(ctx, path); err == nil {
-		return &storeForBackup{path: path, sent: sent}, nil
+		return func(to *backup.Writer) error { return to.Add(path, sent) }, sent.Close, nil
 	}
 	opened, err := bolt.OpenExisting(path)
 	if errors.Is(err, store.ErrInUse) {
-		return nil,
+		return nil, nil,
 			fmt.Errorf("%w, which offers no backups at %s: is it an older version, or does it run as another user?",
 				err, snapshotAddress(path))
 	}
 	if err != nil {
-		return nil, deployment.RefuseNone(err)
+		return nil, nil, deployment.RefuseNone(err)
 	}
-	return &storeForBackup{path: path, opened: opened}, nil
-}
-
-func (s *storeForBackup) close() {
-	if s.sent != nil {
-		_ = s.sent.Close() // it was read
-	}
-	if s.opened != nil {
-		_ = s.opened.Close() // it was only read
-	}
-}
-
-func (s *storeForBackup) backUp(ctx context.Context, to *backup.Writer) error {
-	switch {
-	case s.sent != nil:
-		return to.Add(s.path, s.sent)
-	case s.opened != nil:
-		if err := s.opened.Check(ctx); err != nil {
+	return func(to *backup.Writer) error {
+		if err := opened.Check(ctx); err != nil {
 			return err
 		}
-		return s.opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(s.path, from) })
-	}
-	to.Manifest.Missing = append(to.Manifest.Missing, s.missing)
-	return nil
+		return opened.Snapshot(ctx, func(_ int64, from io.WriterTo) error { return to.Add(path, from) })
+	}, opened.Close, nil
 }
 
 // snapshotAddress returns the socket at which a server offers snapshots of its store. It is

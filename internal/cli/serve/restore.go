@@ -43,22 +43,17 @@ remembers of its logs (log.memory) is neither restored nor overwritten: where it
 more than the backup, serve refuses requests until 'countersign log accept'.`),
 		Example: "  countersign restore /mnt/backup/2026-11-22 restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == console.StandardInput {
-				return receive(cmd, args[1])
+			if args[0] != console.StandardInput {
+				return restore(cmd, args[0], args[1])
 			}
-			return restore(cmd, args[0], args[1])
+			return withTemporary(func(dir string) error {
+				if err := unpack(cmd.InOrStdin(), dir); err != nil {
+					return fmt.Errorf("standard input: %w: expected the output of 'countersign backup -'", err)
+				}
+				return restore(cmd, dir, args[1])
+			})
 		},
 	}
-}
-
-// receive restores a backup from standard input.
-func receive(cmd *cobra.Command, into string) error {
-	return withTemporary(func(dir string) error {
-		if err := unpack(cmd.InOrStdin(), dir); err != nil {
-			return fmt.Errorf("standard input: %w: expected the output of 'countersign backup -'", err)
-		}
-		return restore(cmd, dir, into)
-	})
 }
 
 // unpack writes the files of an archive to a directory, and nothing outside it.
@@ -151,7 +146,6 @@ func takeBack(into string, existed bool) error {
 	return err
 }
 
-// checkStore opens a bolt store and closes it.
 func checkStore(configured *config.Config) error {
 	path, ok := strings.CutPrefix(configured.Store, "bolt:")
 	if !ok {

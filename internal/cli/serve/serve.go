@@ -1,22 +1,27 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
+	"github.com/countersign-dev/countersign/rpcapi"
 )
 
-// flags are the flags of serve.
 type flags struct {
 	configFile string
 	at         deployment.Addresses
@@ -115,7 +120,73 @@ func (s *Server) run(cmd *cobra.Command) (err error) {
 	return s.serve(cmd, reloads)
 }
 
-// loader returns what reads the configuration.
 func (s *Server) loader() deployment.Loader {
 	return deployment.Loader{Path: s.configFile, NewStore: s.newStore, Addresses: s.at.Check}
+}
+
+type checked struct {
+	Config        string   `json:"config"`
+	Organizations int      `json:"organizations"`
+	Warnings      int      `json:"warnings"`
+	StoreCreated  bool     `json:"storeCreated,omitempty"`
+	NotDone       []string `json:"notDone"`
+	NotAsked      []string `json:"notAsked,omitempty"` // URIs of keys in key services
+}
+
+// report prints the result of --check for a configuration that serve would start with.
+func (s *Server) report(cmd *cobra.Command) error {
+	loaded, err := s.loader().Load(cmd)
+	if err != nil {
+		return err
+	}
+	loaded.Discard()
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
+	}
+	if s.newStore {
+		created, err := deployment.CreateStore(cmd.Context(), loaded.Configured)
+		if err != nil {
+			return err
+		}
+		if err := created.Close(); err != nil {
+			return err
+		}
+	}
+	if len(loaded.NotAsked) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"Not asked: the key services of %d keys. 'countersign keys check' has each key sign.\n", len(loaded.NotAsked))
+	}
+	notDone := append([]string{"open the store", "listen"}, loaded.NotDone...)
+	if s.newStore {
+		notDone = notDone[1:]
+	}
+	return console.PrintJSON(cmd.OutOrStdout(), checked{loaded.Configured.Path, len(loaded.Configured.Organizations),
+		len(loaded.Warnings), s.newStore, notDone, loaded.NotAsked})
+}
+
+// serverGCPercent is the garbage collector's target of a server. Its live memory is a few
+// megabytes, of which each request allocates a hundredth: at Go's default of 100 the
+// collector runs dozens of times a second. The environment variable GOGC takes precedence.
+const serverGCPercent = 400
+
+// memoryMargin is what a server may use beyond what is live after its start and the budgets of
+// its clients: the collector needs room, and connections have buffers.
+const memoryMargin = 48 << 20
+
+// limitMemory limits the memory of the process to what it needs: what is live, the budgets of
+// all doors, which no other door uses up, and a margin. Without a limit the heap would grow to five
+// times of what is live. The environment variable GOMEMLIMIT takes precedence.
+func limitMemory(configured *config.Config) {
+	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
+		return
+	}
+	runtime.GC()
+	var live runtime.MemStats
+	runtime.ReadMemStats(&live)
+	requests := cmp.Or(configured.Limits.RequestBytes, httpapi.DefaultMaxBufferedBytes)
+	answers := cmp.Or(configured.Limits.AnswerBytes, httpapi.DefaultMaxAnswerBytes)
+	if configured.RPC != nil {
+		requests += rpcapi.DefaultMaxBufferedBytes
+	}
+	debug.SetMemoryLimit(int64(live.HeapAlloc) + int64(requests) + int64(answers) + memoryMargin)
 }

@@ -64,7 +64,6 @@ func listenForBackups(address string) (net.Listener, error) {
 	return backupListener{listener, dir}, nil
 }
 
-// backupListener removes its directory when it is closed.
 type backupListener struct {
 	net.Listener
 	dir string

@@ -12,20 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// followLogs keeps the memory of the logs until close. The policy of an organization whose
-// conflict was accepted is logged again: while there was one, it could not be.
-func (s *Server) followLogs(ctx context.Context) {
-	if s.memory == nil {
-		return
-	}
-	s.memory.Accepted = func(ctx context.Context, organization string) {
-		if err := s.current.Policies.RecordOne(ctx, s.engine, organization); err != nil {
-			s.log.Error("the policy is in force, but could not be recorded", "organization", organization, "cause", err)
-		}
-	}
-	s.background(ctx, s.memory.Run)
-}
-
 // conflicts returns the configured organizations whose logs conflict with what was seen,
 // and whether these are all.
 func (s *Server) conflicts() (organizations []string, all bool) {

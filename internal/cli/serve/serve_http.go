@@ -46,7 +46,6 @@ func withConsole(page, api http.Handler) http.Handler {
 	})
 }
 
-// adminPages are what the admin address serves.
 func (s *Server) adminPages() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", httpapi.Admin(s.engine, s.observer.Handler()))

@@ -12,12 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 
-// addresses are the listeners of serve.
 type addresses struct {
 	api   net.Listener
 	tls   *tls.Config  // of api; nil for plaintext
 	admin net.Listener // nil if disabled
-	rpc   *rpcServer   // nil if none is configured
+	rpc   rpcServer
 }
 
 // close closes those that are bound. Shutting down the servers has done so already.
@@ -44,8 +43,7 @@ func (a *addresses) bind(at deployment.Addresses, configured *config.Config, log
 	if a.admin, err = bindAdmin(at, configured, log); err != nil {
 		return deployment.BindError("admin", err)
 	}
-	a.rpc, err = bindRPC(at, configured.RPC)
-	return err
+	return a.rpc.bind(at, configured.RPC)
 }
 
 // bindAdmin binds the admin address. If it is in use and --listen has moved the API

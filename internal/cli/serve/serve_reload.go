@@ -180,7 +180,8 @@ func (l *Live) replace(
 	}
 	l.Put(next) // first: a credential that was removed stops here
 	if l.Policies != nil {
-		l.Policies.PutInForce(next.Policies, next.Configured)
+		l.Policies.Put(next.Policies) // one that the configuration no longer names stays until a restart
+		l.Policies.Configured = next.Configured
 	}
 	record(fixedChanges(old.Configured, next.Configured))
 	return nil

@@ -18,10 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
-// rpcServer is the JSON-RPC signer of serve.
+// rpcServer is the JSON-RPC signer of serve; zero if none is configured.
 type rpcServer struct {
 	handler *rpcapi.Handler
-	http    *http.Server
+	http    *http.Server // nil before prepare
 	tcp     net.Listener // nil if there is none
 	socket  *net.UnixListener
 	path    string        // of the socket
@@ -29,28 +29,20 @@ type rpcServer struct {
 	served  chan struct{} // closed when the requests of the socket are answered; nil before start
 }
 
-// bindRPC binds the addresses of the signer. It returns nil if none is configured.
-func bindRPC(at deployment.Addresses, r *config.RPC) (bound *rpcServer, err error) {
-	if r == nil {
-		return nil, nil
-	}
-	bound = &rpcServer{path: r.Socket}
-	defer func() {
-		if err != nil {
-			bound.close()
-		}
-	}()
-	if r.Listen != "" {
-		if bound.tcp, err = bindOne(at, r.Listen, r.TLS != nil); err != nil {
-			return nil, deployment.BindError("rpc.listen", err)
+// bind binds the addresses of the signer, if one is configured.
+func (b *rpcServer) bind(at deployment.Addresses, r *config.RPC) (err error) {
+	if r != nil && r.Listen != "" {
+		if b.tcp, err = bindOne(at, r.Listen, r.TLS != nil); err != nil {
+			return deployment.BindError("rpc.listen", err)
 		}
 	}
-	if r.Socket != "" {
-		if bound.socket, bound.file, err = listenSocket(r.Socket); err != nil {
-			return nil, fmt.Errorf("rpc.socket: %w", err)
+	if r != nil && r.Socket != "" {
+		b.path = r.Socket
+		if b.socket, b.file, err = listenSocket(r.Socket); err != nil {
+			return fmt.Errorf("rpc.socket: %w", err)
 		}
 	}
-	return bound, nil
+	return nil
 }
 
 // socketMode lets the owner and the group of the process connect. The uid of the process at
@@ -97,7 +89,7 @@ func removeStale(path string) error {
 
 // prepare makes the servers over an engine.
 func (b *rpcServer) prepare(s *Server, configured *config.Config) {
-	if b == nil {
+	if configured.RPC == nil {
 		return
 	}
 	rpc := func() *deployment.RPCState { return s.loaded().RPC }
@@ -131,9 +123,6 @@ func (b *rpcServer) prepare(s *Server, configured *config.Config) {
 
 // start starts the servers. Their ends are sent to failed.
 func (b *rpcServer) start(ctx context.Context, s *Server, failed chan<- error) {
-	if b == nil {
-		return
-	}
 	if b.tcp != nil {
 		// First, because net/http sets the TLSConfig of a server that it serves.
 		s.log.Info("listening", "server", "rpc", "address", b.tcp.Addr().String(), "tls", b.http.TLSConfig != nil)
@@ -150,9 +139,8 @@ func (b *rpcServer) start(ctx context.Context, s *Server, failed chan<- error) {
 	}
 }
 
-// shutDown stops accepting requests and finishes those in flight.
 func (b *rpcServer) shutDown(ctx context.Context) error {
-	if b == nil {
+	if b.http == nil {
 		return nil
 	}
 	b.closeSocket()
@@ -179,11 +167,7 @@ func (b *rpcServer) closeSocket() {
 	}
 }
 
-// close closes the listeners.
 func (b *rpcServer) close() {
-	if b == nil {
-		return
-	}
 	if b.tcp != nil {
 		_ = b.tcp.Close() // Shutdown may have done so already
 	}

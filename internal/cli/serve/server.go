@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/logmemory"
+	"github.com/countersign-dev/countersign/internal/events"
 	"github.com/countersign-dev/countersign/internal/request"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
@@ -51,7 +52,6 @@ type Server struct {
 	ends []func() error // of what has been started, in this order
 }
 
-// loaded returns what is in force.
 func (s *Server) loaded() *deployment.Loaded { return s.current.Current.Load() }
 
 // open opens what the configuration names, binds the addresses, and opens the engine.
@@ -114,10 +114,18 @@ func (s *Server) openKeystore(cmd *cobra.Command, configured *config.Config) (ke
 
 // openEngine opens the store, and the engine, which asks what is in force at each request.
 func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err error) {
-	s.notifier.begin(loaded.Configured.Events, s.log, s.observer)
-	loaded.Over = s.notifier.over()
+	var observer countersign.Observer = s.observer
+	if configured := loaded.Configured.Events; configured != nil {
+		others := &events.Others{Types: configured.Wanted(), Logger: s.log, Now: time.Now, Next: s.observer}
+		s.notifier, observer = notifier{ring: new(events.Ring), others: others}, others
+		loaded.Over = func(opened store.Full) store.Full {
+			through := &events.Store{Full: opened, Ring: s.notifier.ring, Keep: configured.Delivered()}
+			others.Outbox = through
+			return through
+		}
+	}
 	s.engine, s.records, err = loaded.Engine(ctx, s.newStore, func(settings *countersign.Config) {
-		settings.Logger, settings.Observer, settings.Names = s.log, s.notifier.observer(s.observer), &s.current.InForce
+		settings.Logger, settings.Observer, settings.Names = s.log, observer, &s.current.InForce
 		settings.Directory = rpcapi.Directory(&s.current.InForce, s.current.callers)
 		s.keys = settings.Keystore
 		if loaded.Configured.Descriptors != nil {
@@ -138,7 +146,16 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 func (s *Server) follow(ctx context.Context) error {
 	s.giveSnapshots(ctx)
 	limitMemory(s.loaded().Configured)
-	s.followLogs(ctx)
+	if s.memory != nil {
+		// While there was a conflict, the policy could not be logged.
+		s.memory.Accepted = func(ctx context.Context, organization string) {
+			if err := s.current.Policies.RecordOne(ctx, s.engine, organization); err != nil {
+				s.log.Error("the policy is in force, but could not be recorded",
+					"organization", organization, "cause", err)
+			}
+		}
+		s.background(ctx, s.memory.Run)
+	}
 	s.followKeys(ctx)
 	if err := s.notify(ctx); err != nil {
 		return err
@@ -147,7 +164,22 @@ func (s *Server) follow(ctx context.Context) error {
 	return nil
 }
 
-// state returns what the metrics say of the server.
+// followKeys takes in what other processes change in the keystore, until close: a server without
+// requests does not look up a key, and would keep the secret of one that was deleted or disabled.
+func (s *Server) followKeys(ctx context.Context) {
+	changing, ok := s.keys.(keystore.Refresher)
+	if !ok {
+		return
+	}
+	s.background(ctx, func(ctx context.Context) {
+		for sleep(ctx, keystore.RefreshInterval); ctx.Err() == nil; sleep(ctx, keystore.RefreshInterval) {
+			if err := changing.Refresh(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("changes of the keystore cannot be read", "cause", err)
+			}
+		}
+	})
+}
+
 func (s *Server) state(ctx context.Context) metrics.State {
 	ctx, cancel := context.WithTimeout(ctx, httpapi.ReadyTimeout)
 	defer cancel()
@@ -295,5 +327,30 @@ func (s *Server) shutDown(api, admin *http.Server) error {
 	if err := errors.Join(api.Shutdown(ctx), s.bound.rpc.shutDown(ctx), admin.Close()); err != nil {
 		return fmt.Errorf("shutdown: %w", err)
 	}
+	return nil
+}
+
+// notifier tells about events. All of it is nil without a configuration.
+type notifier struct {
+	ring   *events.Ring
+	others *events.Others
+	sender *events.Sender
+}
+
+// notify delivers events until close.
+func (s *Server) notify(ctx context.Context) (err error) {
+	n := &s.notifier
+	if n.sender, err = deployment.OpenEvents(ctx, s.loaded().Configured.Events, s.records, s.log); err != nil {
+		return err
+	}
+	var running []func(context.Context)
+	if n.others != nil {
+		n.others.Conflict = s.memory.Conflicts
+		running = append(running, n.others.Run)
+	}
+	if n.sender != nil {
+		running = append(running, n.sender.Run)
+	}
+	s.background(ctx, running...)
 	return nil
 }

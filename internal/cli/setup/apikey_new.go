@@ -17,7 +17,6 @@ func NewAPIKeyCommand() *cobra.Command {
 		newAPIKeyNewCommand())
 }
 
-// apiKeyNewCommand is one call of apikey new.
 type apiKeyNewCommand struct {
 	user
 	out, expires, curve string

@@ -132,16 +132,6 @@ type initialized struct {
 	LogKey            string `json:"logKeyFile,omitempty"`
 }
 
-// in returns the answer with the paths of the files in a directory.
-func (i initialized) in(dir string) initialized {
-	for _, name := range []*string{&i.Config, &i.APIPrivateKeyFile, &i.ProofPublicKey, &i.LogKey} {
-		if *name != "" {
-			*name = filepath.Join(dir, *name)
-		}
-	}
-	return i
-}
-
 // Names in the directory that init fills.
 const (
 	ConfigName     = "countersign.yaml"
@@ -193,7 +183,12 @@ func (c *initCommand) initialize(cmd *cobra.Command, dir string) (answer initial
 		add(!c.online, func() error { return c.readBack(cmd, staged(ConfigName)) })
 		return steps
 	})
-	return answer.in(dir), err
+	for _, name := range []*string{&answer.Config, &answer.APIPrivateKeyFile, &answer.ProofPublicKey, &answer.LogKey} {
+		if *name != "" {
+			*name = filepath.Join(dir, *name)
+		}
+	}
+	return answer, err
 }
 
 // hasPassphrase reports whether the keystore is a directory: a token has a PIN.
@@ -232,7 +227,6 @@ func (c *initCommand) readBack(cmd *cobra.Command, path string) error {
 	return err
 }
 
-// randomLine returns a line of random bytes in hex.
 func randomLine(size int) []byte {
 	random := make([]byte, size)
 	_, _ = rand.Read(random) // never fails

@@ -20,7 +20,6 @@ func NewPasskeyCommand() *cobra.Command {
 		newPasskeyAddCommand())
 }
 
-// passkeyAddCommand is one call of passkey add.
 type passkeyAddCommand struct {
 	user
 	credentialID, publicKey, rpID string
@@ -64,8 +63,14 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	if c.votes && len(c.origins) == 0 {
 		return console.Usagef("--origin is missing: votes count from the page's origin only")
 	}
-	if err := c.checkDomain(); err != nil {
-		return err
+	// A domain or an origin that no browser would report would make the passkey one that is never used.
+	if err := weborigin.CheckDomain(c.rpID); err != nil {
+		return console.Usagef("--rp-id %v", err)
+	}
+	for _, text := range c.origins {
+		if err := weborigin.CheckPasskey(text); err != nil {
+			return console.Usagef("--origin %v", err)
+		}
 	}
 	id, err := decodeAnyBase64(c.credentialID)
 	if err != nil || len(id) == 0 {
@@ -86,20 +91,6 @@ func (c *passkeyAddCommand) run(cmd *cobra.Command) error {
 	return c.print(cmd, "passkeys", fmt.Sprintf("credentialId: %q, publicKey: %q, rpId: %s, origins: %s%s%s",
 		base64.RawURLEncoding.EncodeToString(id), base64.RawURLEncoding.EncodeToString(key),
 		console.JSONLine(c.rpID), console.JSONLine(console.OrEmpty(c.origins)), verified, c.activities()))
-}
-
-// checkDomain refuses a domain or an origin that no browser would report: the passkey
-// could never be used.
-func (c *passkeyAddCommand) checkDomain() error {
-	if err := weborigin.CheckDomain(c.rpID); err != nil {
-		return console.Usagef("--rp-id %v", err)
-	}
-	for _, text := range c.origins {
-		if err := weborigin.CheckPasskey(text); err != nil {
-			return console.Usagef("--origin %v", err)
-		}
-	}
-	return nil
 }
 
 // coseKeyOf converts a public key, COSE or SPKI, to COSE, and checks it.

@@ -22,7 +22,6 @@ type user struct {
 	known                      bool // the configuration has the user already
 }
 
-// register adds the flags to a command.
 func (u *user) register(cmd *cobra.Command, votes string) {
 	flags := cmd.Flags()
 	flags.StringVar(&u.name, "name", "", "`NAME` of the user")

@@ -25,15 +25,6 @@ func (f *ActivityFieldFlag) Register(cmd *cobra.Command) {
 
 // Print prints the field of an answer.
 func (f *ActivityFieldFlag) Print(cmd *cobra.Command, answer []byte) error {
-	value, err := f.value(answer)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), console.CleanText(value))
-	return err
-}
-
-func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 	var answered struct {
 		Activity struct {
 			ID, Status, Fingerprint string
@@ -41,7 +32,7 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 		}
 	}
 	if err := json.Unmarshal(answer, &answered); err != nil {
-		return "", fmt.Errorf("--field: the answer: %w", err)
+		return fmt.Errorf("--field: the answer: %w", err)
 	}
 	shown := &answered.Activity
 	fields := map[string]string{"id": shown.ID, "status": shown.Status, "fingerprint": shown.Fingerprint}
@@ -58,9 +49,11 @@ func (f *ActivityFieldFlag) value(answer []byte) (string, error) {
 			}
 		}
 	}
-	if value, ok := fields[f.Name]; ok {
-		return value, nil
+	value, ok := fields[f.Name]
+	if !ok {
+		return fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", shown.ID, shown.Status, f.Name,
+			strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
 	}
-	return "", fmt.Errorf("--field: activity %s, %s, has no %q: it has %s", shown.ID, shown.Status, f.Name,
-		strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), console.CleanText(value))
+	return err
 }

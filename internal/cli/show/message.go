@@ -83,7 +83,6 @@ func (f *MessageFlags) Register(cmd *cobra.Command, usage string) {
 	console.Exclusive(cmd, "a message has no transaction type", "message", "type")
 }
 
-// check refuses an unknown kind, and flags of other kinds of messages.
 func (f *MessageFlags) check() error {
 	_, known := messageKinds[f.Kind]
 	switch {
@@ -215,17 +214,8 @@ func (f *MessageFlags) decode(input []byte) (raw []byte, err error) {
 	return raw, nil
 }
 
-// UnknownText returns the text of a message that is not known, and a file with its template to
+// UnknownIn returns the text of a message that is not known, and a file with its template to
 // pin if it is no worse than that; otherwise nothing.
-func UnknownText(intent activity.Intent, limits all.Limits) (text, template string) {
-	inspection, err := all.InspectIntent(intent, limits)
-	if err != nil {
-		return "", ""
-	}
-	return UnknownIn(inspection)
-}
-
-// UnknownIn is UnknownText for what has been read.
 func UnknownIn(inspection all.Inspection) (text, template string) {
 	for _, hazard := range inspection.Hazards {
 		index, ok := hazard.Effect()

@@ -24,25 +24,16 @@ func (f *MessageFlags) packet(cmd *cobra.Command) (string, error) {
 	}
 	message := bitcoin.ToSign{Text: string(text), Address: f.address}
 	if f.funds != "" {
-		if message.Funds, err = readFunds(f.funds); err != nil {
-			return "", err
+		content, err := os.ReadFile(f.funds) //nolint:gosec // the caller's own file
+		if err != nil {
+			return "", fmt.Errorf("--funds: %w", err)
+		}
+		if message.Funds, err = bitcoin.Decode(content); err != nil {
+			return "", fmt.Errorf("--funds: %s: %w", f.funds, err)
 		}
 	}
 	packet, err := message.PSBT()
 	return hex.EncodeToString(packet), err
-}
-
-// readFunds reads a PSBT from a file, in any of its encodings.
-func readFunds(name string) ([]byte, error) {
-	content, err := os.ReadFile(name) //nolint:gosec // the caller's own file
-	if err != nil {
-		return nil, fmt.Errorf("--funds: %w", err)
-	}
-	packet, err := bitcoin.Decode(content)
-	if err != nil {
-		return nil, fmt.Errorf("--funds: %s: %w", name, err)
-	}
-	return packet, nil
 }
 
 // NamedKeys reads a PSBT in any of its forms, and the keys that it names.

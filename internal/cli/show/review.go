@@ -121,7 +121,6 @@ func resolvedFields(review *activity.Review, computed []chains.Effect, known cha
 	return fields
 }
 
-// waitingFields returns who submitted the request, and what is missing.
 func waitingFields(waiting *api.Activity) []chains.Field {
 	review := waiting.Review
 	fields := []chains.Field{
@@ -134,7 +133,11 @@ func waitingFields(waiting *api.Activity) []chains.Field {
 		fields = append(fields, chains.Text("takes", taken))
 	}
 	for _, vote := range waiting.Votes[1:] {
-		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+selectionWord(vote.Selection)))
+		word := "rejected"
+		if vote.Selection == activity.SelectionApproved {
+			word = "approved"
+		}
+		fields = append(fields, chains.Text("voted", voterName(&vote)+" "+word))
 	}
 	for _, group := range review.Missing {
 		fields = append(fields, chains.Text("missing", MissingText(group)))
@@ -156,13 +159,6 @@ func voterName(vote *activity.Vote) string {
 		return vote.UserID
 	}
 	return vote.UserName + ", " + vote.UserID
-}
-
-func selectionWord(selection activity.Selection) string {
-	if selection == activity.SelectionApproved {
-		return "approved"
-	}
-	return "rejected"
 }
 
 // MissingText describes the votes that a group still needs.

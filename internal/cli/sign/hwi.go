@@ -98,19 +98,14 @@ func (c *hwiCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	answer, err := c.answer(cmd, args)
 	if err != nil {
-		refusal := hwiError{err.Error()}
+		refusal := map[string]string{"error": err.Error()}
 		if answer = any(refusal); len(args) > 0 && args[0] == "enumerate" {
-			answer = []hwiError{refusal}
+			answer = []map[string]string{refusal}
 		}
 	}
 	return console.PrintJSON(cmd.OutOrStdout(), answer)
 }
 
-type hwiError struct {
-	Error string `json:"error"`
-}
-
-// answer carries out one command.
 func (c *hwiCommand) answer(cmd *cobra.Command, args []string) (answer any, err error) {
 	if c.stdin {
 		if args, err = c.readArguments(cmd, args); err != nil {
@@ -194,15 +189,6 @@ func (c *hwiCommand) enumerate(*cobra.Command, []string) (any, error) {
 	}}, nil
 }
 
-// coin returns the coin type of the chain (BIP-44), hardened.
-func (c *hwiCommand) coin() uint32 {
-	if c.chain == "main" {
-		return wallet.Hardened
-	}
-	return wallet.Hardened + 1
-}
-
-// hwiDescriptors is the answer to getdescriptors.
 type hwiDescriptors struct {
 	Receive  []string `json:"receive"`
 	Internal []string `json:"internal"`
@@ -214,11 +200,15 @@ func (c *hwiCommand) descriptors(cmd *cobra.Command, _ []string) (any, error) {
 	if c.account >= wallet.Hardened {
 		return nil, fmt.Errorf("--account %d: at most %d", c.account, wallet.Hardened-1)
 	}
+	coin := uint32(wallet.Hardened) // of Bitcoin, or of its test networks (BIP-44)
+	if c.chain != "main" {
+		coin++
+	}
 	all := hwiDescriptors{[]string{}, []string{}}
 	var accounts []wallet.Path
 	err := c.withRoot(cmd.Context(), func(root *wallet.Root) error {
 		for _, purpose := range []uint32{44, 49, 84, 86} {
-			account := wallet.Path{wallet.Hardened + purpose, c.coin(), wallet.Hardened + c.account}
+			account := wallet.Path{wallet.Hardened + purpose, coin, wallet.Hardened + c.account}
 			if root.Check(keystore.CurveSecp256k1, account) != nil {
 				continue
 			}
@@ -244,23 +234,18 @@ func (c *hwiCommand) descriptors(cmd *cobra.Command, _ []string) (any, error) {
 	return all, nil
 }
 
-// displayedAddress is the answer to displayaddress.
-type displayedAddress struct {
-	Address string `json:"address"`
-}
-
 func (c *hwiCommand) displayAddress(cmd *cobra.Command, _ []string) (any, error) {
 	asked, err := parseKeyDescriptor(c.desc)
 	if err != nil {
 		return nil, err
 	}
-	var shown displayedAddress
+	var address string
 	if err := c.withRoot(cmd.Context(), func(root *wallet.Root) (err error) {
-		shown.Address, err = asked.address(root, hwiChains[c.chain])
+		address, err = asked.address(root, hwiChains[c.chain])
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	return shown, onTerminal(cmd,
-		fmt.Sprintf("%s\n  %s of wallet %s (%s)\n", shown.Address, asked.path, c.walletID, hwiChains[c.chain]))
+	return map[string]string{"address": address}, onTerminal(cmd,
+		fmt.Sprintf("%s\n  %s of wallet %s (%s)\n", address, asked.path, c.walletID, hwiChains[c.chain]))
 }

@@ -24,11 +24,6 @@ import (
 // coreKeyPool is how many addresses Core hands out at most without using one.
 const coreKeyPool = 1000
 
-// hwiPSBT is the answer to signtx.
-type hwiPSBT struct {
-	PSBT string `json:"psbt"`
-}
-
 // signTx answers signtx. Keys of the wallet that the PSBT names are derived first.
 func (c *hwiCommand) signTx(cmd *cobra.Command, args []string) (any, error) {
 	if len(args) != 1 {
@@ -48,7 +43,7 @@ func (c *hwiCommand) signTx(cmd *cobra.Command, args []string) (any, error) {
 		return nil, err
 	}
 	packet, err := hex.DecodeString(signed)
-	return hwiPSBT{base64.StdEncoding.EncodeToString(packet)}, err
+	return map[string]string{"psbt": base64.StdEncoding.EncodeToString(packet)}, err
 }
 
 // signConsented signs what the person at the terminal, or without a terminal the policy,

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 )
 
-// inspectCommand holds the flags of one call of inspect.
 type inspectCommand struct {
 	kind       string
 	message    show.MessageFlags // to inspect instead of a transaction
@@ -126,7 +125,6 @@ type inspectedAs struct {
 	Signers []string                 `json:"signers,omitempty"`
 }
 
-// printInspection prints an inspection as JSON.
 func printInspection(cmd *cobra.Command, inspection all.Inspection, about inspectedAs) error {
 	digest := inspection.Summary.Digest()
 	return console.PrintJSON(cmd.OutOrStdout(), struct {

@@ -44,7 +44,6 @@ program that reads the camera directly works as well:
 	}
 }
 
-// scanPictures prints the codes of all pictures.
 func scanPictures(cmd *cobra.Command, args []string) error {
 	files, err := pictures(args)
 	if err != nil {
@@ -80,7 +79,6 @@ func scanPictures(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// pictures lists the named files, and the pictures in named directories.
 func pictures(args []string) (files []string, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -108,10 +106,8 @@ func pictures(args []string) (files []string, err error) {
 // maxPixels is the size of the largest picture, from a camera with 48 megapixels.
 const maxPixels = 48 << 20
 
-// errNoCode means that a picture has no readable code.
 var errNoCode = errors.New("no readable QR code")
 
-// readPicture reads the code in a picture.
 func readPicture(path string) (text string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -163,7 +159,6 @@ func decodePicture(picture image.Image) (string, error) {
 	return "", errNoCode
 }
 
-// isPrintable reports whether a text is printable ASCII, and not empty.
 func isPrintable(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -3,6 +3,7 @@ package sign
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -159,7 +161,7 @@ func NewCommand() *cobra.Command {
 	return command
 }
 
-func (c *signCommand) run(cmd *cobra.Command) error {
+func (c *signCommand) run(cmd *cobra.Command) (err error) {
 	if c.scan {
 		return c.signScanned(cmd)
 	}
@@ -181,12 +183,28 @@ func (c *signCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	c.read = read.Written
-	return c.signOne(cmd, activity.SignTransactionIntent{Type: read.Kind, SignWith: c.signWith, UnsignedTransaction: read.Text})
+	engine, err := c.engine(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	signed, err := c.signShown(cmd, engine,
+		activity.SignTransactionIntent{Type: read.Kind, SignWith: c.signWith, UnsignedTransaction: read.Text})
+	if err != nil {
+		return err
+	}
+	if c.qr.Wanted() {
+		return c.showPSBT(cmd, signed, ur.TypePSBT)
+	}
+	return c.print(cmd.OutOrStdout(), signed)
 }
 
 // check refuses flags that do not go together. It runs before anything is read.
 func (c *signCommand) check() error {
-	err := cmp.Or(c.checkCodes(), c.at.Check(), checkHazardNames(c.allow))
+	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
+		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
+	}
+	err := cmp.Or(c.at.Check(), checkHazardNames(c.allow))
 	switch {
 	case err != nil:
 		return err
@@ -206,14 +224,6 @@ func (c *signCommand) check() error {
 	return nil
 }
 
-// checkCodes refuses --qr where no type of code exists for the answer.
-func (c *signCommand) checkCodes() error {
-	if c.qr.Wanted() && (c.jsonl || !show.IsBitcoin(c.kind) || c.finalize) {
-		return console.Usagef("--qr goes with --request, with --scan, and with a PSBT: no type of QR code exists for other answers")
-	}
-	return nil
-}
-
 func checkHazardNames(names []string) error {
 	known := all.HazardNames()
 	for _, name := range names {
@@ -224,7 +234,6 @@ func checkHazardNames(names []string) error {
 	return nil
 }
 
-// confirm shows a transaction or a message and asks whether to sign it.
 func (c *signCommand) confirm(cmd *cobra.Command, shown show.View) error {
 	return show.ConfirmShown(cmd, c.yes, shown, "Sign this "+shown.What()+"?", "not signed")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
@@ -14,13 +15,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
-// readForeign reads the request of another wallet.
 func readForeign(message ur.Message) (*foreignRequest, error) {
 	switch message.Type {
 	case ur.TypePSBT, ur.TypeCryptoPSBT:
@@ -113,8 +114,14 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 		return nil, err
 	}
 	foreign := &foreignRequest{origin: asked.Origin, path: asked.Path.String(), answer: func(unsigned, signed []byte) (ur.Message, error) {
-		signature, err := solSignature(unsigned, signed)
-		return ur.SolSignature{ID: asked.ID, Signature: signature}.Message(), err
+		added, err := newSignatures(unsigned, signed)
+		if err != nil {
+			return ur.Message{}, err
+		}
+		if len(added) > 1 {
+			return ur.Message{}, errors.New("there are several new signatures: sol-signature has room for one")
+		}
+		return ur.SolSignature{ID: asked.ID, Signature: added[0]}.Message(), nil
 	}}
 	if len(asked.Address) == 32 {
 		foreign.signer = base58.Encode(asked.Address)
@@ -135,7 +142,6 @@ func readSolSignRequest(message ur.Message) (*foreignRequest, error) {
 	return foreign, nil
 }
 
-// newSignatures returns the signatures that signed has and unsigned lacks.
 func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 	if len(unsigned) != len(signed) || len(signed) < 2 {
 		return nil, errors.New("the signed transaction has another length")
@@ -155,18 +161,6 @@ func newSignatures(unsigned, signed []byte) (added [][]byte, err error) {
 		return nil, errors.New("there is no new signature: the transaction has it already")
 	}
 	return added, nil
-}
-
-// solSignature returns the only signature that signed has and unsigned lacks.
-func solSignature(unsigned, signed []byte) ([]byte, error) {
-	added, err := newSignatures(unsigned, signed)
-	if err != nil {
-		return nil, err
-	}
-	if len(added) > 1 {
-		return nil, errors.New("there are several new signatures: sol-signature has room for one")
-	}
-	return added[0], nil
 }
 
 // Kinds of data in a tron-sign-request.
@@ -242,4 +236,41 @@ func tronSignature(signed []byte) (signature []byte, err error) {
 		return nil, fmt.Errorf("a signature of %d bytes: expected 65", len(signature))
 	}
 	return signature, nil
+}
+
+// printSolanaSignatures prints the signatures that were added to the message of a Solana
+// transaction, one line each: PUBKEY=SIGNATURE, both in base58, as 'solana --signer' takes
+// them.
+func printSolanaSignatures(out io.Writer, read show.Written, signed []byte) error {
+	unsigned, err := hex.DecodeString(read.Text)
+	if err != nil {
+		return err
+	}
+	added, err := newSignatures(unsigned, signed)
+	if err != nil {
+		return err
+	}
+	seen, err := all.Inspect(activity.TransactionTypeSolana, hex.EncodeToString(signed), all.Limits{})
+	if err != nil {
+		return err
+	}
+	for _, signature := range added {
+		signer, err := signerAmong(show.SignersIn(seen.Summary.Fields), read.Message, signature)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "%s=%s\n", signer, base58.Encode(signature)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func signerAmong(addresses []string, message, signature []byte) (string, error) {
+	for _, address := range addresses {
+		if key := base58.Decode(address); len(key) == ed25519.PublicKeySize && ed25519.Verify(key, message, signature) {
+			return address, nil
+		}
+	}
+	return "", fmt.Errorf("signature %s is of no signer of the transaction", base58.Encode(signature))
 }

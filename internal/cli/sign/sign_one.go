@@ -19,7 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/intents"
-	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/internal/wiretext"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
@@ -97,23 +96,6 @@ func (c *signCommand) engineOver(ctx context.Context, keys keystore.Keystore) (*
 	return &opened{engine.As(*user, ""), engine}, nil
 }
 
-// signOne signs one transaction and prints it.
-func (c *signCommand) signOne(cmd *cobra.Command, intent activity.SignTransactionIntent) (err error) {
-	engine, err := c.engine(cmd)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
-	signed, err := c.signShown(cmd, engine, intent)
-	if err != nil {
-		return err
-	}
-	if c.qr.Wanted() {
-		return c.showPSBT(cmd, signed, ur.TypePSBT)
-	}
-	return c.print(cmd.OutOrStdout(), signed)
-}
-
 // signShown shows a transaction, asks for confirmation, and signs what was shown.
 func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activity.SignTransactionIntent) (signed string, err error) {
 	prepared, err := c.prepareShown(cmd, engine, intent)
@@ -137,7 +119,6 @@ func (c *signCommand) named(ctx context.Context, err error, name string) []strin
 	return nil
 }
 
-// prepareShown shows a transaction or a message and asks for confirmation.
 func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent activity.Intent) (*countersign.Prepared, error) {
 	notes, err := c.claims(cmd.Context(), intent)
 	if err != nil {
@@ -167,7 +148,8 @@ func explainRefusal(err error, intent activity.Intent, limits all.Limits) error 
 		return err
 	}
 	err = fmt.Errorf("%w, with --allow NAME", err)
-	text, template := show.UnknownText(intent, limits)
+	inspection, _ := all.InspectIntent(intent, limits) // of what cannot be read: nothing
+	text, template := show.UnknownIn(inspection)
 	if text != "" {
 		err = fmt.Errorf("%w. The text is %q", err, text)
 	}

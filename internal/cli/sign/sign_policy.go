@@ -74,7 +74,6 @@ func (c *signCommand) underPolicy(ctx context.Context, settings *countersign.Con
 	return user, nil
 }
 
-// submitter finds the user of --as by name or id.
 func (c *signCommand) submitter(ctx context.Context, organization *access.OrganizationConfig,
 	keys keystore.Keystore) (*access.User, error) {
 	names, err := policy.NamesOf(ctx, organization, keys)

@@ -21,7 +21,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// requestFlags are the flags of sign --request.
 type requestFlags struct {
 	in      string
 	out     string
@@ -216,7 +215,6 @@ func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error 
 	return c.qr.Show(cmd, message)
 }
 
-// writeAnswer writes an answer to the path that a flag names.
 func writeAnswer(cmd *cobra.Command, flag, path string, answer []byte) error {
 	if err := console.WriteOut(cmd, path, answer); err != nil {
 		return fmt.Errorf("--%s %s: %w: the activity is recorded: repeat this call once the file can be written", flag, path, err)

@@ -24,7 +24,6 @@ import (
 // foreignTypes are the accepted types of requests of other wallets. They have no stamp.
 var foreignTypes = []string{ur.TypePSBT, ur.TypeCryptoPSBT, ur.TypeEthSignRequest, ur.TypeSolSignRequest, ur.TypeTronSignRequest}
 
-// signScanned reads a request from QR codes and signs it.
 func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	accepted := foreignTypes
 	if c.at.ConfigFile != "" {
@@ -53,7 +52,6 @@ func (c *signCommand) signScanned(cmd *cobra.Command) error {
 	return c.signForeign(cmd, message)
 }
 
-// foreignRequest is a request of another wallet.
 type foreignRequest struct {
 	intent  activity.SignTransactionIntent
 	message *activity.SignMessageIntent // instead of a transaction
@@ -101,31 +99,21 @@ func (c *signCommand) signForeign(cmd *cobra.Command, message ur.Message) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	signed, err := c.confirmForeign(cmd, engine, message.Type, asked)
+	prepared, err := c.prepareForeign(cmd.Context(), engine, asked)
 	if err != nil {
 		return err
 	}
-	return c.answerForeign(cmd, message.Type, asked, signed)
-}
-
-// confirmForeign shows a request, asks, and signs it.
-func (c *signCommand) confirmForeign(cmd *cobra.Command, engine calls, kind string, asked *foreignRequest) (string, error) {
-	prepared, err := c.prepareForeign(cmd.Context(), engine, asked)
-	if err != nil {
-		return "", err
-	}
-	if err := c.confirmWithout(cmd, prepared, kind, asked); err != nil {
-		return "", err
+	if err := c.confirmWithout(cmd, prepared, message.Type, asked); err != nil {
+		return err
 	}
 	signed, err := deployment.Signed(cmd.Context(), prepared)
 	if err != nil {
-		return "", err
+		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", kind)
-	return signed, nil
+	fmt.Fprintf(cmd.ErrOrStderr(), "Signed without a stamp: a request of type %s, confirmed at this terminal.\n", message.Type)
+	return c.answerForeign(cmd, message.Type, asked, signed)
 }
 
-// prepareForeign prepares the transaction or the message of a request.
 func (c *signCommand) prepareForeign(ctx context.Context, engine calls,
 	asked *foreignRequest) (*countersign.Prepared, error) {
 	asked.intent.SignWith = asked.signer
@@ -216,7 +204,6 @@ func (c *signCommand) answerForeign(cmd *cobra.Command, kind string, asked *fore
 	return err
 }
 
-// showPSBT shows a PSBT as codes of a type.
 func (c *signCommand) showPSBT(cmd *cobra.Command, signed, kind string) error {
 	packet, err := hex.DecodeString(signed)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/show"
 )
 
-// readVotes reads the files of --vote.
 func (c *signCommand) readVotes(cmd *cobra.Command, on countersign.SignedBody) ([]countersign.SignedBody, error) {
 	votes := make([]countersign.SignedBody, len(c.request.votes))
 	for i, path := range c.request.votes {

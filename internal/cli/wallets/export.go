@@ -20,7 +20,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
 
-// addressCommand is one call of wallets address.
 type addressCommand struct {
 	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
@@ -29,7 +28,6 @@ type addressCommand struct {
 	change  bool
 }
 
-// addressLine is an address as it is printed.
 type addressLine struct {
 	Address string `json:"address"`
 	Change  bool   `json:"change"`
@@ -76,7 +74,6 @@ func (c *addressCommand) run(cmd *cobra.Command, name string) error {
 	})
 }
 
-// addressOf derives an address of a wallet.
 func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool, index uint32) (string, error) {
 	script, err := policy.Script(change, index)
 	if err != nil {
@@ -91,7 +88,6 @@ func addressOf(policy *walletpolicy.Policy, network bitcoin.Network, change bool
 // exportFormats are the values of --format, the default first.
 var exportFormats = []string{"descriptor", "bip388", "core"}
 
-// exportCommand is one call of wallets export.
 type exportCommand struct {
 	at     *deployment.KeystoreFlags
 	format string
@@ -136,7 +132,11 @@ func (c *exportCommand) run(cmd *cobra.Command, name string) error {
 		case c.format == "bip388":
 			return console.PrintLine(cmd, []byte(w.Policy.Canonical()))
 		case c.format == "core":
-			return console.PrintJSON(cmd.OutOrStdout(), imports(w.Policy))
+			var both []coreImport // receiving and change
+			for _, change := range []bool{false, true} {
+				both = append(both, coreImport{w.Policy.BranchDescriptor(change), true, change, "now", [2]int{0, 999}})
+			}
+			return console.PrintJSON(cmd.OutOrStdout(), both)
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), w.Policy.Descriptor())
 		return err
@@ -150,15 +150,6 @@ type coreImport struct {
 	Internal   bool   `json:"internal"`
 	Timestamp  string `json:"timestamp"`
 	Range      [2]int `json:"range"`
-}
-
-// imports returns the requests for both branches.
-func imports(policy *walletpolicy.Policy) (all []coreImport) {
-	const addresses = 999
-	for _, change := range []bool{false, true} {
-		all = append(all, coreImport{policy.BranchDescriptor(change), true, change, "now", [2]int{0, addresses}})
-	}
-	return all
 }
 
 // code encodes the wallet as a QR code for other signers: the descriptor with placeholders,

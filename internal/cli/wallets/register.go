@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
@@ -23,7 +22,6 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// registerCommand is one call of wallets register.
 type registerCommand struct {
 	at      *deployment.KeystoreFlags
 	network show.NetworkFlag
@@ -88,17 +86,25 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if !deployment.Can[keeper](c.at) {
-		return c.pin(cmd, policy, c.network.Limits().Bitcoin.Network)
+		line := lineOf(policy, nil)
+		if err := c.confirm(cmd, line, policy); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"This keystore cannot authenticate the wallet: write the policy below to a file, and pin it in the configuration:")
+		fmt.Fprintf(cmd.ErrOrStderr(), "wallets:\n  - {organization: %q, file: %q, digest: %s}\n", c.at.Organization,
+			"wallet.json", line.Digest)
+		return console.PrintLine(cmd, []byte(policy.Canonical()))
 	}
 	keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
 	if err != nil {
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	return c.register(cmd, keys, policy, c.network.Limits().Bitcoin.Network)
+	return c.register(cmd, keys, policy)
 }
 
-func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *walletpolicy.Policy, network bitcoin.Network) error {
+func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *walletpolicy.Policy) error {
 	own, err := keys.OwnKeys(cmd.Context(), c.at.Organization, policy)
 	if err != nil {
 		return err
@@ -111,7 +117,7 @@ func (c *registerCommand) register(cmd *cobra.Command, keys keeper, policy *wall
 		return err
 	}
 	line := lineOf(policy, own)
-	if err := c.confirm(cmd, line, policy, network); err != nil {
+	if err := c.confirm(cmd, line, policy); err != nil {
 		return err
 	}
 	add := file.Registered{OrganizationID: c.at.Organization, Policy: policy, At: time.Now()}
@@ -154,14 +160,14 @@ func (c *registerCommand) action(ctx context.Context, keys keeper, policy *walle
 }
 
 // confirm shows the wallet and its first addresses, and asks whether they were compared.
-func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy, network bitcoin.Network) error {
+func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *walletpolicy.Policy) error {
 	details := line.details()
 	for _, shown := range []struct {
 		label  string
 		change bool
 		index  uint32
 	}{{"address", false, 0}, {"address", false, 1}, {"address", false, 2}, {"change address", true, 0}} {
-		address, err := addressOf(policy, network, shown.change, shown.index)
+		address, err := addressOf(policy, c.network.Limits().Bitcoin.Network, shown.change, shown.index)
 		if err != nil {
 			return err
 		}
@@ -179,19 +185,6 @@ func (c *registerCommand) confirm(cmd *cobra.Command, line walletLine, policy *w
 		return console.Ask(cmd.Context(), tty,
 			"Have you compared the others' keys and the addresses with another signer?", "not registered")
 	})
-}
-
-// pin prints what to put into the configuration of a keystore that keeps no wallets.
-func (c *registerCommand) pin(cmd *cobra.Command, policy *walletpolicy.Policy, network bitcoin.Network) error {
-	line := lineOf(policy, nil)
-	if err := c.confirm(cmd, line, policy, network); err != nil {
-		return err
-	}
-	fmt.Fprintln(cmd.ErrOrStderr(),
-		"This keystore cannot authenticate the wallet: write the policy below to a file, and pin it in the configuration:")
-	fmt.Fprintf(cmd.ErrOrStderr(), "wallets:\n  - {organization: %q, file: %q, digest: %s}\n", c.at.Organization,
-		"wallet.json", line.Digest)
-	return console.PrintLine(cmd, []byte(policy.Canonical()))
 }
 
 // logged appends a leaf about a wallet to the organization's log, if the configuration has
@@ -221,7 +214,6 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 	return leaf.ID, nil
 }
 
-// newRemoveCommand returns wallets remove.
 func newRemoveCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var digest digestFlag
 	command := &cobra.Command{

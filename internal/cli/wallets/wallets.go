@@ -34,7 +34,6 @@ key: see docs/wallets.md.`,
 	return group
 }
 
-// keeper is a keystore that keeps registered wallets.
 type keeper interface {
 	keystore.Keystore
 	keystore.WalletRegistry
@@ -44,7 +43,6 @@ type keeper interface {
 	OwnKeys(ctx context.Context, organizationID string, policy *walletpolicy.Policy) ([]file.OwnKey, error)
 }
 
-// walletLine is a registered wallet as it is printed.
 type walletLine struct {
 	Name     string    `json:"name"`
 	Template string    `json:"descriptorTemplate"`
@@ -55,7 +53,6 @@ type walletLine struct {
 	At       string    `json:"registeredAt,omitempty"`
 }
 
-// keyLine is a key of a registered wallet as it is printed.
 type keyLine struct {
 	Placeholder string `json:"placeholder"`
 	Key         string `json:"key"`              // with its origin
@@ -80,7 +77,6 @@ func lineOf(policy *walletpolicy.Policy, own []file.OwnKey) walletLine {
 	return line
 }
 
-// details returns the wallet for people.
 func (l walletLine) details() []console.Detail {
 	all := []console.Detail{{"wallet", l.Name}, {"who must sign", l.Terms}, {"template", l.Template}}
 	for _, key := range l.Keys {
@@ -107,36 +103,26 @@ func opened(cmd *cobra.Command, flags *deployment.KeystoreFlags, name string, us
 		return err
 	}
 	defer deployment.CloseKeystore(keys, &err)
-	w, err := find(cmd.Context(), keys, flags.Organization, name)
+	all, err := keys.RegisteredWallets(cmd.Context(), flags.Organization)
 	if err != nil {
 		return err
-	}
-	return use(keys, w)
-}
-
-const noRegistry = "this keystore cannot authenticate registered wallets: pin the wallet in the configuration, as " +
-	"'countersign wallets register --keystore pkcs11:…' prints it"
-
-// find returns the registered wallet with a name.
-func find(ctx context.Context, keys keeper, organizationID, name string) (file.Registered, error) {
-	all, err := keys.RegisteredWallets(ctx, organizationID)
-	if err != nil {
-		return file.Registered{}, err
 	}
 	var names []string
 	for _, w := range all {
 		if w.Policy.Name() == name {
-			return w, nil
+			return use(keys, w)
 		}
 		names = append(names, w.Policy.Name())
 	}
 	if len(names) == 0 {
-		return file.Registered{},
-			fmt.Errorf("organization %q has no registered wallets: 'countersign wallets register' adds one", organizationID)
+		return fmt.Errorf("organization %q has no registered wallets: 'countersign wallets register' adds one", flags.Organization)
 	}
-	return file.Registered{}, fmt.Errorf("organization %q has no registered wallet with the name %q: it has %s",
-		organizationID, name, strings.Join(names, ", "))
+	return fmt.Errorf("organization %q has no registered wallet with the name %q: it has %s",
+		flags.Organization, name, strings.Join(names, ", "))
 }
+
+const noRegistry = "this keystore cannot authenticate registered wallets: pin the wallet in the configuration, as " +
+	"'countersign wallets register --keystore pkcs11:…' prints it"
 
 func newListCommand(at *deployment.KeystoreFlags) *cobra.Command {
 	var output console.OutputFlag
@@ -147,21 +133,19 @@ func newListCommand(at *deployment.KeystoreFlags) *cobra.Command {
 List the registered wallets of an organization, by name: as a table on a terminal,
 otherwise as one line of JSON each.`),
 		Example: "  countersign wallets list --keystore file:keys",
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			keys, err := deployment.OpenFor[keeper](at, cmd, noRegistry)
-			if err != nil {
-				return err
-			}
-			defer deployment.CloseKeystore(keys, &err)
-			return list(cmd, keys, at.Organization, output.IsText())
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return list(cmd, at, output.IsText()) },
 	}
 	output.RegisterListing(command)
 	return command
 }
 
-func list(cmd *cobra.Command, keys keeper, organizationID string, asTable bool) error {
-	all, err := keys.RegisteredWallets(cmd.Context(), organizationID)
+func list(cmd *cobra.Command, flags *deployment.KeystoreFlags, asTable bool) (err error) {
+	keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
+	if err != nil {
+		return err
+	}
+	defer deployment.CloseKeystore(keys, &err)
+	all, err := keys.RegisteredWallets(cmd.Context(), flags.Organization)
 	if err != nil {
 		return err
 	}
@@ -170,7 +154,7 @@ func list(cmd *cobra.Command, keys keeper, organizationID string, asTable bool) 
 			return []string{l.Name, l.Terms, l.Template, l.Digest}
 		})
 	for _, w := range all {
-		line, err := known(cmd.Context(), keys, organizationID, w)
+		line, err := known(cmd.Context(), keys, flags.Organization, w)
 		if err != nil {
 			return err
 		}
@@ -179,12 +163,11 @@ func list(cmd *cobra.Command, keys keeper, organizationID string, asTable bool) 
 		}
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no registered wallets.\n", organizationID)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no registered wallets.\n", flags.Organization)
 	}
 	return out.Flush()
 }
 
-// known describes a registered wallet.
 func known(ctx context.Context, keys keeper, organizationID string, w file.Registered) (walletLine, error) {
 	own, err := keys.OwnKeys(ctx, organizationID, w.Policy)
 	line := lineOf(w.Policy, own)

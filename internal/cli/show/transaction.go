@@ -4,13 +4,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // transactionInput is a transaction as it was read, and the type it was taken for.
@@ -64,7 +67,6 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 	return read, console.Usagef("this can be read as a transaction of %s: pass --type", strings.Join(kinds, " and of "))
 }
 
-// readAs reads a transaction with the reader of a type.
 func readAs(kind activity.TransactionType, content string, limits all.Limits) (Written, error) {
 	tx, err := DecodeAs(kind, content)
 	if err == nil {
@@ -135,3 +137,76 @@ func (i *Inspected) SignedBy() string {
 	}
 	return "This transaction is signed by " + strings.Join(i.Signers, ", ") + "."
 }
+
+// typePrefix begins the name of every transaction type. --type may omit it.
+const typePrefix = "TRANSACTION_TYPE_"
+
+// ParseType parses a transaction type, in full or short, such as "ethereum".
+func ParseType(name string) (activity.TransactionType, error) {
+	if name == "" {
+		return "", console.Usagef("--type is missing: use %s", TypeNames())
+	}
+	kind := activity.TransactionType(name)
+	if !strings.HasPrefix(name, typePrefix) {
+		kind = activity.TransactionType(typePrefix + strings.ToUpper(name))
+	}
+	if !slices.Contains(all.TransactionTypes(), kind) {
+		message := fmt.Sprintf("--type: unknown transaction type %q", name)
+		return "", console.Usagef("%s", plaintext.Meant(message, name, ShortTypes(), "use "+TypeNames()))
+	}
+	return kind, nil
+}
+
+// ShortTypes returns the short names of the types.
+func ShortTypes() (names []string) {
+	for _, kind := range all.TransactionTypes() {
+		names = append(names, strings.ToLower(strings.TrimPrefix(string(kind), typePrefix)))
+	}
+	return names
+}
+
+// IsBitcoin reports whether --type names Bitcoin.
+func IsBitcoin(name string) bool {
+	kind, err := ParseType(name)
+	return err == nil && kind == activity.TransactionTypeBitcoin
+}
+
+// TypeNames returns the names that --type takes.
+func TypeNames() string {
+	return strings.Join(ShortTypes(), ", ") + ", or the names of the API, such as " +
+		string(activity.TransactionTypeEthereum)
+}
+
+// withoutSignature removes the signature from a transaction of a chain whose unsigned
+// transactions have none: see [chains.Forms]. isSigned is false of other chains.
+func withoutSignature(kind activity.TransactionType, raw []byte, limits all.Limits) (unsigned []byte,
+	signers []string, isSigned bool, err error) {
+	chain, err := all.Of(kind, limits)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if unsign := chain.Words().Forms.Unsign; unsign != nil {
+		return unsign(raw)
+	}
+	return nil, nil, false, nil
+}
+
+// SignersIn returns the addresses that a summary shows as having signed. On Tron they are
+// recovered from the signatures; on Solana the signatures are verified.
+func SignersIn(fields []chains.Field) (signers []string) {
+	for i := range fields {
+		field := &fields[i]
+		switch {
+		case field.Label == "signed by":
+			signers = append(signers, field.Value)
+		case strings.HasPrefix(field.Label, "signer ") && strings.HasPrefix(field.Note, signedNote):
+			signers = append(signers, field.Value)
+		case field.Label == "signers":
+			signers = append(signers, SignersIn(field.Fields)...)
+		}
+	}
+	return signers
+}
+
+// signedNote begins the note of a signer in Solana's summary whose signature is present.
+const signedNote = "signed"
