@@ -107,16 +107,6 @@ func isDatabase(uri string) bool {
 	return scheme == "postgres" || scheme == "postgresql"
 }
 
-// storesOf returns the URIs of all stores of a configuration, by their names.
-func storesOf(configured *config.Config) map[string]string {
-	uris := maps.Clone(configured.Stores)
-	if uris == nil {
-		uris = map[string]string{}
-	}
-	uris[""] = configured.Store
-	return uris
-}
-
 // tableOf returns the name of the store of each organization.
 func tableOf(configured *config.Config) map[string]string {
 	table := map[string]string{}
@@ -126,13 +116,19 @@ func tableOf(configured *config.Config) map[string]string {
 	return table
 }
 
-// AssignStores puts the table of a configuration in force, if a store is one of several.
+// AssignStores puts the table of a configuration in force. It refuses an organization in a store
+// that was not opened: in the one that was it would begin by mistake.
 func AssignStores(ctx context.Context, opened store.Store, configured *config.Config) error {
+	if err := checkStores(configured); err != nil {
+		return err
+	}
 	if several, ok := WithoutMemory(opened).(*store.Sharded); ok {
-		if err := checkStores(configured); err != nil {
-			return err
-		}
 		return several.Assign(ctx, tableOf(configured))
+	}
+	for organization, name := range tableOf(configured) {
+		if name != "" {
+			return fmt.Errorf("organization %q is in the store %q, and stores are opened at the start: restart", organization, name)
+		}
 	}
 	return nil
 }
@@ -151,9 +147,10 @@ func openAll(ctx context.Context, configured *config.Config,
 		}
 		return open(ctx, "", configured.Store)
 	}
-	opened := map[string]store.Full{}
+	opened, uris := map[string]store.Full{}, map[string]string{"": configured.Store}
+	maps.Copy(uris, configured.Stores)
 	var err error
-	for name, uri := range storesOf(configured) {
+	for name, uri := range uris {
 		if opened[name], err = open(ctx, name, uri); err != nil {
 			delete(opened, name)
 			err = fmt.Errorf("%s: %w", cmp.Or(name, "store"), err)
