@@ -2,30 +2,13 @@ package tron
 
 // core/contract/smart_contract.proto.
 
-var triggerSmartContract = &message{name: "TriggerSmartContract", rule: ruleTokenValue, fields: []field{
-	owner(1),
-	addr(2, "contract_address", "contract"),
-	sun(3, "call_value", "value").optional(),
-	blob(4, "data", "data").optional(),
-	count(5, "call_token_value", "token value", tokenUnit).optional(),
-	count(6, "token_id", "token id", "").optional(),
-}}
-
 // Indexes of the fields of triggerSmartContract.
 const (
-	_ = iota
-	triggerContract
+	triggerContract = iota + 1
 	triggerValue
 	triggerData
 	triggerTokenValue
 )
-
-var createSmartContract = &message{name: "CreateSmartContract", rule: ruleCreation, fields: []field{
-	owner(1),
-	one(2, "new_contract", "new contract", smartContractMessage),
-	count(3, "call_token_value", "token value", tokenUnit).optional(),
-	count(4, "token_id", "token id", "").optional(),
-}}
 
 // Indexes of the fields of createSmartContract.
 const (
@@ -33,7 +16,7 @@ const (
 	createTokenValue  = 2
 )
 
-var smartContractMessage = (&message{name: "SmartContract", fields: []field{
+var smartContractMessage = newMessage("SmartContract",
 	addr(1, "origin_address", "origin"),
 	addr(2, "contract_address", "contract").optional(),
 	one(3, "abi", "ABI", abiMessage).optional().asBytes(),
@@ -44,8 +27,7 @@ var smartContractMessage = (&message{name: "SmartContract", fields: []field{
 	count(8, "origin_energy_limit", "most energy paid by the creator", ""),
 	refused(9, "code_hash", "the node computes it, and refuses it in a transaction since 4.8.2.2"),
 	refused(10, "trx_hash", "the node computes it, and refuses it in a transaction since 4.8.2.2"),
-	count32(11, "version", "version", "").optional(),
-}}).named()
+	count32(11, "version", "version", "").optional())
 
 // maxContractName is the longest name of a contract, in bytes (CONTRACT_NAME_LENGTH).
 const maxContractName = 32
@@ -56,11 +38,10 @@ const (
 	smartValue  = 4
 )
 
-var abiMessage = (&message{name: "ABI", fields: []field{
-	many(1, "entrys", "entry", abiEntryMessage).optional(),
-}}).named()
+var abiMessage = newMessage("ABI",
+	many(1, "entrys", "entry", abiEntryMessage).optional())
 
-var abiEntryMessage = (&message{name: "ABI.Entry", fields: []field{
+var abiEntryMessage = newMessage("ABI.Entry",
 	boolean(1, "anonymous", "anonymous"),
 	boolean(2, "constant", "constant"),
 	str(3, "name", "name"),
@@ -68,28 +49,35 @@ var abiEntryMessage = (&message{name: "ABI.Entry", fields: []field{
 	many(5, "outputs", "output", abiParamMessage).optional(),
 	enum(6, "type", "type", "UnknownEntryType", "Constructor", "Function", "Event", "Fallback", "Receive", "Error"),
 	boolean(7, "payable", "payable"),
-	enum(8, "stateMutability", "state mutability", "UnknownMutabilityType", "Pure", "View", "Nonpayable", "Payable"),
-}}).named()
+	enum(8, "stateMutability", "state mutability", "UnknownMutabilityType", "Pure", "View", "Nonpayable", "Payable"))
 
-var abiParamMessage = (&message{name: "ABI.Entry.Param", fields: []field{
+var abiParamMessage = newMessage("ABI.Entry.Param",
 	boolean(1, "indexed", "indexed"),
 	str(2, "name", "name"),
-	str(3, "type", "type"),
-}}).named()
+	str(3, "type", "type"))
 
-var clearABIContract = &message{name: "ClearABIContract", fields: []field{
-	owner(1),
-	addr(2, "contract_address", "contract"),
-}}
-
-var updateSettingContract = &message{name: "UpdateSettingContract", fields: []field{
-	owner(1),
-	addr(2, "contract_address", "contract"),
-	count(3, "consume_user_resource_percent", "energy paid by callers", "%").optional().upTo(100),
-}}
-
-var updateEnergyLimitContract = &message{name: "UpdateEnergyLimitContract", fields: []field{
-	owner(1),
-	addr(2, "contract_address", "contract"),
-	count(3, "origin_energy_limit", "most energy paid by the creator", ""),
-}}
+var smartContracts = []*contract{
+	newContract(numberTrigger, "TriggerSmartContract", "call a smart contract", nil,
+		owner(1),
+		addr(2, "contract_address", "contract"),
+		sun(3, "call_value", "value").optional(),
+		blob(4, "data", "data").optional(),
+		count(5, "call_token_value", "token value", tokenUnit).optional(),
+		count(6, "token_id", "token id", "").optional()).where(checkTokenValue),
+	newContract(numberCreate, "CreateSmartContract", "create a smart contract", doCreateContract,
+		owner(1),
+		one(2, "new_contract", "new contract", smartContractMessage),
+		count(3, "call_token_value", "token value", tokenUnit).optional(),
+		count(4, "token_id", "token id", "").optional()).where(checkCreation),
+	newContract(48, "ClearABIContract", "clear a contract's ABI", doContract,
+		owner(1),
+		addr(2, "contract_address", "contract")),
+	newContract(33, "UpdateSettingContract", "change who pays for a contract's energy", doContract,
+		owner(1),
+		addr(2, "contract_address", "contract"),
+		count(3, "consume_user_resource_percent", "energy paid by callers", "%").optional().upTo(100)),
+	newContract(45, "UpdateEnergyLimitContract", "change how much energy the contract's creator pays", doContract,
+		owner(1),
+		addr(2, "contract_address", "contract"),
+		count(3, "origin_energy_limit", "most energy paid by the creator", "")),
+}

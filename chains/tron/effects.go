@@ -18,7 +18,7 @@ func (tx *transaction) Effects() []chains.Effect { return tx.effects(network.Pas
 // effects is Effects in a pass over the call of a smart contract.
 func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 	var effects []chains.Effect
-	if tx.contract.message == triggerSmartContract {
+	if tx.contract.number == numberTrigger {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
@@ -55,22 +55,13 @@ func (tx *transaction) received(from chains.Party, asset chains.Asset, amount ch
 		To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-// locked and unlocked are that the owner stakes an asset, or gets it back.
-func (tx *transaction) locked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount,
-		Path: path}
+// own is that the owner stakes an asset, gets it back, or creates it.
+func (tx *transaction) own(kind chains.Kind, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	return chains.Effect{Kind: kind, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-func (tx *transaction) unlocked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset,
-		Amount: amount, Path: path}
-}
-
-// settings is a change that moves nothing, of the owner or of another account.
+// settings is a change of an account that moves nothing.
 func (tx *transaction) settings(account chains.Party) []chains.Effect {
-	if account.IsNone() {
-		account = tx.ownerParty
-	}
 	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
 }
 

@@ -1,8 +1,6 @@
 package tron
 
-import (
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // read reads the message in raw[at:end] and records where its fields are. It accepts
 // the canonical encoding only: fields in ascending order, each once unless it is
@@ -31,7 +29,10 @@ func (m *message) read(raw []byte, offset, end int, into []value) error {
 			return malformed(f.path, end, "missing: %s", f.need())
 		}
 	}
-	return m.checkRule(raw, into)
+	if m.rule == nil {
+		return nil
+	}
+	return m.rule(m, raw, into)
 }
 
 // reread reads a message again that was read before.
@@ -54,8 +55,11 @@ func (m *message) find(number uint64, next, offset int) (int, error) {
 		if f.number != number {
 			continue
 		}
-		if index == next-1 {
-			return 0, malformed(f.path, offset, "%s", f.repetition())
+		switch {
+		case index == next-1 && f == &rawMessage.fields[rawContract]:
+			return 0, malformed(f.path, offset, "several contracts: the network accepts exactly one")
+		case index == next-1:
+			return 0, malformed(f.path, offset, "repeated: this field comes once")
 		}
 		return 0, malformed(f.path, offset, "out of order: fields stand in ascending order, each once")
 	}
@@ -81,7 +85,7 @@ func (m *message) readField(
 		}
 		*v = between(offset, after)
 		v.number = int64(number)
-		return after, f.checkNumber(*v, m.mapEntry)
+		return after, f.checkNumber(*v)
 	}
 	from, to, err := readLength(raw, offset, end, f.path)
 	if err != nil {

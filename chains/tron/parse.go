@@ -14,8 +14,16 @@ import (
 )
 
 func (tx *transaction) parse() error {
-	if err := tx.checkForm(); err != nil {
-		return err
+	switch { // what is not a transaction at all
+	case len(tx.raw) == 0:
+		return malformed("", -1, "empty: expected raw_data_hex")
+	case len(tx.raw) > tx.limits.MaxSize:
+		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
+	case tx.raw[0] == '{':
+		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
+	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
+		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing "+
+			"is signed that cannot be read")
 	}
 	if err := tx.findRawData(); err != nil {
 		return err
@@ -34,22 +42,6 @@ func (tx *transaction) parse() error {
 	return tx.recoverSigners()
 }
 
-// checkForm refuses what is not a transaction at all, and says what it is.
-func (tx *transaction) checkForm() error {
-	switch {
-	case len(tx.raw) == 0:
-		return malformed("", -1, "empty: expected raw_data_hex")
-	case len(tx.raw) > tx.limits.MaxSize:
-		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
-	case tx.raw[0] == '{':
-		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
-	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
-		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing "+
-			"is signed that cannot be read")
-	}
-	return nil
-}
-
 // findRawData distinguishes the two forms: a raw starts with its two reference bytes
 // (0a 02), a whole Transaction with a raw_data that does.
 func (tx *transaction) findRawData() error {
@@ -58,16 +50,10 @@ func (tx *transaction) findRawData() error {
 		return nil
 	}
 	length, offset, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
-	if whole := err == nil && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
+	// In 0a 02 0a 02 the reference bytes happen to be these.
+	if err != nil || length == 2 || !bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}) {
 		return nil
 	}
-	if length == 2 {
-		return nil // 0a 02 0a 02: reference bytes that happen to be these
-	}
-	return tx.readWhole()
-}
-
-func (tx *transaction) readWhole() error {
 	var whole values
 	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), whole[:]); err != nil {
 		return err

@@ -37,7 +37,7 @@ type signature struct {
 	signer address
 }
 
-// signedSize returns the length of what splice appends.
+// signedSize returns the length of what AppendSigned appends.
 func (tx *transaction) signedSize() int {
 	size := len(tx.raw) + len(signatureHeader) + signatureSize
 	if !tx.whole {
@@ -46,19 +46,10 @@ func (tx *transaction) signedSize() int {
 	return size
 }
 
-// contract is one contract type: a kind of transaction.
-type contract struct {
-	number  int64
-	message *message
-	effects effectsFunc // nil for triggerSmartContract: see callEffects
-	title   string      // in a few words, for summaries
-	typeURL string
-}
-
 // runsCode reports whether executing the contract runs a smart contract, for
 // which fee_limit pays.
 func (c *contract) runsCode() bool {
-	return c.message == createSmartContract || c.message == triggerSmartContract
+	return c.number == numberCreate || c.number == numberTrigger
 }
 
 // effectsFunc returns the effects of executing a contract, except its fee.

@@ -17,19 +17,11 @@ func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	return pass.ReadFrom(evm.Address(tx.owner), call, false)
 }
 
-// callSummary shows the call of a TriggerSmartContract.
-func (tx *transaction) callSummary() []chains.Field {
-	if tx.contract.message != triggerSmartContract {
-		return nil
-	}
-	return tx.call(network.Pass()).Fields()
-}
-
 var _ chains.Caller = (*transaction)(nil)
 
 // Calls implements chains.Caller.
 func (tx *transaction) Calls() []chains.Call {
-	if tx.contract.message != triggerSmartContract {
+	if tx.contract.number != numberTrigger {
 		return nil
 	}
 	return tx.call(network.Pass()).Calls()
