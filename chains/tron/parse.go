@@ -82,12 +82,11 @@ func (tx *transaction) readContract() error {
 		return err
 	}
 	tx.contract = contract
-	var parameter [2]value // of anyMessage
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
+	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), tx.parameter[:]); err != nil {
 		return err
 	}
-	url := parameter[0]
+	url := tx.parameter[0]
 	if got := url.of(tx.raw); string(got) != contract.typeURL {
 		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which requires %q", got,
 			number, contract.typeURL)
@@ -95,7 +94,7 @@ func (tx *transaction) readContract() error {
 	if tx.values = tx.few[:]; len(contract.message.fields) > len(tx.few) {
 		tx.values = make([]value, len(contract.message.fields))
 	}
-	if err := contract.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
+	if err := contract.message.read(tx.raw, tx.parameter[1].from(), tx.parameter[1].to(), tx.values); err != nil {
 		return err
 	}
 	tx.owner = readAddress(tx.values[contract.message.indexOf(kindOwner)].of(tx.raw))

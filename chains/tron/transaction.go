@@ -14,14 +14,15 @@ type transaction struct {
 	limits Limits
 	raw    []byte
 
-	whole    bool                          // raw is a Transaction, not a Transaction.raw
-	from, to int                           // raw_data in raw
-	id       [32]byte                      // SHA-256 over raw_data
-	frame    [rawFeeLimit + 1]value        // of rawMessage
-	envelope [contractPermission + 1]value // of contractMessage
-	contract *contract                     // its type
-	values   []value                       // of contract.message
-	few      [8]value                      // backs values if that is enough
+	whole     bool                          // raw is a Transaction, not a Transaction.raw
+	from, to  int                           // raw_data in raw
+	id        [32]byte                      // SHA-256 over raw_data
+	frame     [rawFeeLimit + 1]value        // of rawMessage
+	envelope  [contractPermission + 1]value // of contractMessage
+	parameter [2]value                      // of anyMessage
+	contract  *contract                     // its type
+	values    []value                       // of contract.message
+	few       [8]value                      // backs values if that is enough
 
 	owner      address // the account that the contract acts for
 	ownerParty chains.Party
