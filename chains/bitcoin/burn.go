@@ -92,16 +92,9 @@ func fateWithin(out *psbt.Output) (fate, string) {
 
 // asksForSignature reports whether a script has an opcode that verifies a signature. Without one,
 // it can be spent by anyone who knows it, and the preimages in it.
-func asksForSignature(script []byte) (asks bool) {
-	pushes(script, func(op byte, _ []byte) bool {
-		switch op {
-		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
-			txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
-			asks = true
-		}
-		return asks
-	})
-	return asks
+func asksForSignature(script []byte) bool {
+	return hasOpcode(script, txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
+		txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD)
 }
 
 // outcomeOf is the fate of a script, with the reason.

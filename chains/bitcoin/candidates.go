@@ -22,8 +22,6 @@ type candidates struct {
 	in               *input             // whose scripts they are; nil if no input's
 }
 
-func (c *candidates) add(locator keystore.Locator) { c.put(locator, false) }
-
 // locators returns the candidates, those first that have not signed: at least one and at most
 // maxCandidates. of is whose scripts they are in, why says why there is none, unless it is that no
 // input is locked to them.

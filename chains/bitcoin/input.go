@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
@@ -56,7 +57,6 @@ type leaf struct {
 	script  []byte
 	version byte
 	hash    [32]byte // BIP-341 leaf hash
-	record  *psbt.Record
 }
 
 // Why a key signs nothing in an input.
@@ -125,14 +125,7 @@ func (in *input) commitsTo(other *input) bool {
 // signedBy reports whether the input has a signature of a key, given compressed or
 // x-only.
 func (in *input) signedBy(key []byte) bool {
-	for i := range in.Records {
-		record := &in.Records[i]
-		switch record.Type {
-		case psbt.InPartialSig, psbt.InTapScriptSig:
-			if bytes.HasPrefix(record.Data(), key) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.Records, func(r psbt.Record) bool {
+		return (r.Type == psbt.InPartialSig || r.Type == psbt.InTapScriptSig) && bytes.HasPrefix(r.Data(), key)
+	})
 }

@@ -68,13 +68,6 @@ type owner struct {
 	unspendable bool
 }
 
-// newOwnership returns what accounts tell about a transaction that keys sign.
-func newOwnership(t *transaction, keys []*signingKey, accounts chains.Accounts) *ownership {
-	o := &ownership{tx: t, registered: registered{wallets: accounts.Registered(), accounts: accounts, keys: keys}}
-	o.registered.find(t)
-	return o
-}
-
 // input returns whose an input is.
 func (o *ownership) input(index int) owner {
 	return o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)

@@ -37,21 +37,6 @@ func sighashName(sighash byte) string {
 	return name
 }
 
-// fixes returns the bits that a signature clears (inputs unless anyone can pay, outputs
-// unless it signs none), and the bit that SIGHASH_SINGLE sets.
-func fixes(sighash byte) (clear, set byte) {
-	if sighash&sighashAnyoneCanPay == 0 {
-		clear |= inputsModifiable
-	}
-	if sighash&sighashOutputs != sighashNone {
-		clear |= outputsModifiable
-	}
-	if sighash&sighashOutputs == sighashSingle {
-		set = hasSighashSingle
-	}
-	return clear, set
-}
-
 // sighashOf returns the sighash type of a signature's record. ok is false for other
 // records.
 func sighashOf(record *psbt.Record) (sighash byte, ok bool) {

@@ -32,13 +32,6 @@ type signingKey struct {
 	nested  []byte      // the P2SH-P2WPKH script; see locks
 }
 
-// newSigningKey returns the matches of a key in a number of inputs.
-func newSigningKey(key keystore.Key, inputs int) *signingKey {
-	pub := key.PublicKey()
-	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(),
-		key: pub.Compressed()}
-}
-
 // addresses returns the output scripts of the key's addresses. The first call costs a
 // point multiplication.
 func (m *signingKey) addresses() []keyScript {

@@ -52,7 +52,13 @@ func (m ToSign) PSBT() ([]byte, error) {
 	}
 	if funds != nil {
 		for i := range funds.Inputs {
-			packet.Inputs = append(packet.Inputs, psbt.Input{Map: psbt.Map{Records: fundsRecords(&funds.Inputs[i])}})
+			var records []psbt.Record
+			for _, record := range funds.Inputs[i].Records {
+				if slices.Contains(spendingFields, record.Type) {
+					records = append(records, record)
+				}
+			}
+			packet.Inputs = append(packet.Inputs, psbt.Input{Map: psbt.Map{Records: records}})
 		}
 	}
 	return packet.Encode(), nil
@@ -113,15 +119,6 @@ func (m ToSign) records(script []byte) []psbt.Record {
 var spendingFields = []uint64{
 	psbt.InNonWitnessUTXO, psbt.InWitnessUTXO, psbt.InRedeemScript, psbt.InWitnessScript, psbt.InBIP32Derivation,
 	psbt.InTapLeafScript, psbt.InTapBIP32Derivation, psbt.InTapInternalKey, psbt.InTapMerkleRoot,
-}
-
-func fundsRecords(in *psbt.Input) (records []psbt.Record) {
-	for i := range in.Records {
-		if slices.Contains(spendingFields, in.Records[i].Type) {
-			records = append(records, in.Records[i])
-		}
-	}
-	return records
 }
 
 // recordOf returns a record whose key is its type alone.

@@ -30,7 +30,8 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 		pub := key.PublicKey()
 		twice := slices.ContainsFunc(s.keys, func(m *signingKey) bool { return m.pub == pub })
 		if !twice && pub.Curve() == keystore.CurveSecp256k1 {
-			s.keys = append(s.keys, newSigningKey(key, len(r.tx.inputs)))
+			s.keys = append(s.keys, &signingKey{signer: key, pub: pub, reasons: make([]string, len(r.tx.inputs)),
+				hash: pub.Hash160(), key: pub.Compressed()})
 		}
 	}
 	if err := s.deriveRedeemScripts(); err != nil {
