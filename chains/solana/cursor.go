@@ -46,9 +46,7 @@ func (c *cursor) fail(err error) {
 
 // refuse keeps the error of a field.
 func (c *cursor) refuse(field string, offset int, format string, arguments ...any) {
-	if c.err == nil {
-		c.err = malformed(field, offset, format, arguments...)
-	}
+	c.fail(malformed(field, offset, format, arguments...))
 }
 
 // left returns how many bytes are left.

@@ -106,14 +106,7 @@ func (m *message) Message() []byte {
 }
 
 // Complete reports whether every slot has its signature.
-func (m *message) Complete() bool {
-	for i := range m.header.required {
-		if !m.filled(i) {
-			return false
-		}
-	}
-	return true
-}
+func (m *message) Complete() bool { return len(m.missingSlots()) == 0 }
 
 // key returns the i-th of the message's own account keys.
 func (m *message) key(i int) []byte {
@@ -230,14 +223,7 @@ func (m *message) nonceAccounts() (accounts []byte, ok bool) {
 		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
 }
 
-func allZero(value []byte) bool {
-	for _, b := range value {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func allZero(value []byte) bool { return len(bytes.TrimLeft(value, "\x00")) == 0 }
 
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
 const advanceNonce = 4

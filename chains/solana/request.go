@@ -104,20 +104,16 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 	raw := key.PublicKey().Ed25519()
 	slot := r.t.slotOf(raw)
 	if slot < 0 {
+		var signers []string
+		for i := range r.t.header.required {
+			signers = append(signers, fmt.Sprintf("%s (%s)", encode58(r.t.key(i)), r.t.slotState(i)))
+		}
 		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]),
-			r.t.signerList())
+			strings.Join(signers, ", "))
 	}
 	if r.t.filled(slot) {
 		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already",
 			encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
-}
-
-func (t *Transaction) signerList() string {
-	var signers []string
-	for i := range t.header.required {
-		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
-	}
-	return strings.Join(signers, ", ")
 }

@@ -26,7 +26,14 @@ func storedMessage(r *reader) {
 	message := sized(4, "message")(r)
 	c := &cursor{raw: r.raw[:r.cursor.offset], offset: r.cursor.offset - len(message), err: r.err}
 	accounts := c.storedKeys()
-	instructions := c.storedInstructions()
+	var instructions []instruction
+	for count := c.uint8("instructions"); len(instructions) < int(count) && c.err == nil; {
+		in := instruction{programAt: c.skip(1, "program_id_index")}
+		in.accountsAt, in.numbers = c.short(1, "accounts")
+		in.size = int(c.uint(2, "data"))
+		in.dataAt = c.skip(in.size, "data")
+		instructions = append(instructions, in)
+	}
 	accounts = c.storedLookups(accounts)
 	if c.left() > 0 {
 		c.fail(fmt.Errorf("%d bytes are left over behind the stored message", c.left()))
@@ -55,18 +62,6 @@ func (c *cursor) storedKeys() (accounts []account) {
 func (c *cursor) short(size int, field string) (offset, count int) {
 	count = int(c.uint8(field))
 	return c.skip(count*size, field), count
-}
-
-func (c *cursor) storedInstructions() (list []instruction) {
-	count := c.uint8("instructions")
-	for i := byte(0); i < count && c.err == nil; i++ {
-		in := instruction{programAt: c.skip(1, "program_id_index")}
-		in.accountsAt, in.numbers = c.short(1, "accounts")
-		in.size = int(c.uint(2, "data"))
-		in.dataAt = c.skip(in.size, "data")
-		list = append(list, in)
-	}
-	return list
 }
 
 // storedLookups appends the accounts that come from lookup tables: the writable ones

@@ -1,8 +1,6 @@
 package solana
 
-import (
-	"github.com/countersign-dev/countersign/chains"
-)
+import "github.com/countersign-dev/countersign/chains"
 
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
