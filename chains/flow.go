@@ -248,7 +248,11 @@ func (p *purse) isEmpty() bool { return p.amount != nil && p.amount.Sign() == 0 
 
 // paysFor reports whether an effect can take from the purse.
 func (p *purse) paysFor(e *Effect) bool {
-	if p.isEmpty() || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
+	in, out := p.asset, e.Asset
+	// What comes in as one asset can leave as the same one, as one that is not known, or, of SOL and
+	// wrapped SOL, which an account holds as its lamports, as the other.
+	sameMoney := in.Chain == out.Chain && !in.IsNone() && (in.certainly(out) || in.IsUnknown() || out.IsUnknown())
+	if p.isEmpty() || !sameMoney || p.payload != e.Payload() {
 		return false
 	}
 	hidden := slices.Contains(e.Unresolved, "from") || slices.Contains(e.Unresolved, "account")
@@ -289,16 +293,7 @@ func (p *purse) take(amount *Quantity, sure bool) Quantity {
 	return part
 }
 
-// sameMoney reports whether what comes in as one asset can leave as the other: the same one, one
-// that is not known, or SOL and wrapped SOL, which an account holds as its lamports.
-func sameMoney(in, out Asset) bool {
-	if in.Chain != out.Chain || in.IsNone() {
-		return false
-	}
-	return in.certainly(out) || in.IsUnknown() || out.IsUnknown()
-}
-
-// certainly is sameMoney for assets that are known.
+// certainly reports whether both are known and the same money, as SOL and wrapped SOL are.
 func (a Asset) certainly(other Asset) bool { return a.Equal(other) || a.isSOL() && other.isSOL() }
 
 // wrappedSOL are the mints of wrapped SOL, of both token programs.

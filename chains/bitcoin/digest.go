@@ -70,7 +70,7 @@ func (t *unsignedTx) segwitDigest(in *input, sighash byte) [32]byte {
 	switch {
 	case only == sighashSingle && in.index < len(t.packet.Outputs):
 		out := &t.packet.Outputs[in.index]
-		outputs = chainhash.DoubleHashH(appendOutput(nil, out.Amount, out.Script))
+		outputs = chainhash.DoubleHashH(psbt.AppendTxOut(nil, out.Amount, out.Script))
 	case only != sighashNone && only != sighashSingle:
 		outputs = hashes.outputs
 	}

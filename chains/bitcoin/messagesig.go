@@ -97,7 +97,7 @@ func (t *transaction) finalPSBT() []byte {
 		// What the input spends: the output alone if it has a witness, or else the transaction.
 		records := []psbt.Record{recordOf(psbt.InNonWitnessUTXO, in.Value(psbt.InNonWitnessUTXO))}
 		if len(final.Witness) > 0 {
-			records[0] = recordOf(psbt.InWitnessUTXO, appendOutput(nil, in.amount, in.script))
+			records[0] = recordOf(psbt.InWitnessUTXO, psbt.AppendTxOut(nil, in.amount, in.script))
 		}
 		if len(final.SignatureScript) > 0 {
 			records = append(records, recordOf(psbt.InFinalScriptSig, final.SignatureScript))
