@@ -107,7 +107,6 @@ type purse struct {
 	counted []int   // the effects for which limits count it
 }
 
-// step follows one effect.
 func (f *flow) step(i int) {
 	e := &f.list[i]
 	if e.Undecoded && e.By == ByOther && slices.ContainsFunc(f.ours, func(p *purse) bool {

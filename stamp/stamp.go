@@ -122,7 +122,6 @@ func (f *form) read(text []byte) error {
 	return nil
 }
 
-// apiKey returns the stamp of an API key.
 func (f *form) apiKey() (*Stamp, error) {
 	if f.authenticatorData != "" || f.clientDataJSON != "" {
 		return nil, fmt.Errorf("%w: members of a passkey's stamp without its credentialId", ErrMalformed)
@@ -147,7 +146,6 @@ func (f *form) apiKey() (*Stamp, error) {
 	}, nil
 }
 
-// passkey returns the stamp of a passkey.
 func (f *form) passkey(text []byte) (*Stamp, error) {
 	if len(f.publicKey) > 0 || len(f.scheme) > 0 {
 		return nil, fmt.Errorf("%w: members of an API key's stamp together with credentialId", ErrMalformed)

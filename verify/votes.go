@@ -48,7 +48,6 @@ func Votes(record *activity.Record, members []access.Member) ([]access.Vote, err
 	return votes, nil
 }
 
-// votes checks the votes in the answer.
 func (v *verification) votes() (string, error) {
 	verified, err := verifyVotes(v.trust.Body, v.activity.Votes, v.trust.Members, v.trust.Shown)
 	if err != nil {

@@ -41,7 +41,6 @@ type keyScript struct {
 	script []byte
 }
 
-// keyScripts returns the output scripts of a key's addresses.
 func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil, fmt.Errorf("%v is not secp256k1", pub.Curve())
@@ -213,7 +212,6 @@ func (n Network) party(script []byte) chains.Party {
 	return chains.PartyAt(script, notations[n])
 }
 
-// notations are the notations of scripts on each network.
 var notations = func() (all [len(networks)]*chains.Notation) {
 	for network := range all {
 		all[network] = &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {

@@ -59,14 +59,12 @@ func (c *candidates) hash(hash, key []byte) {
 	c.put(keystore.ByHash160([20]byte(hash)), c.in != nil && c.in.signedBy(key))
 }
 
-// xOnly adds the two keys with an x coordinate.
 func (c *candidates) xOnly(x []byte) {
 	for _, parity := range []byte{2, 3} {
 		c.hash(address.Hash160(append([]byte{parity}, x...)), x)
 	}
 }
 
-// input adds the keys in the scripts of an input.
 func (c *candidates) input(in *input) {
 	c.in = in
 	defer func() { c.in = nil }()

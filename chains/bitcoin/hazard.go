@@ -12,7 +12,6 @@ import (
 // is not final counts as signed.
 func (t *transaction) Hazards() []chains.Hazard { return t.plan().hazards() }
 
-// hazards returns the dangers of the signatures.
 func (p *plan) hazards() []chains.Hazard {
 	if p.tx.message != nil {
 		return p.tx.message.Hazards(chains.Party{}, 0) // it moves nothing

@@ -30,7 +30,6 @@ type input struct {
 // field returns the name of a field of the input, for errors.
 func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
 
-// refuse returns an error about a field of the input.
 func (in *input) refuse(keyType uint64, format string, args ...any) error {
 	offset := in.Offset
 	if record := in.Find(keyType); record != nil {

@@ -68,12 +68,10 @@ type owner struct {
 	unspendable bool
 }
 
-// input returns whose an input is.
 func (o *ownership) input(index int) owner {
 	return o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
 }
 
-// output returns whose an output is.
 func (o *ownership) output(index int) owner {
 	script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
 	to := o.find(script, of)

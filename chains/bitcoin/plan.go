@@ -26,7 +26,6 @@ type outcome struct {
 	why    string // why the output is burned, or spendable by anyone; of an instruction the protocol
 }
 
-// path returns where the output stands in the summary.
 func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
 
 // of plans signatures of some inputs. A message does nothing.
@@ -68,7 +67,6 @@ func leftOpen(signed []*input, outputs int) (open []bool) {
 	return open
 }
 
-// leavesOpen reports whether a signature does not commit to an output.
 func (p *plan) leavesOpen(output int) bool { return p.open != nil && p.open[output] }
 
 // findOutcomes returns the outcomes of all outputs that have an effect. An output that instructs a

@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// request is a PSBT together with signWith.
 type request struct {
 	tx       *transaction
 	asked    selection

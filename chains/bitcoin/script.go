@@ -125,7 +125,6 @@ func hasOpcode(script []byte, wanted ...byte) (has bool) {
 // has no such limit.
 const maxScript = 10_000
 
-// p2wshScript returns the P2WSH script of a witness script.
 func p2wshScript(witness []byte) []byte {
 	hash := sha256.Sum256(witness)
 	return append([]byte{txscript.OP_0, 32}, hash[:]...)

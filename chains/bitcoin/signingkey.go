@@ -167,7 +167,6 @@ func (m *signingKey) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 // maxRecordKey is the longest key that appendKey appends: type, x-only key, leaf hash.
 const maxRecordKey = 1 + 32 + 32
 
-// appendKey appends the key of the record that the signature goes into.
 func (sig *signature) appendKey(out []byte) []byte {
 	switch {
 	case !sig.schnorr:

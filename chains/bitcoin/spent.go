@@ -48,7 +48,6 @@ func (in *input) readUTXO() (err error) {
 	return nil
 }
 
-// readSighash reads the sighash type that the input asks for.
 func (in *input) readSighash(outputs int) error {
 	if in.sighash = sighashAll; in.kind == p2tr {
 		in.sighash = sighashDefault

@@ -52,7 +52,6 @@ func whose(label string, ours bool, note string) chains.Field {
 	return chains.Text(label, "not yours").WithNote(note)
 }
 
-// status describes what signing does to an input.
 func (s *signing) status(input int) string {
 	all, missing := 0, 0
 	var leaf *leaf

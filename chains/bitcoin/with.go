@@ -122,7 +122,6 @@ func (s *signing) add(m *signingKey) error {
 	return nil
 }
 
-// check refuses a signature that its key cannot make.
 func (sig *signature) check() error {
 	if sig.in.final {
 		return malformed(fmt.Sprintf("input %d", sig.in.index), sig.in.Offset,
@@ -139,7 +138,6 @@ func (sig *signature) check() error {
 	return nil
 }
 
-// signer returns the first key that can sign an input, nil if none can.
 func (s *signing) signer(input int) *signingKey {
 	for _, m := range s.keys {
 		if m.reasons[input] == "" {

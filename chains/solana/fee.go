@@ -67,7 +67,6 @@ func (m *message) fee() (f fee) {
 	return f
 }
 
-// feeField shows the most that is paid, and its parts.
 func (m *message) feeField() chains.Field {
 	f := m.fee()
 	list := chains.List("fee",

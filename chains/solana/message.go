@@ -114,7 +114,6 @@ func (m *message) key(i int) []byte {
 	return m.raw[offset : offset+keySize]
 }
 
-// signatureAt returns the offset of the i-th slot.
 func (m *message) signatureAt(i int) int { return m.signaturesAt + i*ed25519.SignatureSize }
 
 func (m *message) signature(i int) []byte {
@@ -122,7 +121,6 @@ func (m *message) signature(i int) []byte {
 	return m.raw[offset : offset+ed25519.SignatureSize]
 }
 
-// filled reports whether the i-th slot has a signature.
 func (m *message) filled(i int) bool { return !allZero(m.signature(i)) }
 
 func (m *message) slotState(i int) string {
@@ -132,7 +130,6 @@ func (m *message) slotState(i int) string {
 	return "missing"
 }
 
-// missingSlots returns the slots without a signature.
 func (m *message) missingSlots() (slots []int) {
 	for slot := range m.header.required {
 		if !m.filled(slot) {

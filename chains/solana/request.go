@@ -56,7 +56,6 @@ func (s *signWith) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
 	return signer, nil
 }
 
-// request is a transaction and what should sign it.
 type request struct {
 	signWith
 	t *Transaction

@@ -125,7 +125,6 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 	return append(dst, signature[:]...), nil
 }
 
-// slotKey is a key and its slot.
 type slotKey struct {
 	id     string
 	signer keystore.Ed25519Signer

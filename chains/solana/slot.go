@@ -94,7 +94,6 @@ func (r *reader) nameFirst(p accountSlot, rest []account) []account {
 	return rest[1:]
 }
 
-// showAccount adds an account's field, if fields are wanted.
 func (r *reader) showAccount(label string, given account) {
 	if r.shown {
 		r.accountFields = append(r.accountFields, given.field(label))
@@ -107,10 +106,8 @@ func (r *reader) showNumbered(label string, i int, given account) {
 	}
 }
 
-// leftOut is the name of an account that is left out.
 const leftOut = "left out"
 
-// role returns the account in a role. ok is false if it is not given.
 func (r *reader) role(name string) (account, bool) {
 	for i := range r.roles {
 		if r.roles[i].name == name {

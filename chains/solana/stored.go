@@ -43,7 +43,6 @@ func storedMessage(r *reader) {
 	}
 }
 
-// storedKeys reads the header and the account keys.
 func (c *cursor) storedKeys() (accounts []account) {
 	var header [3]byte
 	copy(header[:], c.take(3, "header"))
@@ -81,7 +80,6 @@ func (c *cursor) storedLookups(accounts []account) []account {
 	return append(accounts, readonly...)
 }
 
-// storedCalls decodes the instructions of a stored message.
 func (r *reader) storedCalls(accounts []account, instructions []instruction, raw []byte) {
 	for i, in := range instructions {
 		var given []account

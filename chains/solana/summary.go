@@ -104,7 +104,6 @@ func (t *accountTable) unusedField() chains.Field {
 	return list
 }
 
-// instructionFields shows one instruction: decoded if it can be, or whole.
 func (t *accountTable) instructionFields(index int) []chains.Field {
 	r := reader{shown: true}
 	t.decodeInstruction(&r, index)

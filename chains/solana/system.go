@@ -33,7 +33,6 @@ func belongs(r *reader, e *effect) {
 	}
 }
 
-// assigns gives an account another owner.
 func assigns(by string) template {
 	return template{kind: chains.KindAuthority, from: "account", account: "account", to: "owner", by: by}
 }

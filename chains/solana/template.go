@@ -139,7 +139,6 @@ func (r *reader) eachEffect(tpl *template, list []effect) []effect {
 	return list
 }
 
-// appendEffect appends the effect of a template, with its names resolved.
 func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	list = append(list, effect{})
 	e := &list[len(list)-1]
@@ -164,7 +163,6 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	return list
 }
 
-// by returns the authorization of the instruction's effects.
 func (r *reader) by() chains.By {
 	if r.stored {
 		return chains.ByStanding
@@ -236,7 +234,6 @@ func (r *reader) amount(tpl *template) chains.Quantity {
 	return chains.ExactlyUint(number)
 }
 
-// text returns an account or argument as text, empty if there is none.
 func (r *reader) text(name string) string {
 	if party := r.party(name); !party.IsNone() {
 		return party.String()
@@ -312,7 +309,6 @@ func moves(from, to, asset, amount string) template {
 	return template{kind: chains.KindTransfer, from: from, to: to, asset: asset, amount: amount}
 }
 
-// sends moves SOL.
 func sends(from, to, amount string) template { return moves(from, to, native, amount) }
 
 // gives names who controls a new account, and givesAny who does if the instruction names one.

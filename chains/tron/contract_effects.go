@@ -103,7 +103,6 @@ func doCancelOrder(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
-// doCreateContract returns the effects of a CreateSmartContract.
 func doCreateContract(tx *transaction) []chains.Effect {
 	created := party(tx.createdAddress())
 	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}

@@ -12,7 +12,6 @@ func wireName(wire protowire.Type) string {
 	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
 }
 
-// need returns why a field must be present.
 func (f *field) need() string {
 	switch {
 	case f.why != "":
@@ -23,7 +22,6 @@ func (f *field) need() string {
 	return "without it the network refuses the transaction"
 }
 
-// checkNumber checks the value of a varint.
 func (f *field) checkNumber(v value) error {
 	switch n := v.number; {
 	case n == f.except && f.except != 0:
@@ -47,7 +45,6 @@ func (f *field) checkNumber(v value) error {
 	}
 }
 
-// checkBytes checks the value of a length-delimited field.
 func (f *field) checkBytes(raw []byte, from, to int) error {
 	length := int64(to - from)
 	switch f.kind {

@@ -35,7 +35,6 @@ func (m *message) read(raw []byte, offset, end int, into []value) error {
 	return m.rule(m, raw, into)
 }
 
-// reread reads a message again that was read before.
 func (m *message) reread(raw []byte, span value) (v values) {
 	if err := m.read(raw, span.from(), span.to(), v[:]); err != nil {
 		panic("tron: a message that was read cannot be read again: " + err.Error())

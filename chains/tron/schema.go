@@ -93,7 +93,6 @@ func (f field) upTo(most int64) field {
 	return f
 }
 
-// atLeast bounds a number from below.
 func (f field) atLeast(least int64) field {
 	f.least = least
 	return f
@@ -105,13 +104,11 @@ func (f field) readable(least, most int64) field {
 	return f
 }
 
-// notTRX is a token that cannot be TRX.
 func (f field) notTRX() field {
 	f.noTRX = true
 	return f
 }
 
-// exactly sets the length of bytes.
 func (f field) exactly(length int64, why string) field {
 	f.least, f.most, f.why = length, length, why
 	return f
@@ -179,7 +176,6 @@ type field struct {
 	why         string   // of a field that is refused; of one that is needed; of a length; an enum's values
 }
 
-// kind is the kind of a field's values.
 type kind uint8
 
 const (
@@ -216,7 +212,6 @@ func (f *field) wire() protowire.Type {
 // the checks of each field: the validate methods of java-tron's actuators.
 type rule func(m *message, raw []byte, v []value) error
 
-// neededAbove0 requires a number, above 0.
 func (f field) neededAbove0() field {
 	f.needed, f.least = true, 1
 	return f

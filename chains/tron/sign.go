@@ -20,7 +20,6 @@ const vOffset = 27
 // signatureHeader precedes each signature: field 2, 65 bytes.
 var signatureHeader = [2]byte{2<<3 | 2, signatureSize}
 
-// signing is a transaction with the key that signs it.
 type signing struct {
 	tx      *transaction
 	key     keystore.ECDSASigner

@@ -72,7 +72,6 @@ func (tx *transaction) showPermissionIDs(fields []chains.Field) {
 	}
 }
 
-// showLock shows how long delegated resources are locked.
 func showLock(fields []chains.Field, values []value) []chains.Field {
 	locked, period := values[delegateLock].present(), values[delegatePeriod]
 	switch {
@@ -85,7 +84,6 @@ func showLock(fields []chains.Field, values []value) []chains.Field {
 	return fields
 }
 
-// frameSummary shows what is around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
 	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
 	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)

@@ -65,7 +65,6 @@ func (tx *transaction) addressAt(field int) chains.Party {
 	return party(readAddress(tx.values[field].of(tx.raw)))
 }
 
-// amountAt returns the amount in a field of the contract.
 func (tx *transaction) amountAt(field int) chains.Quantity {
 	return chains.Exactly(big.NewInt(tx.values[field].number))
 }
@@ -82,7 +81,6 @@ func tokenAsset(id string) chains.Asset {
 	return chains.Asset{Chain: Name, TokenID: id, Standard: "trc10"}
 }
 
-// label returns the label of a field in the summary.
 func (tx *transaction) label(field int) string { return tx.contract.message.fields[field].label }
 
 var trxAsset = chains.Native(Name)

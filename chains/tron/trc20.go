@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	call := evm.Transaction{To: evm.Address(readAddress(tx.values[triggerContract].of(tx.raw))),
 		Data: tx.values[triggerData].of(tx.raw)}

@@ -20,7 +20,6 @@ type value struct {
 	number int64 // of a varint
 }
 
-// between returns the value whose payload is raw[from:to].
 func between(from, to int) value { return value{start: int32(from), end: int32(to)} }
 
 func (v value) from() int            { return int(v.start) }
@@ -53,7 +52,6 @@ func readVarint(raw []byte, offset, end int, field string) (number uint64, after
 	return number, offset + size, nil
 }
 
-// readTag reads a field's number and wire type.
 func readTag(raw []byte, offset, end int, message string) (number uint64, wire protowire.Type, after int, err error) {
 	tag, after, err := readVarint(raw, offset, end, message)
 	if err != nil {
@@ -97,7 +95,6 @@ func entries(raw []byte, repeated value) iter.Seq[value] {
 	}
 }
 
-// malformed returns an error of this chain.
 func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset,
 		Problem: fmt.Sprintf(format, args...)}

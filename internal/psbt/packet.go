@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// magic begins every PSBT: "psbt" and ff.
 const magic = "psbt\xff"
 
 // Versions of the format.

@@ -290,5 +290,4 @@ func (o *origin) checkChild(node *hdkeychain.ExtendedKey) error {
 	return nil
 }
 
-// stepText returns one step of a path.
 func stepText(index uint32) string { return strings.TrimPrefix(Path{index}.String(), "m/") }
