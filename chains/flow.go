@@ -188,7 +188,13 @@ func (f *flow) put(i int, money purse) {
 	}
 	for _, p := range *purses {
 		if p.holds(&money) {
-			p.add(&money)
+			if p.amount != nil && money.amount != nil {
+				p.amount = new(big.Int).Add(p.amount, money.amount)
+			} else {
+				p.amount = nil
+			}
+			p.rich = p.rich || money.rich
+			p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
 			return
 		}
 	}
@@ -203,16 +209,6 @@ func (p *purse) holds(money *purse) bool {
 	sameAccount := p.account.Equal(money.account) || p.account.IsUnknown() && money.account.IsUnknown()
 	return sameAccount && p.asset.Equal(money.asset) && p.payload == money.payload && p.passage == money.passage &&
 		(p.reached || p.payer.Equal(money.payer))
-}
-
-func (p *purse) add(money *purse) {
-	if p.amount != nil && money.amount != nil {
-		p.amount = new(big.Int).Add(p.amount, money.amount)
-	} else {
-		p.amount = nil
-	}
-	p.rich = p.rich || money.rich
-	p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
 }
 
 // onward marks the effects that count a purse: another one counts a part of it.

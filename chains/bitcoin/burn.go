@@ -97,12 +97,6 @@ func asksForSignature(script []byte) bool {
 		txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD)
 }
 
-// outcomeOf is the fate of a script, with the reason.
-type outcomeOf struct {
-	fate fate
-	why  string
-}
-
 // famousSecrets is how many secrets are famous, from 1: those of the examples in BIP-173, BIP-350
 // and tutorials are among them. Thieves watch their addresses.
 const famousSecrets = 16
@@ -110,9 +104,9 @@ const famousSecrets = 16
 // famous are the output scripts of keys that everyone has, or no one can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
 // OP_TRUE.
-var famous = sync.OnceValue(func() map[string]outcomeOf {
-	scripts := map[string]outcomeOf{}
-	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcomeOf{fate, why} }
+var famous = sync.OnceValue(func() map[string]outcome {
+	scripts := map[string]outcome{}
+	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcome{fate: fate, why: why} }
 	taproot := func(x []byte) []byte { return append([]byte{txscript.OP_1, 32}, x...) }
 	for n := byte(1); n <= famousSecrets; n++ {
 		_, public := btcec.PrivKeyFromBytes([]byte{n})

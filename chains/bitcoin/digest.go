@@ -23,19 +23,17 @@ type unsignedTx struct {
 	spent  txscript.PrevOutputFetcher
 	hashes *txscript.TxSigHashes // midstates of BIP-341
 	segwit *segwitHashes         // midstates of BIP-143
-	prefix prefixHash            // of legacy digests
+	prefix hash.Cloner           // a SHA-256 state over the first bytes of raw, for legacy digests
+	hashed int                   // how many bytes those are
 }
 
 // ecdsaDigest returns the digest that an ECDSA signature of the input signs. The
 // script that is run must be known.
 func (t *unsignedTx) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
-	for _, known := range in.digests {
-		if known.sighash == sighash {
-			return known.hash, nil
-		}
-	}
-	var hash [32]byte
+	hash, known := in.digests[sighash]
 	switch {
+	case known:
+		return hash, nil
 	case in.kind.family() == segwitV0:
 		hash = t.segwitDigest(in, sighash)
 	case sighash == sighashAll:
@@ -48,7 +46,10 @@ func (t *unsignedTx) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
 		}
 		hash = [32]byte(digest)
 	}
-	in.digests = append(in.digests, ecdsaDigest{sighash, hash})
+	if in.digests == nil {
+		in.digests = map[byte][32]byte{}
+	}
+	in.digests[sighash] = hash
 	return hash, nil
 }
 
@@ -145,20 +146,14 @@ func (t *unsignedTx) legacyDigest(in *input) (digest [32]byte) {
 	return sha256.Sum256(digest[:])
 }
 
-// prefixHash is a SHA-256 state over the first bytes of the unsigned transaction.
-type prefixHash struct {
-	hash.Cloner
-	size int
-}
-
 // hashUpTo returns a hash of the first bytes of the unsigned transaction, which the
 // caller can continue. It continues from the previous call if that was for fewer bytes.
 func (t *unsignedTx) hashUpTo(offset int) hash.Hash {
-	if t.prefix.Cloner == nil || t.prefix.size > offset {
-		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
+	if t.prefix == nil || t.hashed > offset {
+		t.prefix, t.hashed = sha256.New().(hash.Cloner), 0
 	}
-	t.prefix.Write(t.raw[t.prefix.size:offset])
-	t.prefix.size = offset
+	t.prefix.Write(t.raw[t.hashed:offset])
+	t.hashed = offset
 	clone, err := t.prefix.Clone()
 	if err != nil {
 		panic("bitcoin: SHA-256 can be cloned: " + err.Error())

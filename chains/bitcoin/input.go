@@ -24,7 +24,10 @@ type input struct {
 	taproot  *taproot // of a P2TR input
 	derived  bool     // the PSBT lacks the redeem script, which follows from the key
 
-	digests []ecdsaDigest
+	// digests are those that were computed, at most six, one for each sighash type: the signatures of
+	// other parties choose the type, and computing a legacy digest costs time proportional to the
+	// whole transaction.
+	digests map[byte][32]byte
 }
 
 // field returns the name of a field of the input, for errors.
@@ -92,14 +95,6 @@ func (in *input) unsignable() string {
 		return reasonCodeSeparator
 	}
 	return ""
-}
-
-// ecdsaDigest is a digest that was computed. An input has at most six, one for each
-// sighash type: the signatures of other parties choose the type, and computing a legacy
-// digest costs time proportional to the whole transaction.
-type ecdsaDigest struct {
-	sighash byte
-	hash    [32]byte
 }
 
 // lacksOutput reports whether an input with SIGHASH_SINGLE has no output of its number.

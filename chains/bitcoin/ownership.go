@@ -107,7 +107,10 @@ func (o *ownership) find(script []byte, of *keystore.Registration) owner {
 // from the key: derivation paths in the PSBT are not trusted.
 func (o *ownership) account(script []byte) chains.Account {
 	for _, m := range o.registered.keys {
-		for _, own := range m.addresses() {
+		if m.scripts == nil {
+			m.scripts, _ = keyScripts(m.pub) // the key is on the curve
+		}
+		for _, own := range m.scripts {
 			if bytes.Equal(script, own.script) {
 				account := o.registered.accounts.WithKey(m.signer.ID())
 				_, account.Schnorr = m.signer.(keystore.SchnorrSigner)

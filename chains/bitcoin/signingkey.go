@@ -26,19 +26,10 @@ type signingKey struct {
 	signer  keystore.Key
 	pub     keystore.PublicKey
 	reasons []string    // why it signs nothing in an input; empty if it can sign there
-	scripts []keyScript // see addresses
+	scripts []keyScript // of its addresses; nil until they are asked for, which costs a point multiplication
 	hash    [20]byte    // of the compressed key
 	key     [33]byte    // compressed
 	nested  []byte      // the P2SH-P2WPKH script; see locks
-}
-
-// addresses returns the output scripts of the key's addresses. The first call costs a
-// point multiplication.
-func (m *signingKey) addresses() []keyScript {
-	if m.scripts == nil {
-		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
-	}
-	return m.scripts
 }
 
 // redeemScript returns the P2WPKH script of the key, if the hash of it is what an output is

@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // Chain implements chains.Transaction.
@@ -143,11 +144,20 @@ func (in *input) signatures() string {
 		return "final"
 	}
 	count, others := 0, ""
-	for i := range in.Records {
-		if sighash, ok := sighashOf(&in.Records[i]); ok {
-			if count++; sighash != in.sighash {
-				others = ", with " + sighashName(sighash)
+	for _, record := range in.Records {
+		sighash := byte(sighashDefault)
+		switch record.Type {
+		case psbt.InPartialSig:
+			sighash = record.Value[len(record.Value)-1]
+		case psbt.InTapKeySig, psbt.InTapScriptSig:
+			if len(record.Value) == 65 {
+				sighash = record.Value[64]
 			}
+		default:
+			continue
+		}
+		if count++; sighash != in.sighash {
+			others = ", with " + sighashName(sighash)
 		}
 	}
 	if count == 0 {

@@ -139,16 +139,6 @@ func (m *message) missingSlots() (slots []int) {
 	return slots
 }
 
-// slotOf returns the slot of a signer, −1 if the key is not a signer.
-func (m *message) slotOf(key [keySize]byte) int {
-	for i := range m.header.required {
-		if bytes.Equal(m.key(i), key[:]) {
-			return i
-		}
-	}
-	return -1
-}
-
 func (m *message) blockhash() []byte {
 	return m.raw[m.blockhashAt : m.blockhashAt+keySize]
 }

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -101,8 +102,11 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 		return slotKey{}, err
 	}
 	raw := key.PublicKey().Ed25519()
-	slot := r.t.slotOf(raw)
-	if slot < 0 {
+	slot := 0
+	for slot < r.t.header.required && !bytes.Equal(r.t.key(slot), raw[:]) {
+		slot++
+	}
+	if slot == r.t.header.required {
 		var signers []string
 		for i := range r.t.header.required {
 			signers = append(signers, fmt.Sprintf("%s (%s)", encode58(r.t.key(i)), r.t.slotState(i)))

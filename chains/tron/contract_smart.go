@@ -19,7 +19,7 @@ const (
 var smartContractMessage = newMessage("SmartContract",
 	addr(1, "origin_address", "origin"),
 	addr(2, "contract_address", "contract").optional(),
-	one(3, "abi", "ABI", abiMessage).optional().asBytes(),
+	field{number: 3, name: "abi", label: "ABI", kind: kindMessage, of: abiMessage, opaque: true},
 	blob(4, "bytecode", "bytecode").optional(),
 	sun(5, "call_value", "value").optional(),
 	count(6, "consume_user_resource_percent", "energy paid by callers", "%").optional().upTo(100),

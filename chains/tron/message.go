@@ -1,6 +1,10 @@
 package tron
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // read reads the message in raw[at:end] and records where its fields are. It accepts
 // the canonical encoding only: fields in ascending order, each once unless it is
@@ -86,10 +90,14 @@ func (m *message) readField(
 		v.number = int64(number)
 		return after, f.checkNumber(*v)
 	}
-	from, to, err := readLength(raw, offset, end, f.path)
-	if err != nil {
+	length, from, err := readVarint(raw, offset, end, f.path)
+	switch {
+	case err != nil:
 		return 0, err
+	case length > math.MaxInt32 || int(length) > end-from:
+		return 0, malformed(f.path, offset, "its length is %d, but only %d bytes are left", length, end-from)
 	}
+	to := from + int(length)
 	if err := f.checkBytes(raw, from, to); err != nil {
 		return 0, err
 	}

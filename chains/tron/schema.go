@@ -114,17 +114,6 @@ func (f field) exactly(length int64, why string) field {
 	return f
 }
 
-// because sets the reason why a field is required.
-func (f field) because(why string) field {
-	f.why = why
-	return f
-}
-
-func (f field) asBytes() field {
-	f.opaque = true
-	return f
-}
-
 // shown makes a summary show also that a flag is not set.
 func (f field) shown() field {
 	f.showUnset = true

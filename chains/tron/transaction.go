@@ -56,12 +56,8 @@ func (c *contract) runsCode() bool {
 // effectsFunc returns the effects of executing a contract, except its fee.
 type effectsFunc func(*transaction) []chains.Effect
 
-// addressAt returns the account in a field of the contract, none if the field is
-// absent.
+// addressAt returns the account in a field of the contract that is required.
 func (tx *transaction) addressAt(field int) chains.Party {
-	if !tx.values[field].present() {
-		return chains.Party{}
-	}
 	return party(readAddress(tx.values[field].of(tx.raw)))
 }
 

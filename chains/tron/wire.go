@@ -3,7 +3,6 @@ package tron
 import (
 	"fmt"
 	"iter"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -67,18 +66,6 @@ func readTag(raw []byte, offset, end int, message string) (number uint64, wire p
 		return 0, 0, offset, malformed(message, offset, "field %d has wire type %d, which does not exist", number, wire)
 	}
 	return number, wire, after, nil
-}
-
-// readLength reads a length and returns the position of the bytes that it counts.
-func readLength(raw []byte, offset, end int, field string) (from, to int, err error) {
-	length, from, err := readVarint(raw, offset, end, field)
-	switch {
-	case err != nil:
-		return 0, 0, err
-	case length > math.MaxInt32 || int(length) > end-from:
-		return 0, 0, malformed(field, offset, "its length is %d, but only %d bytes are left", length, end-from)
-	}
-	return from, from + int(length), nil
 }
 
 // entries yields the entries of a repeated field that was read.
