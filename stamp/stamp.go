@@ -81,12 +81,13 @@ func Parse(header Header) (*Stamp, error) {
 	if len(header.Value) > MaxHeader {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrMalformed, len(header.Value), MaxHeader)
 	}
-	text, plain := []byte(header.Value), strings.HasPrefix(header.Value, "{")
-	if !plain {
-		var err error
-		if text, err = decodeBase64(header.Value); err != nil {
-			return nil, fmt.Errorf("%w: base64url: %w", ErrMalformed, err)
-		}
+	var text []byte
+	var err error
+	plain := strings.HasPrefix(header.Value, "{")
+	if plain {
+		text = []byte(header.Value)
+	} else if text, err = decodeBase64(header.Value); err != nil {
+		return nil, fmt.Errorf("%w: base64url: %w", ErrMalformed, err)
 	}
 	var sent form
 	if err := sent.read(text); err != nil {
