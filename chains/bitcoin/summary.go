@@ -44,7 +44,8 @@ func (t *transaction) Summary() chains.Summary {
 		t.provenTotal(amount("total in", t.totalIn)),
 		amount("total out", t.totalOut),
 		t.provenTotal(amount("fee", t.Fee())),
-		chains.Text("fee rate", fmt.Sprintf("%d.%02d sat/vB", rate/100, rate%100)).WithNote("estimated for the signed size"),
+		chains.Text("fee rate", fmt.Sprintf("%d.%02d sat/vB", rate/100, rate%100)).
+			WithNote("estimated for the signed size"),
 		{Label: "virtual size", Type: chains.TypeInteger, Value: strconv.FormatUint(size, 10), Symbol: "vB",
 			Note: "estimated"},
 		t.lockTime(),

@@ -3,31 +3,6 @@ package tron
 // core/contract/asset_issue_contract.proto, exchange_contract.proto and
 // market_contract.proto: tokens of TRC-10 and the two ways to trade them.
 
-// Indexes of the fields of assetIssueContract.
-const (
-	issueName   = 1
-	issueSupply = 3
-	issueFrozen = 4
-	issueStart  = 8
-	issueEnd    = 9
-)
-
-// maxURL is the longest URL of a website, in bytes.
-const maxURL = 256
-
-var frozenSupplyMessage = newMessage("FrozenSupply",
-	count(1, "frozen_amount", "amount", tokenUnit),
-	count(2, "frozen_days", "for", "days").upTo(3652))
-
-// Indexes of the two tokens in the tables of exchangeCreateContract and
-// marketSellAssetContract.
-const (
-	firstToken  = 1
-	secondToken = 3
-)
-
-const tokenUnit = "smallest units"
-
 var assetContracts = []*contract{
 	newContract(numberTransferAsset, "TransferAssetContract", "transfer a TRC-10 token", doTransferAsset,
 		token(1, "asset_name", "token").notTRX(),

@@ -3,17 +3,6 @@ package tron
 // core/contract/balance_contract.proto: TRX, and the resources that staking it
 // yields.
 
-// Indexes of the fields of delegateResourceContract.
-const (
-	delegateAmount = iota + 2 // as in unDelegateResourceContract
-	delegateReceiver
-	delegateLock
-	delegatePeriod
-)
-
-// leastStake is TRX_PRECISION: at least 1 TRX is staked and delegated.
-const leastStake = 1_000_000
-
 // resource is a ResourceCode. The voting power that comes with a stake can be named
 // when staking, but cannot be delegated.
 func resource(number uint64, more ...string) field {

@@ -184,13 +184,6 @@ func (tx *transaction) lockedUntil(period int64) chains.Until {
 	return chains.Until{Time: time.UnixMilli(expiration + period*blockTime).Truncate(time.Second).UTC()}
 }
 
-// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
-// field, the id in the next one.
-func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
-	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
-	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
-}
-
 // defaultLock is DELEGATE_PERIOD: the lock, in blocks, of resources that are delegated
 // with a lock and without a period.
 const defaultLock = 86_400

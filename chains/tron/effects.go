@@ -3,6 +3,7 @@ package tron
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -83,6 +84,13 @@ func (tx *transaction) callEffects(pass *evm.Pass) []chains.Effect {
 		}
 	}
 	return effects
+}
+
+// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
+// field, the id in the next one.
+func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
+	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
+	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
 }
 
 // sendsNothing reports whether an effect is a transfer of 0 TRX: it names the recipient of

@@ -7,7 +7,8 @@ import "math"
 
 var transactionMessage = newMessage("Transaction",
 	one(1, "raw_data", "", nil),
-	field{number: 2, name: "signature", kind: kindRepeated, least: signatureSize, most: signatureSize, why: "r, s and v"},
+	field{number: 2, name: "signature", kind: kindRepeated, least: signatureSize, most: signatureSize,
+		why: "r, s and v"},
 	refused(5, "ret", "a result: this transaction was executed already"))
 
 // Indexes of the fields of rawMessage.

@@ -111,8 +111,8 @@ func parseExtendedKey(text []byte) (*Root, error) {
 		return nil, err
 	}
 	if purpose := purposeOf(root.path); version.purpose != 0 && purpose != 0 && purpose != version.purpose {
-		return nil, fmt.Errorf("%s… has purpose %d' (SLIP-132), but its origin has %d'", version.prefix, version.purpose,
-			purpose)
+		return nil, fmt.Errorf("%s… has purpose %d' (SLIP-132), but its origin has %d'", version.prefix,
+			version.purpose, purpose)
 	}
 	root.raw = keystore.NewSecret(raw)
 	root.testNetwork = version.testNetwork || isTestAccount(root.path)
