@@ -51,7 +51,7 @@ func (tx *transaction) findRawData() error {
 	}
 	length, offset, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
 	// In 0a 02 0a 02 the reference bytes happen to be these.
-	if err != nil || length == 2 || !bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}) {
+	if whole := err == nil && length != 2 && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
 		return nil
 	}
 	var whole values
