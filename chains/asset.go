@@ -61,17 +61,6 @@ func (a Asset) Equal(other Asset) bool {
 	return a.Chain == other.Chain && sameToken && a.TokenID == other.TokenID && sameNFT
 }
 
-// token returns the token in the canonical form.
-func (a Asset) token() string {
-	switch {
-	case a.IsNative():
-		return "native"
-	case a.TokenID != "":
-		return a.TokenID
-	}
-	return a.Token.String()
-}
-
 // Text returns the chain of a native asset, otherwise chain/token; empty for none.
 func (a Asset) Text() string {
 	switch {

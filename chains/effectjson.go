@@ -1,6 +1,10 @@
 package chains
 
-import "github.com/countersign-dev/countersign/internal/strictjson"
+import (
+	"cmp"
+
+	"github.com/countersign-dev/countersign/internal/strictjson"
+)
 
 // unknown stands in the canonical form for what the bytes do not say.
 const unknown = "unknown"
@@ -38,32 +42,25 @@ type assetForm struct {
 func (e Effect) MarshalJSON() ([]byte, error) {
 	form := effectForm{
 		Kind: e.Kind, From: e.From.String(), By: e.By, OtherSigner: e.OtherSigner.String(), To: e.To.String(),
-		Account: e.Account.String(), Asset: e.Asset.form(), Until: e.Until.String(), Decoded: !e.Undecoded,
+		Account: e.Account.String(), Until: e.Until.String(), Decoded: !e.Undecoded,
 		Unresolved: e.Unresolved, Function: e.Function, Args: e.Args, Path: e.Path,
+		Bound: e.Amount.Bound, Unlimited: e.Amount.Bound == BoundUnlimited,
 	}
-	form.Amount, form.Bound, form.Unlimited = e.Amount.form()
+	if a := e.Asset; !a.IsNone() {
+		form.Asset = &assetForm{Chain: a.Chain, Token: cmp.Or(a.TokenID, a.Token.String()), Standard: a.Standard}
+		if a.IsNative() {
+			form.Asset.Token = "native"
+		}
+		if a.NFT != nil {
+			form.Asset.ID = a.NFT.String()
+		}
+	}
+	switch q := e.Amount; {
+	case q.IsNone(), q.Value == nil && (q.Bound == BoundAll || q.Bound == BoundUnlimited):
+	case q.Value == nil:
+		form.Amount = unknown
+	default:
+		form.Amount = q.Value.String()
+	}
 	return strictjson.Marshal(form)
-}
-
-func (a Asset) form() *assetForm {
-	if a.IsNone() {
-		return nil
-	}
-	form := &assetForm{Chain: a.Chain, Token: a.token(), Standard: a.Standard}
-	if a.NFT != nil {
-		form.ID = a.NFT.String()
-	}
-	return form
-}
-
-func (q Quantity) form() (value string, bound Bound, unlimited bool) {
-	switch {
-	case q.IsNone():
-		return "", "", false
-	case q.Value != nil:
-		value = q.Value.String()
-	case q.Bound == BoundExact || q.Bound == BoundMost || q.Bound == BoundAdded || q.Bound == BoundLeast:
-		value = unknown
-	}
-	return value, q.Bound, q.Bound == BoundUnlimited
 }

@@ -107,7 +107,6 @@ type purse struct {
 	counted []int   // the effects for which limits count it
 }
 
-// step follows one effect.
 func (f *flow) step(i int) {
 	e := &f.list[i]
 	if e.Undecoded && e.By == ByOther && slices.ContainsFunc(f.ours, func(p *purse) bool {
@@ -189,7 +188,13 @@ func (f *flow) put(i int, money purse) {
 	}
 	for _, p := range *purses {
 		if p.holds(&money) {
-			p.add(&money)
+			if p.amount != nil && money.amount != nil {
+				p.amount = new(big.Int).Add(p.amount, money.amount)
+			} else {
+				p.amount = nil
+			}
+			p.rich = p.rich || money.rich
+			p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
 			return
 		}
 	}
@@ -204,16 +209,6 @@ func (p *purse) holds(money *purse) bool {
 	sameAccount := p.account.Equal(money.account) || p.account.IsUnknown() && money.account.IsUnknown()
 	return sameAccount && p.asset.Equal(money.asset) && p.payload == money.payload && p.passage == money.passage &&
 		(p.reached || p.payer.Equal(money.payer))
-}
-
-func (p *purse) add(money *purse) {
-	if p.amount != nil && money.amount != nil {
-		p.amount = new(big.Int).Add(p.amount, money.amount)
-	} else {
-		p.amount = nil
-	}
-	p.rich = p.rich || money.rich
-	p.through, p.counted = append(p.through, money.through...), append(p.counted, money.counted...)
 }
 
 // onward marks the effects that count a purse: another one counts a part of it.
@@ -248,7 +243,11 @@ func (p *purse) isEmpty() bool { return p.amount != nil && p.amount.Sign() == 0 
 
 // paysFor reports whether an effect can take from the purse.
 func (p *purse) paysFor(e *Effect) bool {
-	if p.isEmpty() || !sameMoney(p.asset, e.Asset) || p.payload != e.Payload() {
+	in, out := p.asset, e.Asset
+	// What comes in as one asset can leave as the same one, as one that is not known, or, of SOL and
+	// wrapped SOL, which an account holds as its lamports, as the other.
+	sameMoney := in.Chain == out.Chain && !in.IsNone() && (in.certainly(out) || in.IsUnknown() || out.IsUnknown())
+	if p.isEmpty() || !sameMoney || p.payload != e.Payload() {
 		return false
 	}
 	hidden := slices.Contains(e.Unresolved, "from") || slices.Contains(e.Unresolved, "account")
@@ -289,16 +288,7 @@ func (p *purse) take(amount *Quantity, sure bool) Quantity {
 	return part
 }
 
-// sameMoney reports whether what comes in as one asset can leave as the other: the same one, one
-// that is not known, or SOL and wrapped SOL, which an account holds as its lamports.
-func sameMoney(in, out Asset) bool {
-	if in.Chain != out.Chain || in.IsNone() {
-		return false
-	}
-	return in.certainly(out) || in.IsUnknown() || out.IsUnknown()
-}
-
-// certainly is sameMoney for assets that are known.
+// certainly reports whether both are known and the same money, as SOL and wrapped SOL are.
 func (a Asset) certainly(other Asset) bool { return a.Equal(other) || a.isSOL() && other.isSOL() }
 
 // wrappedSOL are the mints of wrapped SOL, of both token programs.

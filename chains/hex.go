@@ -27,7 +27,12 @@ func DecodeHex(text string) ([]byte, error) {
 }
 
 func explainHex(text, digits string) error {
-	offset := strings.IndexFunc(digits, notHex)
+	offset, others := strings.IndexFunc(digits, notHex), 0
+	for _, r := range digits { // of the alphabet of base64 two thirds are not hex digits
+		if notHex(r) {
+			others++
+		}
+	}
 	switch {
 	case len(digits)%2 != 0 && offset < 0:
 		return fmt.Errorf("odd number of hex digits (%d): the text is cut off or a digit is missing", len(digits))
@@ -35,7 +40,7 @@ func explainHex(text, digits string) error {
 		return errors.New("white space around the hex: remove it")
 	case strings.HasPrefix(text, "{"):
 		return errors.New("this looks like JSON")
-	case looksLikeBase64(digits):
+	case strings.Trim(digits, base64Alphabet) == "" && others*4 > len(digits):
 		return errors.New("this looks like base64")
 	}
 	bad, _ := utf8.DecodeRuneInString(digits[offset:])
@@ -47,17 +52,5 @@ func explainHex(text, digits string) error {
 }
 
 func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", r) }
-
-// looksLikeBase64 distinguishes base64, of whose alphabet two thirds are not hex digits,
-// from hex with a typing error.
-func looksLikeBase64(text string) bool {
-	others := 0
-	for _, r := range text {
-		if notHex(r) {
-			others++
-		}
-	}
-	return strings.Trim(text, base64Alphabet) == "" && others*4 > len(text)
-}
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="

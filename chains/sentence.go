@@ -37,7 +37,16 @@ func Sentence(effect Effect, names Names) string {
 	case s.Passed:
 		text += ", which this signature put there"
 	}
-	text += s.whose() + s.claimed()
+	// What the effect hands over may stay with its owner.
+	switch mine := s.Controlled == ControlledYes && (s.Kind.Hands() || s.Kind == KindStake); {
+	case s.Change && mine:
+		text += " (change, yours)"
+	case s.Change:
+		text += " (change)"
+	case mine:
+		text += " (yours)"
+	}
+	text += s.claimed()
 	if effect.Undecoded {
 		text = "! " + text
 	}
@@ -65,29 +74,13 @@ type sentence struct {
 	names Names
 }
 
-// whose says that what the effect hands over stays with its owner.
-func (s sentence) whose() string {
-	switch mine := s.Controlled == ControlledYes && (s.Kind.Hands() || s.Kind == KindStake); {
-	case s.Change && mine:
-		return " (change, yours)"
-	case s.Change:
-		return " (change)"
-	case mine:
-		return " (yours)"
-	}
-	return ""
-}
-
 // authorized names the other signer, unless the sentence has: a paymaster is named as the
 // one that pays. The pool of a swap is named nowhere, and pays by its own rules. Who gives
 // what is received is not our affair.
 func (s sentence) authorized() string {
 	switch {
-	case s.Kind == KindReceive:
-		return ""
-	case s.Kind == KindTransfer && s.From.IsUnknown() && s.OtherSigner.IsUnknown():
-		return ""
-	case s.Kind == KindFee && s.OtherSigner.Equal(s.From) && !s.Account.IsNone():
+	case s.Kind == KindReceive, s.Kind == KindTransfer && s.From.IsUnknown() && s.OtherSigner.IsUnknown(),
+		s.Kind == KindFee && s.OtherSigner.Equal(s.From) && !s.Account.IsNone():
 		return ""
 	}
 	return " (authorized by " + s.party(s.OtherSigner) + ")"
@@ -198,10 +191,14 @@ func plain(text string) string {
 }
 
 func (s sentence) call() string {
-	if s.Undecoded {
-		return "call " + s.party(s.To) + s.function() + s.delegate() + ": what it does is unknown, it may do anything"
+	text := "call " + s.party(s.To) + s.function()
+	if !s.Undecoded {
+		return text
 	}
-	return "call " + s.party(s.To) + s.function()
+	if !s.Account.IsNone() { // the contract whose code a called account runs
+		text += ", which runs the code of " + s.party(s.Account)
+	}
+	return text + ": what it does is unknown, it may do anything"
 }
 
 func (s sentence) message() string {
@@ -263,14 +260,6 @@ func (s sentence) payer() string {
 		return ""
 	}
 	return ", paid by " + s.party(s.From) + ", which may take tokens approved to it"
-}
-
-// delegate names the contract whose code a called account runs.
-func (s sentence) delegate() string {
-	if s.Account.IsNone() {
-		return ""
-	}
-	return ", which runs the code of " + s.party(s.Account)
 }
 
 func (s sentence) account() string {

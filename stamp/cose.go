@@ -65,7 +65,6 @@ func parseCOSEKey(encoded []byte) (verifier, error) {
 		"EdDSA (1, -8)", key.Type, key.Algorithm)
 }
 
-// onCurve checks the key's crv parameter.
 func (k *coseKey) onCurve(want int64) error {
 	var curve int64
 	if err := coseMode.Unmarshal(k.First, &curve); err != nil || curve != want {

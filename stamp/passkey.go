@@ -46,7 +46,6 @@ func (a *assertion) read() error {
 	return nil
 }
 
-// relyingParty is the relying party of a passkey.
 type relyingParty struct {
 	idHash  [32]byte
 	origins []string // empty: any

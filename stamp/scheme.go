@@ -28,17 +28,16 @@ const (
 	CurveEd25519   = signer.CurveEd25519
 )
 
+// schemes are those of API keys, with their curves.
+var schemes = map[Scheme]Curve{SchemeP256: CurveP256, SchemeSecp256k1: CurveSecp256k1,
+	SchemeSecp256k1EIP191: CurveSecp256k1, SchemeEd25519: CurveEd25519}
+
 // schemeOf returns the scheme of an API key that a stamp names, without a copy, and its curve.
 func schemeOf(text []byte) (Scheme, Curve, error) {
-	switch Scheme(text) {
-	case SchemeP256:
-		return SchemeP256, CurveP256, nil
-	case SchemeSecp256k1:
-		return SchemeSecp256k1, CurveSecp256k1, nil
-	case SchemeSecp256k1EIP191:
-		return SchemeSecp256k1EIP191, CurveSecp256k1, nil
-	case SchemeEd25519:
-		return SchemeEd25519, CurveEd25519, nil
+	for scheme, curve := range schemes {
+		if string(text) == string(scheme) {
+			return scheme, curve, nil
+		}
 	}
 	return "", "", fmt.Errorf("%w: unknown scheme %.64q: use %s, %s, %s or %s", ErrMalformed, string(text),
 		SchemeP256, SchemeSecp256k1, SchemeSecp256k1EIP191, SchemeEd25519)

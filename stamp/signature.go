@@ -37,7 +37,6 @@ func newVerifier(curve Curve, publicKey []byte) (verifier, error) {
 	return nil, errors.New("unknown curve")
 }
 
-// newP256Key returns the key of a compressed point.
 func newP256Key(compressed []byte) (verifier, error) {
 	x, y := elliptic.UnmarshalCompressed(elliptic.P256(), compressed)
 	if x == nil {

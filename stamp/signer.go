@@ -35,16 +35,11 @@ func NewSigner(curve Curve, secret []byte) (*Signer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return derSignature(signature), nil
+		var der cryptobyte.Builder // r and s as an ASN.1 sequence (RFC 3279, section 2.2.3)
+		der.AddASN1(asn1.SEQUENCE, func(sequence *cryptobyte.Builder) {
+			sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[:32]))
+			sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[32:64]))
+		})
+		return der.Bytes()
 	}), nil
-}
-
-// derSignature returns r and s as an ASN.1 sequence (RFC 3279, section 2.2.3).
-func derSignature(signature [65]byte) []byte {
-	var der cryptobyte.Builder
-	der.AddASN1(asn1.SEQUENCE, func(sequence *cryptobyte.Builder) {
-		sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[:32]))
-		sequence.AddASN1BigInt(new(big.Int).SetBytes(signature[32:64]))
-	})
-	return der.BytesOrPanic()
 }

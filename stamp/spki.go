@@ -21,9 +21,20 @@ func COSEKeyFromSPKI(der []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SPKI: %w", err)
 	}
-	members, err := coseMembers(parsed)
-	if err != nil {
-		return nil, err
+	var members map[int]any // as listed at coseKey
+	switch key := parsed.(type) {
+	case *ecdsa.PublicKey:
+		point, err := key.Bytes()
+		if err != nil || key.Curve != elliptic.P256() {
+			return nil, errors.New("SPKI: expected an elliptic-curve key on P-256")
+		}
+		members = map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}
+	case ed25519.PublicKey:
+		members = map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(key)}
+	case *rsa.PublicKey:
+		members = map[int]any{1: 3, 3: -257, -1: key.N.Bytes(), -2: big.NewInt(int64(key.E)).Bytes()}
+	default:
+		return nil, fmt.Errorf("SPKI: expected an ECDSA key on P-256, an RSA key or an Ed25519 key, not a %T", key)
 	}
 	mode, err := cbor.CTAP2EncOptions().EncMode()
 	if err != nil {
@@ -37,21 +48,4 @@ func COSEKeyFromSPKI(der []byte) ([]byte, error) {
 		return nil, err
 	}
 	return encoded, nil
-}
-
-// coseMembers returns the members of a key as listed at coseKey.
-func coseMembers(key any) (map[int]any, error) {
-	switch key := key.(type) {
-	case *ecdsa.PublicKey:
-		point, err := key.Bytes()
-		if err != nil || key.Curve != elliptic.P256() {
-			return nil, errors.New("SPKI: expected an elliptic-curve key on P-256")
-		}
-		return map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}, nil
-	case ed25519.PublicKey:
-		return map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(key)}, nil
-	case *rsa.PublicKey:
-		return map[int]any{1: 3, 3: -257, -1: key.N.Bytes(), -2: big.NewInt(int64(key.E)).Bytes()}, nil
-	}
-	return nil, fmt.Errorf("SPKI: expected an ECDSA key on P-256, an RSA key or an Ed25519 key, not a %T", key)
 }

@@ -1,6 +1,7 @@
 package stamp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -80,9 +81,13 @@ func Parse(header Header) (*Stamp, error) {
 	if len(header.Value) > MaxHeader {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrMalformed, len(header.Value), MaxHeader)
 	}
-	text, plain, err := headerText(header.Value)
-	if err != nil {
-		return nil, err
+	var text []byte
+	var err error
+	plain := strings.HasPrefix(header.Value, "{")
+	if plain {
+		text = []byte(header.Value)
+	} else if text, err = decodeBase64(header.Value); err != nil {
+		return nil, fmt.Errorf("%w: base64url: %w", ErrMalformed, err)
 	}
 	var sent form
 	if err := sent.read(text); err != nil {
@@ -103,18 +108,6 @@ func Parse(header Header) (*Stamp, error) {
 	return sent.apiKey()
 }
 
-// headerText returns the JSON of a header, which has it plain or in base64.
-func headerText(value string) (text []byte, plain bool, err error) {
-	if strings.HasPrefix(value, "{") {
-		return []byte(value), true, nil
-	}
-	text, err = decodeBase64(value)
-	if err != nil {
-		return nil, false, fmt.Errorf("%w: base64url: %w", ErrMalformed, err)
-	}
-	return text, false, nil
-}
-
 func (f *form) read(text []byte) error {
 	err := strictjson.Read(text, "stamp",
 		strictjson.Optional("publicKey", &f.publicKey),
@@ -130,7 +123,6 @@ func (f *form) read(text []byte) error {
 	return nil
 }
 
-// apiKey returns the stamp of an API key.
 func (f *form) apiKey() (*Stamp, error) {
 	if f.authenticatorData != "" || f.clientDataJSON != "" {
 		return nil, fmt.Errorf("%w: members of a passkey's stamp without its credentialId", ErrMalformed)
@@ -139,10 +131,13 @@ func (f *form) apiKey() (*Stamp, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.publicKey) != 2*publicKeySize(curve) || !isLowerHex(f.publicKey) {
+	if len(f.publicKey) != 2*publicKeySize(curve) || len(bytes.Trim(f.publicKey, lowerHex)) > 0 {
 		return nil, fmt.Errorf("%w: publicKey: expected %d lower-case hex digits", ErrMalformed, 2*publicKeySize(curve))
 	}
-	signature, err := decodeHex(f.signature)
+	signature, err := hex.DecodeString(f.signature)
+	if err == nil && strings.ToLower(f.signature) != f.signature {
+		err = errors.New("upper-case hex digit: expected lower case")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: signature: %w", ErrMalformed, err)
 	}
@@ -152,7 +147,6 @@ func (f *form) apiKey() (*Stamp, error) {
 	}, nil
 }
 
-// passkey returns the stamp of a passkey.
 func (f *form) passkey(text []byte) (*Stamp, error) {
 	if len(f.publicKey) > 0 || len(f.scheme) > 0 {
 		return nil, fmt.Errorf("%w: members of an API key's stamp together with credentialId", ErrMalformed)
@@ -178,24 +172,7 @@ func (f *form) passkey(text []byte) (*Stamp, error) {
 	return s, s.assertion.read()
 }
 
-// isLowerHex reports whether all digits are lower-case hex.
-func isLowerHex(digits []byte) bool {
-	for _, digit := range digits {
-		if (digit < '0' || digit > '9') && (digit < 'a' || digit > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
-// decodeHex decodes lower-case hex.
-func decodeHex(text string) ([]byte, error) {
-	raw, err := hex.DecodeString(text)
-	if err == nil && strings.ToLower(text) != text {
-		err = errors.New("upper-case hex digit: expected lower case")
-	}
-	return raw, err
-}
+const lowerHex = "0123456789abcdef"
 
 // decodeBase64 decodes base64 in the URL or the standard alphabet, not a mixture, with or
 // without padding. Line breaks and stray bits are errors.

@@ -98,7 +98,6 @@ func Answer(answer []byte, trust Trust) ([]Check, error) {
 	return runChecks(checks)
 }
 
-// answerCheck is a check by its name.
 type answerCheck struct {
 	name string
 	do   func() (skipped string, err error)
@@ -363,7 +362,6 @@ func (v *verification) summary() (string, error) {
 	return "", nil
 }
 
-// log checks that the activity is in the log.
 func (v *verification) log() (string, error) {
 	carried := v.activity.Log
 	if carried == nil {

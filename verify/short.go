@@ -53,15 +53,11 @@ func (a *ShortAnswer) Result(intent activity.Intent) (activity.Result, error) {
 	default:
 		return nil, fmt.Errorf("the body asks for %s, and a short answer has signatures", intent.ActivityType())
 	}
-	return nil, fmt.Errorf("this is not the answer to %s: it has %s", intent.ActivityType(), a.what())
-}
-
-// what describes the contents of an answer.
-func (a *ShortAnswer) what() string {
+	what := fmt.Sprintf("%d signatures", len(a.Signatures))
 	if a.SignedTransaction != "" && a.Signatures == nil {
-		return "a signed transaction"
+		what = "a signed transaction"
 	}
-	return fmt.Sprintf("%d signatures", len(a.Signatures))
+	return nil, fmt.Errorf("this is not the answer to %s: it has %s", intent.ActivityType(), what)
 }
 
 // Short is Answer for a short answer. The status is that of the app
@@ -77,20 +73,23 @@ func Short(answer ShortAnswer, trust Trust) ([]Check, error) {
 		return nil, fmt.Errorf("%w: the body of the request: %w", ErrAnswer, err)
 	}
 	return runChecks([]answerCheck{
-		{"body", func() (string, error) { return v.shortBody(answer) }},
+		{"body", func() (string, error) {
+			if answer.Fingerprint != v.request.Fingerprint.String() {
+				return "", errors.New("this is the answer to another body")
+			}
+			_, err := answer.Result(v.request.Intent)
+			return "", err
+		}},
 		{"status", func() (string, error) { return v.shortStatus(answer) }},
-		{"proof", v.shortProof},
+		{"proof", func() (string, error) {
+			if v.proven == nil {
+				return "no proof key was given", nil
+			}
+			return "", v.isProof(v.proven)
+		}},
 		{"result", func() (string, error) { return v.shortResult(answer) }},
 		{"summary", v.summary},
 	})
-}
-
-func (v *verification) shortBody(answer ShortAnswer) (string, error) {
-	if answer.Fingerprint != v.request.Fingerprint.String() {
-		return "", errors.New("this is the answer to another body")
-	}
-	_, err := answer.Result(v.request.Intent)
-	return "", err
 }
 
 // shortStatus verifies the proof and takes the status from it.
@@ -110,13 +109,6 @@ func (v *verification) shortStatus(answer ShortAnswer) (string, error) {
 	}
 	v.proven = &proven
 	return "", nil
-}
-
-func (v *verification) shortProof() (string, error) {
-	if v.proven == nil {
-		return "no proof key was given", nil
-	}
-	return "", v.isProof(v.proven)
 }
 
 func (v *verification) shortResult(answer ShortAnswer) (string, error) {

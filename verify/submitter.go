@@ -30,7 +30,6 @@ func SubmitterOf(trust Trust) (*Submitter, error) {
 	return submitterOf(request, trust.ProofKey != nil || trust.LogKey != ""), nil
 }
 
-// submitterOf describes the submitter in a body.
 func submitterOf(request *activity.Request, proven bool) *Submitter {
 	by := request.Submitter
 	said := &Submitter{

@@ -48,7 +48,6 @@ func Votes(record *activity.Record, members []access.Member) ([]access.Vote, err
 	return votes, nil
 }
 
-// votes checks the votes in the answer.
 func (v *verification) votes() (string, error) {
 	verified, err := verifyVotes(v.trust.Body, v.activity.Votes, v.trust.Members, v.trust.Shown)
 	if err != nil {
@@ -111,9 +110,14 @@ func verifyVote(body []byte, recorded *activity.Vote, first bool, members []acce
 		if err := unstamped(request); err != nil {
 			return vote, err
 		}
-		err = errors.Join(sameText(recorded.Message, body), approves(recorded.Selection))
+		if recorded.Message != "" && recorded.Message != string(body) { // a record leaves the text out
+			err = errors.New("it is over another body")
+		}
 	} else {
-		err = errors.Join(votesFor(request, body, shown), approves(recorded.Selection))
+		err = votesFor(request, body, shown)
+	}
+	if recorded.Selection != activity.SelectionApproved {
+		err = errors.Join(err, fmt.Errorf("it is %s", plaintext.Shorten(string(recorded.Selection), maxQuoted)))
 	}
 	if err != nil {
 		return vote, err
@@ -146,21 +150,6 @@ func sameVote(recorded *activity.Vote, member *access.Member, request *activity.
 	case !recorded.StampedAt.IsZero() && !recorded.StampedAt.Equal(request.Time()):
 		return fmt.Errorf("it is recorded as stamped at %s, but its body says %s",
 			recorded.StampedAt.UTC().Format(time.RFC3339Nano), request.Time().UTC().Format(time.RFC3339Nano))
-	}
-	return nil
-}
-
-// sameText refuses a first vote over another body. A record leaves the text out.
-func sameText(message string, body []byte) error {
-	if message != "" && message != string(body) {
-		return errors.New("it is over another body")
-	}
-	return nil
-}
-
-func approves(selection activity.Selection) error {
-	if selection != activity.SelectionApproved {
-		return fmt.Errorf("it is %s", plaintext.Shorten(string(selection), maxQuoted))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync/atomic"
 
@@ -40,7 +41,6 @@ type keyScript struct {
 	script []byte
 }
 
-// keyScripts returns the output scripts of a key's addresses.
 func keyScripts(pub keystore.PublicKey) ([]keyScript, error) {
 	if pub.Curve() != keystore.CurveSecp256k1 {
 		return nil, fmt.Errorf("%v is not secp256k1", pub.Curve())
@@ -102,7 +102,7 @@ func parseSignWith(text string) (*decodedAddress, error) {
 	if !looks {
 		return nil, nil
 	}
-	slot := &recentAddresses[slotOf(text)]
+	slot := &recentAddresses[maphash.String(addressSeed, text)%uint64(len(recentAddresses))]
 	if known := slot.Load(); known != nil && known.text == text {
 		return known, nil
 	}
@@ -119,25 +119,16 @@ func parseSignWith(text string) (*decodedAddress, error) {
 func parseAddress(text string) (*decodedAddress, error) {
 	decoded, err := parseSignWith(text)
 	if err == nil && decoded == nil {
-		err = malformedAddress(text, errNoAddress)
+		err = malformedAddress(text, errors.New("a message is signed for an address, and not for a key by its id"))
 	}
 	return decoded, err
 }
-
-var errNoAddress = errors.New("a message is signed for an address, and not for a key by its id")
 
 // recentAddresses are those lately in signWith. A server signs with the same keys again and again,
 // and decoding takes longer than all else that is read of a small transaction.
 var recentAddresses [4096]atomic.Pointer[decodedAddress]
 
-// slotOf returns the slot of an address by its last characters, which are a checksum.
-func slotOf(text string) int {
-	slot := 0
-	for i := max(0, len(text)-4); i < len(text); i++ {
-		slot = slot*31 + int(text[i])
-	}
-	return slot % len(recentAddresses)
-}
+var addressSeed = maphash.MakeSeed()
 
 // scriptOf returns the output script that an address of a network stands for.
 // Base58, bech32 and bech32m have one form of each address: letters of both cases in
@@ -150,31 +141,7 @@ func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
 	if !parsed.IsForNet(params) {
 		return nil, errors.New("not an address of this network")
 	}
-	switch parsed := parsed.(type) {
-	case witnessAddress:
-		return witnessScript(parsed), nil
-	case *address.AddressPubKeyHash:
-		return p2pkhScript(*parsed.Hash160()), nil
-	case *address.AddressScriptHash:
-		return p2shScript(*parsed.Hash160()), nil
-	}
 	return txscript.PayToAddrScript(parsed)
-}
-
-// witnessAddress is implemented by the addresses of all witness programs.
-type witnessAddress interface {
-	WitnessVersion() byte
-	WitnessProgram() []byte
-}
-
-// witnessScript returns the version as a small number, and the program (BIP-141).
-func witnessScript(segwit witnessAddress) []byte {
-	version, program := segwit.WitnessVersion(), segwit.WitnessProgram()
-	opcode := byte(txscript.OP_0)
-	if version > 0 {
-		opcode = txscript.OP_1 - 1 + version
-	}
-	return append(append(make([]byte, 0, 2+len(program)), opcode, byte(len(program))), program...)
 }
 
 func malformedAddress(text string, err error) error {
@@ -183,19 +150,22 @@ func malformedAddress(text string, err error) error {
 
 const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// segwitPrefixes are the human-readable parts of bech32 and the separator.
-var segwitPrefixes = [...]struct {
-	prefix  string
-	network Network
-}{{"bc1", Mainnet}, {"tb1", Testnet}, {"bcrt1", Regtest}}
+// segwitNetwork returns the first network with the human-readable part of an address in bech32.
+func segwitNetwork(text string) (_ Network, ok bool) {
+	for network := range networks {
+		prefix := networks[network].params.Bech32HRPSegwit
+		if len(text) > len(prefix) && text[len(prefix)] == '1' && strings.EqualFold(text[:len(prefix)], prefix) {
+			return Network(network), true
+		}
+	}
+	return Mainnet, false
+}
 
 // looksLikeAddress distinguishes addresses from ids: by the prefix of bech32 and
 // bech32m, and by the first digit, length and alphabet of base58.
 func looksLikeAddress(text string) (Network, bool) {
-	for _, known := range segwitPrefixes {
-		if len(text) >= len(known.prefix) && strings.EqualFold(text[:len(known.prefix)], known.prefix) {
-			return known.network, true
-		}
+	if network, ok := segwitNetwork(text); ok {
+		return network, true
 	}
 	if len(text) < 26 || len(text) > 35 || strings.Trim(text, base58Alphabet) != "" {
 		return Mainnet, false
@@ -242,15 +212,12 @@ func (n Network) party(script []byte) chains.Party {
 	return chains.PartyAt(script, notations[n])
 }
 
-// notations are the notations of scripts on each network.
-var notations = [...]*chains.Notation{
-	Mainnet: notationOf(Mainnet), Testnet: notationOf(Testnet), Signet: notationOf(Signet),
-	Regtest: notationOf(Regtest),
-}
-
-func notationOf(network Network) *chains.Notation {
-	return &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {
-		text, _ := AddressOf(script, network)
-		return text
-	}}
-}
+var notations = func() (all [len(networks)]*chains.Notation) {
+	for network := range all {
+		all[network] = &chains.Notation{Text: hex.EncodeToString, Shown: func(script []byte) string {
+			text, _ := AddressOf(script, Network(network))
+			return text
+		}}
+	}
+	return all
+}()

@@ -92,22 +92,9 @@ func fateWithin(out *psbt.Output) (fate, string) {
 
 // asksForSignature reports whether a script has an opcode that verifies a signature. Without one,
 // it can be spent by anyone who knows it, and the preimages in it.
-func asksForSignature(script []byte) (asks bool) {
-	pushes(script, func(op byte, _ []byte) bool {
-		switch op {
-		case txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
-			txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD:
-			asks = true
-		}
-		return asks
-	})
-	return asks
-}
-
-// outcomeOf is the fate of a script, with the reason.
-type outcomeOf struct {
-	fate fate
-	why  string
+func asksForSignature(script []byte) bool {
+	return hasOpcode(script, txscript.OP_CHECKSIG, txscript.OP_CHECKSIGVERIFY, txscript.OP_CHECKMULTISIG,
+		txscript.OP_CHECKMULTISIGVERIFY, txscript.OP_CHECKSIGADD)
 }
 
 // famousSecrets is how many secrets are famous, from 1: those of the examples in BIP-173, BIP-350
@@ -117,9 +104,9 @@ const famousSecrets = 16
 // famous are the output scripts of keys that everyone has, or no one can have: the point H of
 // BIP-341, as the output key or as the internal key without a script (BIP-86). So are the hashes of
 // OP_TRUE.
-var famous = sync.OnceValue(func() map[string]outcomeOf {
-	scripts := map[string]outcomeOf{}
-	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcomeOf{fate, why} }
+var famous = sync.OnceValue(func() map[string]outcome {
+	scripts := map[string]outcome{}
+	add := func(script []byte, fate fate, why string) { scripts[string(script)] = outcome{fate: fate, why: why} }
 	taproot := func(x []byte) []byte { return append([]byte{txscript.OP_1, 32}, x...) }
 	for n := byte(1); n <= famousSecrets; n++ {
 		_, public := btcec.PrivKeyFromBytes([]byte{n})

@@ -22,8 +22,6 @@ type candidates struct {
 	in               *input             // whose scripts they are; nil if no input's
 }
 
-func (c *candidates) add(locator keystore.Locator) { c.put(locator, false) }
-
 // locators returns the candidates, those first that have not signed: at least one and at most
 // maxCandidates. of is whose scripts they are in, why says why there is none, unless it is that no
 // input is locked to them.
@@ -61,14 +59,12 @@ func (c *candidates) hash(hash, key []byte) {
 	c.put(keystore.ByHash160([20]byte(hash)), c.in != nil && c.in.signedBy(key))
 }
 
-// xOnly adds the two keys with an x coordinate.
 func (c *candidates) xOnly(x []byte) {
 	for _, parity := range []byte{2, 3} {
 		c.hash(address.Hash160(append([]byte{parity}, x...)), x)
 	}
 }
 
-// input adds the keys in the scripts of an input.
 func (c *candidates) input(in *input) {
 	c.in = in
 	defer func() { c.in = nil }()

@@ -51,7 +51,7 @@ func derivationOf(record *psbt.Record, plain, taproot uint64) (d Derivation, ok 
 	switch record.Type {
 	case plain:
 	case taproot:
-		value = psbt.TapOrigin(value)
+		value, _ = psbt.TapOrigin(value)
 	default:
 		return d, false
 	}

@@ -19,41 +19,38 @@ type unsignedTx struct {
 	raw    []byte // in the network's encoding
 
 	// Computed on first use.
-	tx     *wire.MsgTx           // the same for txscript
-	spent  *spentOutputs         // what its inputs spend
+	tx     *wire.MsgTx // the same for txscript
+	spent  txscript.PrevOutputFetcher
 	hashes *txscript.TxSigHashes // midstates of BIP-341
 	segwit *segwitHashes         // midstates of BIP-143
-	prefix prefixHash            // of legacy digests
+	prefix hash.Cloner           // a SHA-256 state over the first bytes of raw, for legacy digests
+	hashed int                   // how many bytes those are
 }
 
 // ecdsaDigest returns the digest that an ECDSA signature of the input signs. The
 // script that is run must be known.
 func (t *unsignedTx) ecdsaDigest(in *input, sighash byte) ([32]byte, error) {
-	for _, known := range in.digests {
-		if known.sighash == sighash {
-			return known.hash, nil
-		}
-	}
-	hash, err := t.computeECDSADigest(in, sighash)
-	if err == nil {
-		in.digests = append(in.digests, ecdsaDigest{sighash, hash})
-	}
-	return hash, err
-}
-
-func (t *unsignedTx) computeECDSADigest(in *input, sighash byte) ([32]byte, error) {
+	hash, known := in.digests[sighash]
 	switch {
+	case known:
+		return hash, nil
 	case in.kind.family() == segwitV0:
-		return t.segwitDigest(in, sighash), nil
+		hash = t.segwitDigest(in, sighash)
 	case sighash == sighashAll:
-		return t.legacyDigest(in), nil
+		hash = t.legacyDigest(in)
+	default:
+		t.prepare()
+		digest, err := txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
+		if err != nil {
+			return hash, err
+		}
+		hash = [32]byte(digest)
 	}
-	t.prepare()
-	digest, err := txscript.CalcSignatureHash(in.code, txscript.SigHashType(sighash), t.tx, in.index)
-	if err != nil {
-		return [32]byte{}, err
+	if in.digests == nil {
+		in.digests = map[byte][32]byte{}
 	}
-	return [32]byte(digest), nil
+	in.digests[sighash] = hash
+	return hash, nil
 }
 
 // segwitDigest is the digest of segwit version 0 (BIP-143): SHA-256 twice over
@@ -74,7 +71,7 @@ func (t *unsignedTx) segwitDigest(in *input, sighash byte) [32]byte {
 	switch {
 	case only == sighashSingle && in.index < len(t.packet.Outputs):
 		out := &t.packet.Outputs[in.index]
-		outputs = chainhash.DoubleHashH(appendOutput(nil, out.Amount, out.Script))
+		outputs = chainhash.DoubleHashH(psbt.AppendTxOut(nil, out.Amount, out.Script))
 	case only != sighashNone && only != sighashSingle:
 		outputs = hashes.outputs
 	}
@@ -149,20 +146,14 @@ func (t *unsignedTx) legacyDigest(in *input) (digest [32]byte) {
 	return sha256.Sum256(digest[:])
 }
 
-// prefixHash is a SHA-256 state over the first bytes of the unsigned transaction.
-type prefixHash struct {
-	hash.Cloner
-	size int
-}
-
 // hashUpTo returns a hash of the first bytes of the unsigned transaction, which the
 // caller can continue. It continues from the previous call if that was for fewer bytes.
 func (t *unsignedTx) hashUpTo(offset int) hash.Hash {
-	if t.prefix.Cloner == nil || t.prefix.size > offset {
-		t.prefix = prefixHash{Cloner: sha256.New().(hash.Cloner)}
+	if t.prefix == nil || t.hashed > offset {
+		t.prefix, t.hashed = sha256.New().(hash.Cloner), 0
 	}
-	t.prefix.Write(t.raw[t.prefix.size:offset])
-	t.prefix.size = offset
+	t.prefix.Write(t.raw[t.hashed:offset])
+	t.hashed = offset
 	clone, err := t.prefix.Clone()
 	if err != nil {
 		panic("bitcoin: SHA-256 can be cloned: " + err.Error())
@@ -195,57 +186,18 @@ func (t *unsignedTx) prepare() {
 	if t.hashes != nil {
 		return
 	}
-	t.tx = t.wireTx()
-	t.spent = newSpentOutputs(t.inputs)
+	t.tx = wire.NewMsgTx(int32(t.packet.TxVersion))
+	t.tx.LockTime = t.packet.LockTime
+	spent := make(map[wire.OutPoint]*wire.TxOut, len(t.inputs))
+	for i := range t.inputs {
+		in := &t.inputs[i]
+		from := wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}
+		t.tx.TxIn = append(t.tx.TxIn, &wire.TxIn{PreviousOutPoint: from, Sequence: in.Sequence})
+		spent[from] = wire.NewTxOut(int64(in.amount), in.script)
+	}
+	for i := range t.packet.Outputs {
+		t.tx.TxOut = append(t.tx.TxOut, wire.NewTxOut(int64(t.packet.Outputs[i].Amount), t.packet.Outputs[i].Script))
+	}
+	t.spent = txscript.NewMultiPrevOutFetcher(spent)
 	t.hashes = txscript.NewTxSigHashes(t.tx, t.spent)
-}
-
-// wireTx returns the unsigned transaction for txscript.
-func (t *unsignedTx) wireTx() *wire.MsgTx {
-	ins, outs := make([]wire.TxIn, len(t.inputs)), make([]wire.TxOut, len(t.packet.Outputs))
-	tx := &wire.MsgTx{
-		Version: int32(t.packet.TxVersion), LockTime: t.packet.LockTime,
-		TxIn: make([]*wire.TxIn, len(ins)), TxOut: make([]*wire.TxOut, len(outs)),
-	}
-	for i := range ins {
-		in := &t.packet.Inputs[i]
-		ins[i] = wire.TxIn{
-			PreviousOutPoint: wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}, Sequence: in.Sequence,
-		}
-		tx.TxIn[i] = &ins[i]
-	}
-	for i := range outs {
-		outs[i] = wire.TxOut{Value: int64(t.packet.Outputs[i].Amount), PkScript: t.packet.Outputs[i].Script}
-		tx.TxOut[i] = &outs[i]
-	}
-	return tx
-}
-
-// spentOutputs is a txscript.PrevOutputFetcher.
-type spentOutputs struct {
-	outputs []wire.TxOut
-	index   map[wire.OutPoint]*wire.TxOut // nil if there is one output only
-}
-
-func newSpentOutputs(inputs []input) *spentOutputs {
-	spent := &spentOutputs{outputs: make([]wire.TxOut, len(inputs))}
-	if len(inputs) > 1 {
-		spent.index = make(map[wire.OutPoint]*wire.TxOut, len(inputs))
-	}
-	for i := range inputs {
-		in := &inputs[i]
-		spent.outputs[i] = wire.TxOut{Value: int64(in.amount), PkScript: in.script}
-		if spent.index != nil {
-			spent.index[wire.OutPoint{Hash: in.PreviousTxID, Index: in.OutputIndex}] = &spent.outputs[i]
-		}
-	}
-	return spent
-}
-
-// FetchPrevOutput implements txscript.PrevOutputFetcher.
-func (s *spentOutputs) FetchPrevOutput(outpoint wire.OutPoint) *wire.TxOut {
-	if s.index == nil {
-		return &s.outputs[0]
-	}
-	return s.index[outpoint]
 }

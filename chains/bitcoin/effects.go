@@ -15,15 +15,26 @@ var asset = chains.Native("bip122")
 // to goes to an unknown party.
 func (t *transaction) Effects() []chains.Effect { return t.plan().effects() }
 
+// effects returns the statement of a message, or the effects of outputs and the fee, which is
+// unknown if a signature leaves outputs or inputs open, or if an amount is not proven.
 func (p *plan) effects() []chains.Effect {
 	if m := p.tx.message; m != nil {
-		return []chains.Effect{m.effect(p.tx.network)}
+		return []chains.Effect{{
+			Kind: chains.KindMessage, From: p.tx.network.party(m.script), By: chains.BySigner,
+			Function: "BIP-322", Args: m.Args(len(m.String())), Path: messagePath, Domain: m.Domain(),
+		}}
 	}
 	effects := make([]chains.Effect, 0, len(p.outcomes)+1)
 	for _, o := range p.outcomes {
 		effects = append(effects, p.tx.outputEffect(o))
 	}
-	return append(effects, p.feeEffect())
+	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset,
+		Amount: chains.ExactlyUint(p.tx.Fee())}
+	leavesOpen := func(in *input) bool { return in.sighash > sighashAll }
+	if p.unproven != nil || slices.ContainsFunc(p.signed, leavesOpen) {
+		fee.Amount = chains.UnknownQuantity()
+	}
+	return append(effects, fee)
 }
 
 func (t *transaction) outputEffect(o outcome) chains.Effect {
@@ -44,26 +55,6 @@ func (t *transaction) outputEffect(o outcome) chains.Effect {
 	}
 	effect.Asset, effect.Amount = asset, chains.ExactlyUint(out.Amount)
 	return effect
-}
-
-// feeEffect returns the fee: unknown if a signature leaves outputs or inputs open, or
-// if an amount is not proven.
-func (p *plan) feeEffect() chains.Effect {
-	fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, Asset: asset,
-		Amount: chains.ExactlyUint(p.tx.Fee())}
-	leavesOpen := func(in *input) bool { return in.sighash > sighashAll }
-	if p.unproven != nil || slices.ContainsFunc(p.signed, leavesOpen) {
-		fee.Amount = chains.UnknownQuantity()
-	}
-	return fee
-}
-
-// effect returns the statement that a message makes.
-func (m *message) effect(network Network) chains.Effect {
-	return chains.Effect{
-		Kind: chains.KindMessage, From: network.party(m.script), By: chains.BySigner,
-		Function: "BIP-322", Args: m.Args(len(m.String())), Path: messagePath, Domain: m.Domain(),
-	}
 }
 
 var _ chains.Caller = (*transaction)(nil)

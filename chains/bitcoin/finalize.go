@@ -83,30 +83,21 @@ func (in *input) satisfy() (script []byte, witness wire.TxWitness, err error) {
 		return nil, nil, err
 	}
 	switch in.kind {
-	case p2wpkh:
-		return nil, items, nil
-	case p2shP2wpkh:
-		script, err = pushAll([][]byte{in.Value(psbt.InRedeemScript)})
-		return script, items, err
-	case p2wsh:
-		return nil, append(items, in.code), nil
-	case p2shP2wsh:
-		script, err = pushAll([][]byte{in.Value(psbt.InRedeemScript)})
-		return script, append(items, in.code), err
-	case p2sh:
+	case p2sh, p2wsh, p2shP2wsh:
 		items = append(items, in.code)
 	}
-	script, err = pushAll(items)
-	return script, nil, err
-}
-
-// pushAll returns a script that pushes the items, each in its shortest form.
-func pushAll(items [][]byte) ([]byte, error) {
-	builder := txscript.NewScriptBuilder()
+	switch in.kind {
+	case p2wpkh, p2wsh:
+		return nil, items, nil
+	case p2shP2wpkh, p2shP2wsh:
+		items, witness = [][]byte{in.Value(psbt.InRedeemScript)}, items
+	}
+	builder := txscript.NewScriptBuilder() // it pushes each item in its shortest form
 	for _, item := range items {
 		builder.AddData(item)
 	}
-	return builder.Script()
+	script, err = builder.Script()
+	return script, witness, err
 }
 
 // satisfyScript returns the stack that satisfies a script of ECDSA signatures.

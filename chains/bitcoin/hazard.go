@@ -12,12 +12,17 @@ import (
 // is not final counts as signed.
 func (t *transaction) Hazards() []chains.Hazard { return t.plan().hazards() }
 
-// hazards returns the dangers of the signatures.
 func (p *plan) hazards() []chains.Hazard {
 	if p.tx.message != nil {
 		return p.tx.message.Hazards(chains.Party{}, 0) // it moves nothing
 	}
-	hazards := sighashHazardsOf(p.signed)
+	var hazards []chains.Hazard
+	for _, kind := range sighashHazards {
+		if at := slices.IndexFunc(p.signed, func(in *input) bool { return kind.applies(in.sighash) }); at >= 0 {
+			detail := fmt.Sprintf("input %d, %s: %s", p.signed[at].index, sighashName(p.signed[at].sighash), kind.means)
+			hazards = append(hazards, chains.Hazard{Name: kind.name, Detail: detail})
+		}
+	}
 	for _, found := range []*chains.Hazard{p.unproven, p.highFee(), p.neverRelayed()} {
 		if found != nil {
 			hazards = append(hazards, *found)
@@ -36,19 +41,6 @@ var sighashHazards = []struct {
 		func(s byte) bool { return s&sighashOutputs == sighashSingle }},
 	{HazardSighashAnyoneCanPay, "signs one input: others may be added or changed",
 		func(s byte) bool { return s&sighashAnyoneCanPay != 0 }},
-}
-
-func sighashHazardsOf(signed []*input) []chains.Hazard {
-	var hazards []chains.Hazard
-	for _, kind := range sighashHazards {
-		index := slices.IndexFunc(signed, func(in *input) bool { return kind.applies(in.sighash) })
-		if index < 0 {
-			continue
-		}
-		detail := fmt.Sprintf("input %d, %s: %s", signed[index].index, sighashName(signed[index].sighash), kind.means)
-		hazards = append(hazards, chains.Hazard{Name: kind.name, Detail: detail})
-	}
-	return hazards
 }
 
 // highFee compares the fee with its limits. A share of the inputs is not judged if a lie

@@ -3,6 +3,7 @@ package bitcoin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
@@ -23,13 +24,15 @@ type input struct {
 	taproot  *taproot // of a P2TR input
 	derived  bool     // the PSBT lacks the redeem script, which follows from the key
 
-	digests []ecdsaDigest
+	// digests are those that were computed, at most six, one for each sighash type: the signatures of
+	// other parties choose the type, and computing a legacy digest costs time proportional to the
+	// whole transaction.
+	digests map[byte][32]byte
 }
 
 // field returns the name of a field of the input, for errors.
 func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
 
-// refuse returns an error about a field of the input.
 func (in *input) refuse(keyType uint64, format string, args ...any) error {
 	offset := in.Offset
 	if record := in.Find(keyType); record != nil {
@@ -56,7 +59,6 @@ type leaf struct {
 	script  []byte
 	version byte
 	hash    [32]byte // BIP-341 leaf hash
-	record  *psbt.Record
 }
 
 // Why a key signs nothing in an input.
@@ -95,14 +97,6 @@ func (in *input) unsignable() string {
 	return ""
 }
 
-// ecdsaDigest is a digest that was computed. An input has at most six, one for each
-// sighash type: the signatures of other parties choose the type, and computing a legacy
-// digest costs time proportional to the whole transaction.
-type ecdsaDigest struct {
-	sighash byte
-	hash    [32]byte
-}
-
 // lacksOutput reports whether an input with SIGHASH_SINGLE has no output of its number.
 // The legacy digest would be the constant 1 then, and its signature valid for anything.
 func (in *input) lacksOutput(sighash byte, outputs int) bool {
@@ -125,14 +119,7 @@ func (in *input) commitsTo(other *input) bool {
 // signedBy reports whether the input has a signature of a key, given compressed or
 // x-only.
 func (in *input) signedBy(key []byte) bool {
-	for i := range in.Records {
-		record := &in.Records[i]
-		switch record.Type {
-		case psbt.InPartialSig, psbt.InTapScriptSig:
-			if bytes.HasPrefix(record.Data(), key) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.Records, func(r psbt.Record) bool {
+		return (r.Type == psbt.InPartialSig || r.Type == psbt.InTapScriptSig) && bytes.HasPrefix(r.Data(), key)
+	})
 }

@@ -70,7 +70,6 @@ var toSpendHead = slices.Concat(
 	[]byte{0, 0, 0, 0, 1}, make([]byte, 32), []byte{0xff, 0xff, 0xff, 0xff, 34, txscript.OP_0, 32},
 )
 
-// messagePath is the path of a message's effect.
 const messagePath = "message"
 
 // ToSpendID returns the id of ToSpend, in wire order.

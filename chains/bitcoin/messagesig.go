@@ -93,8 +93,12 @@ func (t *transaction) finalPSBT() []byte {
 		Inputs: make([]psbt.Input, len(t.inputs)), Outputs: make([]psbt.Output, len(t.packet.Outputs)),
 	}
 	for i := range t.inputs {
-		final := t.tx.TxIn[i]
-		records := []psbt.Record{t.inputs[i].utxo(len(final.Witness) > 0)}
+		final, in := t.tx.TxIn[i], &t.inputs[i]
+		// What the input spends: the output alone if it has a witness, or else the transaction.
+		records := []psbt.Record{recordOf(psbt.InNonWitnessUTXO, in.Value(psbt.InNonWitnessUTXO))}
+		if len(final.Witness) > 0 {
+			records[0] = recordOf(psbt.InWitnessUTXO, psbt.AppendTxOut(nil, in.amount, in.script))
+		}
 		if len(final.SignatureScript) > 0 {
 			records = append(records, recordOf(psbt.InFinalScriptSig, final.SignatureScript))
 		}
@@ -104,13 +108,4 @@ func (t *transaction) finalPSBT() []byte {
 		packet.Inputs[i].Records = records
 	}
 	return packet.Encode()
-}
-
-// utxo returns the record of what the input spends: the output alone if it has a
-// witness, or else the transaction.
-func (in *input) utxo(witness bool) psbt.Record {
-	if !witness {
-		return recordOf(psbt.InNonWitnessUTXO, in.Value(psbt.InNonWitnessUTXO))
-	}
-	return recordOf(psbt.InWitnessUTXO, appendOutput(nil, in.amount, in.script))
 }

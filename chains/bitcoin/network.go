@@ -2,7 +2,6 @@ package bitcoin
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/v2"
 )
@@ -41,11 +40,4 @@ func ParseNetwork(name string) (Network, error) {
 		}
 	}
 	return Mainnet, fmt.Errorf("unknown bitcoin network %q: use mainnet, testnet, signet or regtest", name)
-}
-
-// shares reports whether an address of Testnet could be one of this network too: Signet
-// has all of its address forms, Regtest those in base58.
-func (n Network) shares(testnetAddress string) bool {
-	segwit := strings.HasPrefix(strings.ToLower(testnetAddress), "tb1")
-	return n == Signet || n == Regtest && !segwit
 }

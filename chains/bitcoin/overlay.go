@@ -47,7 +47,7 @@ var exodus = func() []byte {
 // marks recognizes protocols in the outputs of a transaction.
 type marks struct {
 	first [32]byte // the id of the first transaction that is spent
-	key   []byte   // see counterpartyKey
+	key   []byte   // the start of Counterparty's key stream, once it is known
 }
 
 // protocol returns the token protocol that an output instructs, empty if none is known.
@@ -86,15 +86,6 @@ func (m *marks) isCounterparty(script []byte) bool {
 	if len(data) < offset+len(markCounterparty) {
 		return false
 	}
-	var plain [1 + len(markCounterparty)]byte
-	for i, key := range m.counterpartyKey()[:offset+len(markCounterparty)] {
-		plain[i] = data[i] ^ key
-	}
-	return string(plain[offset:offset+len(markCounterparty)]) == markCounterparty
-}
-
-// counterpartyKey returns the start of the key stream of this transaction.
-func (m *marks) counterpartyKey() []byte {
 	if m.key == nil {
 		id := m.first
 		slices.Reverse(id[:])             // as displayed
@@ -102,5 +93,9 @@ func (m *marks) counterpartyKey() []byte {
 		m.key = make([]byte, 1+len(markCounterparty))
 		cipher.XORKeyStream(m.key, m.key)
 	}
-	return m.key
+	var plain [1 + len(markCounterparty)]byte
+	for i, key := range m.key[:offset+len(markCounterparty)] {
+		plain[i] = data[i] ^ key
+	}
+	return string(plain[offset:offset+len(markCounterparty)]) == markCounterparty
 }

@@ -68,19 +68,10 @@ type owner struct {
 	unspendable bool
 }
 
-// newOwnership returns what accounts tell about a transaction that keys sign.
-func newOwnership(t *transaction, keys []*signingKey, accounts chains.Accounts) *ownership {
-	o := &ownership{tx: t, registered: registered{wallets: accounts.Registered(), accounts: accounts, keys: keys}}
-	o.registered.find(t)
-	return o
-}
-
-// input returns whose an input is.
 func (o *ownership) input(index int) owner {
 	return o.find(o.tx.inputs[index].script, o.registered.inputs[index].of)
 }
 
-// output returns whose an output is.
 func (o *ownership) output(index int) owner {
 	script, of := o.tx.packet.Outputs[index].Script, o.registered.outputs[index].of
 	to := o.find(script, of)
@@ -116,7 +107,10 @@ func (o *ownership) find(script []byte, of *keystore.Registration) owner {
 // from the key: derivation paths in the PSBT are not trusted.
 func (o *ownership) account(script []byte) chains.Account {
 	for _, m := range o.registered.keys {
-		for _, own := range m.addresses() {
+		if m.scripts == nil {
+			m.scripts, _ = keyScripts(m.pub) // the key is on the curve
+		}
+		for _, own := range m.scripts {
 			if bytes.Equal(script, own.script) {
 				account := o.registered.accounts.WithKey(m.signer.ID())
 				_, account.Schnorr = m.signer.(keystore.SchnorrSigner)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // plan is what signatures of some inputs do. It is computed once, and effects, hazards and the
@@ -27,7 +26,6 @@ type outcome struct {
 	why    string // why the output is burned, or spendable by anyone; of an instruction the protocol
 }
 
-// path returns where the output stands in the summary.
 func (o outcome) path() string { return "outputs/" + strconv.Itoa(o.output) }
 
 // of plans signatures of some inputs. A message does nothing.
@@ -42,17 +40,14 @@ func (p *plan) of(t *transaction, signed []*input) *plan {
 }
 
 // plan returns the plan without a key: it counts every input that is not final as signed.
-func (t *transaction) plan() *plan { return new(plan).of(t, t.openInputs()) }
-
-// openInputs returns the inputs that are not final.
-func (t *transaction) openInputs() []*input {
+func (t *transaction) plan() *plan {
 	inputs := make([]*input, 0, len(t.inputs))
 	for i := range t.inputs {
 		if !t.inputs[i].final {
 			inputs = append(inputs, &t.inputs[i])
 		}
 	}
-	return inputs
+	return new(plan).of(t, inputs)
 }
 
 // leftOpen returns which outputs a signature of one of the inputs does not commit to.
@@ -72,7 +67,6 @@ func leftOpen(signed []*input, outputs int) (open []bool) {
 	return open
 }
 
-// leavesOpen reports whether a signature does not commit to an output.
 func (p *plan) leavesOpen(output int) bool { return p.open != nil && p.open[output] }
 
 // findOutcomes returns the outcomes of all outputs that have an effect. An output that instructs a
@@ -82,31 +76,24 @@ func (p *plan) findOutcomes() []outcome {
 	outputs := p.tx.packet.Outputs
 	all := make([]outcome, 0, min(len(outputs), chains.MaxEffects))
 	for i := range outputs {
-		all = p.appendOutcomes(all, i, &outputs[i], p.marks.protocol(outputs[i].Script))
+		out, protocol := &outputs[i], p.marks.protocol(outputs[i].Script)
+		if protocol != "" {
+			all = append(all, outcome{i, instructs, protocol})
+		}
+		switch open := p.leavesOpen(i); {
+		case out.Amount == 0 && (!open || protocol != ""): // an instruction is all there is
+		case open:
+			all = append(all, outcome{i, uncommitted, ""})
+		default:
+			fate, why := fateOf(out)
+			all = append(all, outcome{i, fate, why})
+		}
 		if len(all) > chains.MaxEffects-2 {
 			last := all[chains.MaxEffects-2].output
 			return append(all[:chains.MaxEffects-2], outcome{last, unaccounted, ""})
 		}
 	}
 	return all
-}
-
-// appendOutcomes appends the outcomes of an output that instructs a protocol, if one is given.
-func (p *plan) appendOutcomes(all []outcome, index int, out *psbt.Output, protocol string) []outcome {
-	if protocol != "" {
-		all = append(all, outcome{index, instructs, protocol})
-	}
-	switch {
-	case p.leavesOpen(index):
-		if protocol != "" && out.Amount == 0 {
-			return all // the instruction is all there is
-		}
-		return append(all, outcome{index, uncommitted, ""})
-	case out.Amount == 0:
-		return all
-	}
-	fate, why := fateOf(out)
-	return append(all, outcome{index, fate, why})
 }
 
 // unproven finds an amount that nothing proves and that some signature of this request

@@ -39,7 +39,6 @@ const maxDerived = 8192
 // maxPlaces bounds the addresses that are tried for one input or output: a true PSBT names one.
 const maxPlaces = 2
 
-// find finds the inputs and outputs of the wallets.
 func (r *registered) find(t *transaction) *registered {
 	r.all = make([]belonging, len(t.inputs)+len(t.packet.Outputs))
 	r.inputs, r.outputs = r.all[:len(t.inputs)], r.all[len(t.inputs):]
@@ -143,7 +142,6 @@ func (r *registered) add(b *belonging, wallet int) {
 	}
 }
 
-// is reports whether a script is that of an address.
 func (r *registered) is(script []byte, at walletAddress) bool {
 	if r.derived >= maxDerived {
 		return false
@@ -193,7 +191,6 @@ func (r *registered) held(script []byte, hashes [][20]byte) (b belonging) {
 const strayCure = ", is in its script, which no registered wallet has: register its wallet " +
 	"with 'countersign wallets register', or give the true origins of its keys"
 
-// account returns the organization's key with a hash160.
 func (r *registered) account(hash [20]byte) (chains.Account, bool) {
 	for _, m := range r.keys {
 		if m.hash == hash {
@@ -214,5 +211,4 @@ func lastSteps(path string) (branch, index uint32, ok bool) {
 	return uint32(before), uint32(last), err == nil && err2 == nil
 }
 
-// named describes a registered wallet to people.
 func named(w *keystore.Registration) string { return fmt.Sprintf("wallet %q", w.Name()) }

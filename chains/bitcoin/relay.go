@@ -36,8 +36,14 @@ func dustLimit(script []byte) uint64 {
 // neverRelayed finds what no node with Bitcoin Core's policy relays. A transaction
 // without a fee may have one output of dust, which another spends in the same package.
 func (p *plan) neverRelayed() *chains.Hazard {
+	var dust []int // but an output that a signature leaves open can still get another amount
+	for i := range p.tx.packet.Outputs {
+		if out := &p.tx.packet.Outputs[i]; out.Amount < dustLimit(out.Script) && !p.leavesOpen(i) {
+			dust = append(dust, i)
+		}
+	}
 	detail := ""
-	v, size, dust := p.tx.packet.TxVersion, p.tx.VirtualSize(), p.dust()
+	v, size := p.tx.packet.TxVersion, p.tx.VirtualSize()
 	switch {
 	case v < minRelayedVersion || v > maxRelayedVersion:
 		detail = fmt.Sprintf("transaction version %d: nodes relay versions %d to %d", int32(v), minRelayedVersion,
@@ -55,15 +61,4 @@ func (p *plan) neverRelayed() *chains.Hazard {
 		}
 	}
 	return &chains.Hazard{Name: HazardNeverRelayed, Detail: detail}
-}
-
-// dust returns the outputs that are dust. One that a signature leaves open can still
-// get another amount.
-func (p *plan) dust() (outputs []int) {
-	for i := range p.tx.packet.Outputs {
-		if out := &p.tx.packet.Outputs[i]; out.Amount < dustLimit(out.Script) && !p.leavesOpen(i) {
-			outputs = append(outputs, i)
-		}
-	}
-	return outputs
 }

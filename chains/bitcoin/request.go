@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// request is a PSBT together with signWith.
 type request struct {
 	tx       *transaction
 	asked    selection
@@ -55,7 +54,9 @@ func (t *transaction) Request(signWith string) (chains.Request, error) {
 	if r.locators, err = r.locate(address); err != nil {
 		return nil, err
 	}
-	if address.network != Testnet || !t.network.shares(signWith) {
+	// Signet has all address forms of Testnet, Regtest those in base58.
+	_, segwit := segwitNetwork(signWith)
+	if address.network != Testnet || t.network != Signet && (t.network != Regtest || segwit) {
 		t.network = address.network
 	}
 	return r, nil
@@ -70,7 +71,7 @@ func (r *request) locate(address *decodedAddress) ([]keystore.Locator, error) {
 	}
 	candidates, why := candidates{}, ""
 	if kind == p2tr {
-		candidates.add(owner)
+		candidates.put(owner, false)
 		candidates.xOnly(address.script[2:])
 	}
 	for i := range r.tx.inputs {
@@ -79,7 +80,7 @@ func (r *request) locate(address *decodedAddress) ([]keystore.Locator, error) {
 			continue
 		}
 		if in.kind == p2shUnknown { // a key's own redeem script follows from the key
-			candidates.add(owner)
+			candidates.put(owner, false)
 		}
 		if candidates.input(in); candidates.seen == nil && why == "" {
 			why = in.field("is locked to it, but " + cmp.Or(in.unsignable(), "its script has no key"))

@@ -12,7 +12,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// partialSig returns the signature of a key, nil if there is none.
 func (in *input) partialSig(key []byte) []byte {
 	if record := in.Get(append([]byte{psbt.InPartialSig}, key...)); record != nil {
 		return record.Value
@@ -20,7 +19,6 @@ func (in *input) partialSig(key []byte) []byte {
 	return nil
 }
 
-// satisfyHash returns signature and key.
 func (in *input) satisfyHash(hash []byte) ([][]byte, error) {
 	for record := range in.All(psbt.InPartialSig) {
 		if bytes.Equal(address.Hash160(record.Data()), hash) {

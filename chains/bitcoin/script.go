@@ -110,12 +110,12 @@ func hasPush(script []byte, wanted ...[]byte) bool {
 // hasCodeSeparator reports whether a script has OP_CODESEPARATOR: then the digest
 // depends on how the script is run.
 func hasCodeSeparator(script []byte) bool {
-	if bytes.IndexByte(script, txscript.OP_CODESEPARATOR) < 0 {
-		return false
-	}
-	has := false
+	return bytes.IndexByte(script, txscript.OP_CODESEPARATOR) >= 0 && hasOpcode(script, txscript.OP_CODESEPARATOR)
+}
+
+func hasOpcode(script []byte, wanted ...byte) (has bool) {
 	pushes(script, func(op byte, _ []byte) bool {
-		has = has || op == txscript.OP_CODESEPARATOR
+		has = slices.Contains(wanted, op)
 		return has
 	})
 	return has
@@ -125,7 +125,6 @@ func hasCodeSeparator(script []byte) bool {
 // has no such limit.
 const maxScript = 10_000
 
-// p2wshScript returns the P2WSH script of a witness script.
 func p2wshScript(witness []byte) []byte {
 	hash := sha256.Sum256(witness)
 	return append([]byte{txscript.OP_0, 32}, hash[:]...)

@@ -1,7 +1,5 @@
 package bitcoin
 
-import "github.com/countersign-dev/countersign/internal/psbt"
-
 // Sighash types: what a signature commits to. AnyoneCanPay is added to one of
 // the others.
 const (
@@ -35,34 +33,4 @@ func sighashName(sighash byte) string {
 		name += "|ANYONECANPAY"
 	}
 	return name
-}
-
-// fixes returns the bits that a signature clears (inputs unless anyone can pay, outputs
-// unless it signs none), and the bit that SIGHASH_SINGLE sets.
-func fixes(sighash byte) (clear, set byte) {
-	if sighash&sighashAnyoneCanPay == 0 {
-		clear |= inputsModifiable
-	}
-	if sighash&sighashOutputs != sighashNone {
-		clear |= outputsModifiable
-	}
-	if sighash&sighashOutputs == sighashSingle {
-		set = hasSighashSingle
-	}
-	return clear, set
-}
-
-// sighashOf returns the sighash type of a signature's record. ok is false for other
-// records.
-func sighashOf(record *psbt.Record) (sighash byte, ok bool) {
-	switch record.Type {
-	case psbt.InPartialSig:
-		return record.Value[len(record.Value)-1], true
-	case psbt.InTapKeySig, psbt.InTapScriptSig:
-		if len(record.Value) == 65 {
-			return record.Value[64], true
-		}
-		return sighashDefault, true
-	}
-	return 0, false
 }

@@ -28,9 +28,10 @@ func unsignedWith(kind scriptType, inputs int, code func(index int) []byte) *tra
 func TestLegacyDigest(t *testing.T) {
 	for _, count := range []int{1, 2, 252, 253} {
 		tx := unsignedWith(p2sh, count, func(i int) []byte { return bytes.Repeat([]byte{txscript.OP_NOP}, 250+i%8) })
+		tx.prepare()
 		for _, i := range []int{count - 1, 0, count / 2, 0, count - 1} {
 			in := &tx.inputs[i]
-			want, err := txscript.CalcSignatureHash(in.code, txscript.SigHashAll, tx.wireTx(), i)
+			want, err := txscript.CalcSignatureHash(in.code, txscript.SigHashAll, tx.tx, i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,11 +52,11 @@ func TestSegwitDigest(t *testing.T) {
 	} {
 		for _, count := range []int{1, 2, 252, 253} {
 			tx := unsignedWith(kind, count, code)
-			hashes := txscript.NewTxSigHashes(tx.wireTx(), newSpentOutputs(tx.inputs))
+			tx.prepare()
 			for _, i := range []int{0, 1 % count, 2 % count, count - 1} {
 				for _, sighash := range []byte{1, 2, 3, 0x81, 0x82, 0x83} {
 					in := &tx.inputs[i]
-					want, err := txscript.CalcWitnessSigHash(in.code, hashes, txscript.SigHashType(sighash), tx.wireTx(), i, int64(in.amount))
+					want, err := txscript.CalcWitnessSigHash(in.code, tx.hashes, txscript.SigHashType(sighash), tx.tx, i, int64(in.amount))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -52,8 +55,16 @@ func (s *signing) modifiable() (change psbt.Insertion, ok bool) {
 	}
 	flags := record.Value[0]
 	for i := range s.signatures {
-		clear, set := fixes(s.signatures[i].in.sighash)
-		flags = flags&^clear | set
+		sighash := s.signatures[i].in.sighash
+		if sighash&sighashAnyoneCanPay == 0 {
+			flags &^= inputsModifiable
+		}
+		if sighash&sighashOutputs != sighashNone {
+			flags &^= outputsModifiable
+		}
+		if sighash&sighashOutputs == sighashSingle {
+			flags |= hasSighashSingle
+		}
 	}
 	return psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}, flags != record.Value[0]
 }
@@ -71,20 +82,21 @@ func (t *transaction) appendSignature(ctx context.Context, out []byte, sig *sign
 	if err != nil {
 		return nil, err
 	}
-	made, err := t.signECDSA(ctx, signer, digest)
+	// Transactions have the size that other wallets reckon with, as Bitcoin Core's do: their
+	// signatures have a low r if the key can make one. Messages pay no fee.
+	var made [65]byte
+	if t.message == nil {
+		made, err = keystore.SignLowR(ctx, signer, digest)
+	} else {
+		made, err = signer.SignECDSA(ctx, digest)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return append(appendDER(out, made[:]), sig.in.sighash), nil
-}
-
-// signECDSA makes transactions the size that other wallets reckon with, as Bitcoin Core
-// does: their signatures have a low r if the key can make one. Messages pay no fee.
-func (t *transaction) signECDSA(ctx context.Context, signer keystore.ECDSASigner, digest [32]byte) ([65]byte, error) {
-	if t.message != nil {
-		return signer.SignECDSA(ctx, digest)
-	}
-	return keystore.SignLowR(ctx, signer, digest)
+	var r, s btcec.ModNScalar
+	r.SetByteSlice(made[:32])
+	s.SetByteSlice(made[32:64])
+	return append(append(out, ecdsa.NewSignature(&r, &s).Serialize()...), sig.in.sighash), nil
 }
 
 // maxPartialSig is the longest DER signature with a low s, and the sighash type.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/address/v2"
-	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -54,17 +53,26 @@ func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 	if reason := in.unsignable(); reason != "" {
 		return fmt.Errorf("a signature that cannot be checked: %s", reason)
 	}
-	if !in.names(record.Data()) {
+	hash := address.Hash160(record.Data())
+	named := hasPush(in.code, record.Data(), hash)
+	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
+		named = bytes.Equal(in.code[2:], hash)
+	}
+	if !named {
 		return fmt.Errorf("a signature of key %x, which is not in the input's script", record.Data())
 	}
 	der, sighash := record.Value[:len(record.Value)-1], record.Value[len(record.Value)-1]
 	if err := t.checkSigSighash(in, sighash); err != nil {
 		return err
 	}
-	compact, err := fromDER(der)
+	signature, err := ecdsa.ParseDERSignature(der) // strictly (BIP-66)
 	if err != nil {
-		return err
+		return fmt.Errorf("signature is not strict DER: %w", err)
 	}
+	var compact [64]byte
+	r, s := signature.R(), signature.S()
+	r.PutBytesUnchecked(compact[:32])
+	s.PutBytesUnchecked(compact[32:])
 	digest, err := t.ecdsaDigest(in, sighash)
 	if err != nil {
 		return err
@@ -73,35 +81,6 @@ func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 		return fmt.Errorf("the signature does not verify under key %x", record.Data())
 	}
 	return nil
-}
-
-// names reports whether the script that is run has a key, or its hash.
-func (in *input) names(key []byte) bool {
-	hash := address.Hash160(key)
-	if in.kind == p2wpkh || in.kind == p2shP2wpkh {
-		return bytes.Equal(in.code[2:], hash)
-	}
-	return hasPush(in.code, key, hash)
-}
-
-// fromDER decodes a signature in strict DER (BIP-66) to r ‖ s.
-func fromDER(der []byte) (compact [64]byte, err error) {
-	signature, err := ecdsa.ParseDERSignature(der)
-	if err != nil {
-		return compact, fmt.Errorf("signature is not strict DER: %w", err)
-	}
-	r, s := signature.R(), signature.S()
-	r.PutBytesUnchecked(compact[:32])
-	s.PutBytesUnchecked(compact[32:])
-	return compact, nil
-}
-
-// appendDER appends r and s, 32 bytes each, in DER.
-func appendDER(out []byte, compact []byte) []byte {
-	var r, s btcec.ModNScalar
-	r.SetByteSlice(compact[:32])
-	s.SetByteSlice(compact[32:64])
-	return append(out, ecdsa.NewSignature(&r, &s).Serialize()...)
 }
 
 // checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that

@@ -26,26 +26,10 @@ type signingKey struct {
 	signer  keystore.Key
 	pub     keystore.PublicKey
 	reasons []string    // why it signs nothing in an input; empty if it can sign there
-	scripts []keyScript // see addresses
+	scripts []keyScript // of its addresses; nil until they are asked for, which costs a point multiplication
 	hash    [20]byte    // of the compressed key
 	key     [33]byte    // compressed
 	nested  []byte      // the P2SH-P2WPKH script; see locks
-}
-
-// newSigningKey returns the matches of a key in a number of inputs.
-func newSigningKey(key keystore.Key, inputs int) *signingKey {
-	pub := key.PublicKey()
-	return &signingKey{signer: key, pub: pub, reasons: make([]string, inputs), hash: pub.Hash160(),
-		key: pub.Compressed()}
-}
-
-// addresses returns the output scripts of the key's addresses. The first call costs a
-// point multiplication.
-func (m *signingKey) addresses() []keyScript {
-	if m.scripts == nil {
-		m.scripts, _ = keyScripts(m.pub) // the key is on the curve
-	}
-	return m.scripts
 }
 
 // redeemScript returns the P2WPKH script of the key, if the hash of it is what an output is
@@ -174,7 +158,6 @@ func (m *signingKey) keyPath(tap *taproot) (keystore.TaprootTweak, bool) {
 // maxRecordKey is the longest key that appendKey appends: type, x-only key, leaf hash.
 const maxRecordKey = 1 + 32 + 32
 
-// appendKey appends the key of the record that the signature goes into.
 func (sig *signature) appendKey(out []byte) []byte {
 	switch {
 	case !sig.schnorr:

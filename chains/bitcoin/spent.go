@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 
 	"github.com/btcsuite/btcd/address/v2"
+	"github.com/btcsuite/btcd/chainhash/v2"
+
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
@@ -26,7 +28,7 @@ func (in *input) readUTXO() (err error) {
 	}
 	if id := in.Previous.ID(); id != in.PreviousTxID {
 		return in.refuse(psbt.InNonWitnessUTXO,
-			"transaction %s, but the input spends an output of %s", displayID(id), displayID(in.PreviousTxID))
+			"transaction %s, but the input spends an output of %s", chainhash.Hash(id), chainhash.Hash(in.PreviousTxID))
 	}
 	if in.amount, in.script, err = in.Previous.Output(in.OutputIndex); err != nil {
 		return in.refuse(psbt.InNonWitnessUTXO, "%s", err)
@@ -46,18 +48,6 @@ func (in *input) readUTXO() (err error) {
 	return nil
 }
 
-// checkProof refuses a legacy input without the transaction that it spends: its
-// signature commits to no amount at all. Some wallets write PSBT_IN_WITNESS_UTXO as
-// well, which was checked to agree.
-func (in *input) checkProof() error {
-	if in.kind.family() == legacy && !in.proven {
-		return in.refuse(psbt.InWitnessUTXO,
-			"the input spends no witness output but %s: give PSBT_IN_NON_WITNESS_UTXO", in.kind)
-	}
-	return nil
-}
-
-// readSighash reads the sighash type that the input asks for.
 func (in *input) readSighash(outputs int) error {
 	if in.sighash = sighashAll; in.kind == p2tr {
 		in.sighash = sighashDefault

@@ -3,13 +3,17 @@ package bitcoin
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
 // Chain implements chains.Transaction.
@@ -28,6 +32,11 @@ func (t *transaction) Summary() chains.Summary {
 	for i := range t.packet.Outputs {
 		outputs[i] = t.summarizeOutput(i)
 	}
+	size, replaceable := t.VirtualSize(), "not signalled"
+	if slices.ContainsFunc(t.inputs, func(in input) bool { return in.Sequence < 0xfffffffe }) {
+		replaceable = "yes: signals replacement by a higher fee (BIP-125)"
+	}
+	rate := t.Fee() * 100 / size // hundredths of a satoshi per virtual byte
 	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: []chains.Field{
 		chains.Text("type", fmt.Sprintf("PSBT version %d", t.packet.Version)),
 		chains.List("inputs", inputs...),
@@ -35,10 +44,12 @@ func (t *transaction) Summary() chains.Summary {
 		t.provenTotal(amount("total in", t.totalIn)),
 		amount("total out", t.totalOut),
 		t.provenTotal(amount("fee", t.Fee())),
-		chains.Text("fee rate", t.feeRate()).WithNote("estimated for the signed size"),
-		unit(chains.Integer("virtual size", t.VirtualSize()), "vB").WithNote("estimated"),
+		chains.Text("fee rate", fmt.Sprintf("%d.%02d sat/vB", rate/100, rate%100)).
+			WithNote("estimated for the signed size"),
+		{Label: "virtual size", Type: chains.TypeInteger, Value: strconv.FormatUint(size, 10), Symbol: "vB",
+			Note: "estimated"},
 		t.lockTime(),
-		chains.Text("replaceable", t.replaceable()),
+		chains.Text("replaceable", replaceable),
 		chains.Integer("transaction version", uint64(t.packet.TxVersion)),
 	}}
 }
@@ -73,7 +84,7 @@ func (t *transaction) summarizeInput(in *input) chains.Field {
 		spent = spent.WithNote("claimed, not proven")
 	}
 	fields := []chains.Field{
-		chains.Text("outpoint", fmt.Sprintf("%s:%d", displayID(in.PreviousTxID), in.OutputIndex)),
+		chains.Text("outpoint", fmt.Sprintf("%s:%d", chainhash.Hash(in.PreviousTxID), in.OutputIndex)),
 		spent,
 		chains.Text("script type", in.kind.String()),
 		t.lockedBy(in.script),
@@ -91,7 +102,12 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 	fields := []chains.Field{amount("amount", out.Amount).As("value"), t.lockedBy(out.Script)}
 	if txscript.IsNullData(out.Script) || len(out.Script) > 0 && out.Script[0] == txscript.OP_RETURN {
 		fields = append(fields[:1], t.lockedBy(out.Script).WithNote("OP_RETURN: cannot be spent"))
-		if text, ok := returnText(out.Script); ok {
+		var data strings.Builder
+		whole := pushes(out.Script[1:], func(_ byte, push []byte) bool {
+			data.Write(push)
+			return false
+		})
+		if text := data.String(); whole && text != "" && utf8.ValidString(text) {
 			fields = append(fields, chains.Text("text", text))
 		}
 	}
@@ -104,17 +120,6 @@ func (t *transaction) lockedBy(script []byte) chains.Field {
 		return chains.AddressField("address", hex.EncodeToString(script)).ShownAs(text)
 	}
 	return chains.Bytes("script", script)
-}
-
-// returnText returns the text in an OP_RETURN output, if it is text.
-func returnText(script []byte) (string, bool) {
-	var data strings.Builder
-	whole := pushes(script[1:], func(_ byte, push []byte) bool {
-		data.Write(push)
-		return false
-	})
-	text := data.String()
-	return text, whole && text != "" && utf8.ValidString(text)
 }
 
 // policy returns who must sign, where a script says it.
@@ -140,11 +145,20 @@ func (in *input) signatures() string {
 		return "final"
 	}
 	count, others := 0, ""
-	for i := range in.Records {
-		if sighash, ok := sighashOf(&in.Records[i]); ok {
-			if count++; sighash != in.sighash {
-				others = ", with " + sighashName(sighash)
+	for _, record := range in.Records {
+		sighash := byte(sighashDefault)
+		switch record.Type {
+		case psbt.InPartialSig:
+			sighash = record.Value[len(record.Value)-1]
+		case psbt.InTapKeySig, psbt.InTapScriptSig:
+			if len(record.Value) == 65 {
+				sighash = record.Value[64]
 			}
+		default:
+			continue
+		}
+		if count++; sighash != in.sighash {
+			others = ", with " + sighashName(sighash)
 		}
 	}
 	if count == 0 {
@@ -169,15 +183,11 @@ func (t *transaction) sequence(sequence uint32) string {
 // input has a sequence below the highest.
 func (t *transaction) lockTime() chains.Field {
 	const threshold, final = 500_000_000, 0xffffffff
-	counts := false
-	for i := range t.inputs {
-		counts = counts || t.inputs[i].Sequence != final
-	}
-	field := unit(chains.Integer("locktime", uint64(t.packet.LockTime)), "")
+	field := chains.Integer("locktime", uint64(t.packet.LockTime))
 	switch {
 	case t.packet.LockTime == 0:
 		return field.WithNote("none")
-	case !counts:
+	case !slices.ContainsFunc(t.inputs, func(in input) bool { return in.Sequence != final }):
 		return field.WithNote("without effect: every input is final")
 	case t.packet.LockTime < threshold:
 		return field.WithNote("not before this block")
@@ -185,28 +195,10 @@ func (t *transaction) lockTime() chains.Field {
 	return chains.Time("locktime", time.Unix(int64(t.packet.LockTime), 0)).WithNote("not before this time")
 }
 
-// replaceable reports whether an input has a sequence below fffffffe (BIP-125).
-func (t *transaction) replaceable() string {
-	for i := range t.inputs {
-		if t.inputs[i].Sequence < 0xfffffffe {
-			return "yes: signals replacement by a higher fee (BIP-125)"
-		}
-	}
-	return "not signalled"
-}
-
-// feeRate returns the fee rate in satoshi per virtual byte, to two digits.
-func (t *transaction) feeRate() string {
-	hundredths := t.Fee() * 100 / t.VirtualSize()
-	return fmt.Sprintf("%d.%02d sat/vB", hundredths/100, hundredths%100)
-}
-
 // provenTotal adds a note to a sum if a part of it is not proven.
 func (t *transaction) provenTotal(sum chains.Field) chains.Field {
-	for i := range t.inputs {
-		if !t.inputs[i].proven {
-			return sum.WithNote("as far as the claimed amounts are true")
-		}
+	if slices.ContainsFunc(t.inputs, func(in input) bool { return !in.proven }) {
+		return sum.WithNote("as far as the claimed amounts are true")
 	}
 	return sum
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/hex"
 
-	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
@@ -58,14 +57,24 @@ func (in *input) refuseTaprootFields() error {
 // the output key, under the internal key that it names.
 func (in *input) readLeaves() error {
 	for record := range in.All(psbt.InTapLeafScript) {
-		leaf := newLeaf(record)
+		end := len(record.Value) - 1 // control block → script ‖ leaf version
+		leaf := leaf{control: record.Data(), script: record.Value[:end], version: record.Value[end]}
+		version := txscript.TapscriptLeafVersion(leaf.version)
+		leaf.hash = txscript.NewTapLeaf(version, leaf.script).TapHash()
 		if leaf.version != leaf.control[0]&0xfe {
 			return in.refuseAt(record.ValueOffset(), psbt.InTapLeafScript,
 				"leaf version %02x, the control block says %02x", leaf.version, leaf.control[0]&0xfe)
 		}
-		root := leaf.root()
-		if err := in.checkLeaf(&leaf, root); err != nil {
-			return err
+		path := txscript.ControlBlock{LeafVersion: version, InclusionProof: leaf.control[33:]}
+		root := path.RootHash(leaf.script)
+		// The input's own fields or an earlier leaf may have said so.
+		if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
+			return in.refuseAt(record.DataOffset()+1, psbt.InTapLeafScript,
+				"internal key %x in the control block, %x elsewhere", leaf.control[1:33], internal)
+		}
+		if known := in.taproot.root; known != nil && !bytes.Equal(known, root) {
+			return in.refuseAt(record.DataOffset()+33, psbt.InTapLeafScript,
+				"leads to merkle root %x, %x elsewhere", root, known)
 		}
 		output, err := secp256k1.OutputKey([32]byte(leaf.control[1:33]), root)
 		if err != nil || !bytes.Equal(output.X[:], in.taproot.output) || output.Odd != (leaf.control[0]&1 == 1) {
@@ -76,41 +85,6 @@ func (in *input) readLeaves() error {
 		in.taproot.leaves = append(in.taproot.leaves, leaf)
 	}
 	return nil
-}
-
-// checkLeaf compares a leaf with the internal key and the merkle root of the input's
-// own fields or of an earlier leaf.
-func (in *input) checkLeaf(leaf *leaf, root []byte) error {
-	if internal := in.taproot.internal; internal != nil && !bytes.Equal(internal, leaf.control[1:33]) {
-		return in.refuseAt(leaf.record.DataOffset()+1, psbt.InTapLeafScript,
-			"internal key %x in the control block, %x elsewhere", leaf.control[1:33], internal)
-	}
-	if known := in.taproot.root; known != nil && !bytes.Equal(known, root) {
-		return in.refuseAt(leaf.record.DataOffset()+33, psbt.InTapLeafScript,
-			"leads to merkle root %x, %x elsewhere", root, known)
-	}
-	return nil
-}
-
-// newLeaf decodes a record: control block → script ‖ leaf version.
-func newLeaf(record *psbt.Record) leaf {
-	end := len(record.Value) - 1
-	l := leaf{control: record.Data(), script: record.Value[:end], version: record.Value[end], record: record}
-	l.hash = txscript.NewTapLeaf(txscript.TapscriptLeafVersion(l.version), l.script).TapHash()
-	return l
-}
-
-// root returns the merkle root that the path in the control block leads to.
-func (l *leaf) root() []byte {
-	node := l.hash
-	for path := l.control[33:]; len(path) > 0; path = path[32:] {
-		left, right := node[:], path[:32]
-		if bytes.Compare(left, right) > 0 {
-			left, right = right, left
-		}
-		node = *chainhash.TaggedHash(chainhash.TagTapBranch, left, right)
-	}
-	return node[:]
 }
 
 // keys returns the keys of a leaf in order, and how many of them must sign.

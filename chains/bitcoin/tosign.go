@@ -1,7 +1,6 @@
 package bitcoin
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -52,7 +51,13 @@ func (m ToSign) PSBT() ([]byte, error) {
 	}
 	if funds != nil {
 		for i := range funds.Inputs {
-			packet.Inputs = append(packet.Inputs, psbt.Input{Map: psbt.Map{Records: fundsRecords(&funds.Inputs[i])}})
+			var records []psbt.Record
+			for _, record := range funds.Inputs[i].Records {
+				if slices.Contains(spendingFields, record.Type) {
+					records = append(records, record)
+				}
+			}
+			packet.Inputs = append(packet.Inputs, psbt.Input{Map: psbt.Map{Records: records}})
 		}
 	}
 	return packet.Encode(), nil
@@ -65,40 +70,23 @@ func (m ToSign) PSBT() ([]byte, error) {
 //	01 0000000000000000 01 6a               OP_RETURN
 //	00000000                                locktime
 func (m ToSign) unsigned(script []byte, funds *psbt.Packet) []byte {
-	var version uint32
+	packet := psbt.Packet{Version: psbt.Version2, LockTime: m.LockTime,
+		Inputs:  []psbt.Input{{PreviousTxID: ToSpendID([]byte(m.Text), script), Sequence: m.Sequence}},
+		Outputs: []psbt.Output{{Script: []byte{txscript.OP_RETURN}}}}
 	if m.LockTime != 0 || m.Sequence != 0 {
-		version = 2 // BIP-68
+		packet.TxVersion = 2 // BIP-68
 	}
-	var more []psbt.Input
 	if funds != nil {
-		more = funds.Inputs
+		packet.Inputs = append(packet.Inputs, funds.Inputs...)
 	}
-	out := binary.LittleEndian.AppendUint32(nil, version)
-	out = psbt.AppendCompactSize(out, uint64(1+len(more)))
-	out = appendInput(out, ToSpendID([]byte(m.Text), script), 0, m.Sequence)
-	for i := range more {
-		out = appendInput(out, more[i].PreviousTxID, more[i].OutputIndex, more[i].Sequence)
-	}
-	out = appendOutput(append(out, 1), 0, []byte{txscript.OP_RETURN})
-	return binary.LittleEndian.AppendUint32(out, m.LockTime)
-}
-
-func appendInput(out []byte, id [32]byte, index, sequence uint32) []byte {
-	out = binary.LittleEndian.AppendUint32(append(out, id[:]...), index)
-	return binary.LittleEndian.AppendUint32(append(out, 0), sequence)
-}
-
-// appendOutput appends amount ‖ <length> ‖ script.
-func appendOutput(out []byte, satoshi uint64, script []byte) []byte {
-	out = binary.LittleEndian.AppendUint64(out, satoshi)
-	return append(psbt.AppendCompactSize(out, uint64(len(script))), script...)
+	return packet.Unsigned()
 }
 
 // records returns the records of the input that stands for the address.
 func (m ToSign) records(script []byte) []psbt.Record {
 	records := []psbt.Record{recordOf(psbt.InNonWitnessUTXO, ToSpend([]byte(m.Text), script))}
 	if txscript.IsWitnessProgram(script) || txscript.IsWitnessProgram(m.RedeemScript) {
-		records = append(records, recordOf(psbt.InWitnessUTXO, appendOutput(nil, 0, script)))
+		records = append(records, recordOf(psbt.InWitnessUTXO, psbt.AppendTxOut(nil, 0, script)))
 	}
 	if m.RedeemScript != nil {
 		records = append(records, recordOf(psbt.InRedeemScript, m.RedeemScript))
@@ -113,15 +101,6 @@ func (m ToSign) records(script []byte) []psbt.Record {
 var spendingFields = []uint64{
 	psbt.InNonWitnessUTXO, psbt.InWitnessUTXO, psbt.InRedeemScript, psbt.InWitnessScript, psbt.InBIP32Derivation,
 	psbt.InTapLeafScript, psbt.InTapBIP32Derivation, psbt.InTapInternalKey, psbt.InTapMerkleRoot,
-}
-
-func fundsRecords(in *psbt.Input) (records []psbt.Record) {
-	for i := range in.Records {
-		if slices.Contains(spendingFields, in.Records[i].Type) {
-			records = append(records, in.Records[i])
-		}
-	}
-	return records
 }
 
 // recordOf returns a record whose key is its type alone.

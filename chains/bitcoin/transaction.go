@@ -79,11 +79,16 @@ func (t *transaction) checkShape() error {
 // read finds what the input spends, and checks what its map says about it.
 func (in *input) read(outputs int) error {
 	in.final = in.Find(psbt.InFinalScriptSig) != nil || in.Find(psbt.InFinalScriptWitness) != nil
-	for _, step := range [...]func(*input) error{(*input).readUTXO, (*input).readScripts, (*input).readTaproot,
-		(*input).checkProof} {
+	for _, step := range [...]func(*input) error{(*input).readUTXO, (*input).readScripts, (*input).readTaproot} {
 		if err := step(in); err != nil {
 			return err
 		}
+	}
+	// The signature of a legacy input commits to no amount at all. Some wallets write
+	// PSBT_IN_WITNESS_UTXO as well as the transaction that is spent: it was checked to agree.
+	if in.kind.family() == legacy && !in.proven {
+		return in.refuse(psbt.InWitnessUTXO,
+			"the input spends no witness output but %s: give PSBT_IN_NON_WITNESS_UTXO", in.kind)
 	}
 	return in.readSighash(outputs)
 }

@@ -52,7 +52,6 @@ func whose(label string, ours bool, note string) chains.Field {
 	return chains.Text(label, "not yours").WithNote(note)
 }
 
-// status describes what signing does to an input.
 func (s *signing) status(input int) string {
 	all, missing := 0, 0
 	var leaf *leaf
@@ -84,12 +83,17 @@ func (s *signing) status(input int) string {
 // viewOutput shows whose an output is, of which an amount is change.
 func (s *signing) viewOutput(index int, back uint64) chains.Field {
 	label, of := fmt.Sprintf("output %d", index), s.ownership().registered.outputs[index].of
+	code := outputCode(&s.tx.packet.Outputs[index])
 	switch {
 	case of != nil:
 		return whose(label, true, named(of)+": "+s.returning(index, back))
 	case s.ownership().output(index).ours:
 		return whose(label, true, s.returning(index, back))
-	case s.sharesOutput(index):
+	// That an output's script, if the PSBT shows it, has one of the keys does not make it change: such a
+	// script gives the money to its other keys as well, and nothing in a PSBT proves whose they are. An
+	// attacker who writes its global extended keys and derivations can put keys of their own in the place
+	// of the cosigners' keys.
+	case slices.ContainsFunc(s.keys, func(m *signingKey) bool { return hasPush(code, m.key[:]) }):
 		return whose(label, false, "one of your keys is in its script, which does not say whose the others are")
 	}
 	return whose(label, false, "")
@@ -112,14 +116,4 @@ func (s *signing) returning(index int, back uint64) string {
 		}
 	}
 	return "a payment, to another wallet of yours"
-}
-
-// sharesOutput reports whether the script of an output, if the PSBT shows it, has one
-// of the keys. That does not make the output change: such a script gives the money to
-// its other keys as well, and nothing in a PSBT proves whose they are. An attacker who
-// writes its global extended keys and derivations can put keys of their own in the place
-// of the cosigners' keys.
-func (s *signing) sharesOutput(index int) bool {
-	code := outputCode(&s.tx.packet.Outputs[index])
-	return slices.ContainsFunc(s.keys, func(m *signingKey) bool { return hasPush(code, m.key[:]) })
 }

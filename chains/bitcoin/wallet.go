@@ -20,7 +20,9 @@ func (s *signing) ResolveAccounts(accounts chains.Accounts) {
 // ownership returns whose the inputs and outputs are, as far as the accounts tell.
 func (s *signing) ownership() *ownership {
 	if s.owned == nil {
-		s.owned = newOwnership(s.tx, s.keys, s.accounts)
+		s.owned = &ownership{tx: s.tx, registered: registered{wallets: s.accounts.Registered(), accounts: s.accounts,
+			keys: s.keys}}
+		s.owned.registered.find(s.tx)
 	}
 	return s.owned
 }

@@ -30,7 +30,8 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 		pub := key.PublicKey()
 		twice := slices.ContainsFunc(s.keys, func(m *signingKey) bool { return m.pub == pub })
 		if !twice && pub.Curve() == keystore.CurveSecp256k1 {
-			s.keys = append(s.keys, newSigningKey(key, len(r.tx.inputs)))
+			s.keys = append(s.keys, &signingKey{signer: key, pub: pub, reasons: make([]string, len(r.tx.inputs)),
+				hash: pub.Hash160(), key: pub.Compressed()})
 		}
 	}
 	if err := s.deriveRedeemScripts(); err != nil {
@@ -121,7 +122,6 @@ func (s *signing) add(m *signingKey) error {
 	return nil
 }
 
-// check refuses a signature that its key cannot make.
 func (sig *signature) check() error {
 	if sig.in.final {
 		return malformed(fmt.Sprintf("input %d", sig.in.index), sig.in.Offset,
@@ -138,7 +138,6 @@ func (sig *signature) check() error {
 	return nil
 }
 
-// signer returns the first key that can sign an input, nil if none can.
 func (s *signing) signer(input int) *signingKey {
 	for _, m := range s.keys {
 		if m.reasons[input] == "" {

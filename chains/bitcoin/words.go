@@ -88,21 +88,11 @@ func outpoint(part int) func(chains.Summary) (chains.Field, bool) {
 // time.
 const maxBase58Text = 44
 
-// isAddressText reports whether a text has the form of an address: bech32 of one of the
-// networks, or base58 of 25 bytes.
-func isAddressText(text string) bool {
-	lower := strings.ToLower(text)
-	for i := range networks {
-		if strings.HasPrefix(lower, networks[i].params.Bech32HRPSegwit+"1") {
-			return true
-		}
-	}
-	return len(text) <= maxBase58Text && len(base58.Decode(text)) == 25 // a version, 20 bytes and the checksum
-}
-
-// readAddress returns the output script of an address of any network.
+// readAddress returns the output script of an address of any network. ok is false if the text has
+// not the form of one: bech32 of one of the networks, or base58 of 25 bytes.
 func readAddress(text string) (script []byte, ok bool, err error) {
-	if !isAddressText(text) {
+	// A version, 20 bytes and the checksum.
+	if _, segwit := segwitNetwork(text); !segwit && (len(text) > maxBase58Text || len(base58.Decode(text)) != 25) {
 		return nil, false, nil
 	}
 	for i := range networks {

@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// sequence reads arguments one after the other.
 func sequence(arguments ...argument) argument {
 	return func(r *reader) {
 		for _, read := range arguments {
@@ -221,7 +220,6 @@ func restU16s(label string) argument {
 	}
 }
 
-// fixedBytes is size bytes.
 func fixedBytes(label string, size int) argument {
 	return func(r *reader) {
 		content := r.take(uint64(size), label)
@@ -249,7 +247,6 @@ func bytesOf(label string, read func(r *reader) []byte) argument {
 	}
 }
 
-// textOf is bytes of UTF-8.
 func textOf(label string, read func(r *reader) []byte) argument {
 	return func(r *reader) {
 		content := read(r)

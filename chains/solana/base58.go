@@ -9,7 +9,6 @@ const keySize = 32
 // maxKeyText is the length of the longest base58 form of 32 bytes.
 const maxKeyText = 44
 
-// encode58 writes an address, a blockhash or a signature in base58.
 func encode58(value []byte) string { return base58.Encode(value) }
 
 // decodeKey decodes the base58 form of exactly 32 bytes. The form is unique: it has one

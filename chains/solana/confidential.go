@@ -107,7 +107,6 @@ var zkProofProgram = &program{name: "ZK ElGamal Proof", tagSize: 1, decode: func
 	r.decodeLayout()
 }}
 
-// lastProof is the number of the last kind of proof.
 const lastProof = 12
 
 func init() {

@@ -37,24 +37,18 @@ func within(err error, list string, index int) error {
 	return err
 }
 
-// fail keeps an error.
 func (c *cursor) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// refuse keeps the error of a field.
 func (c *cursor) refuse(field string, offset int, format string, arguments ...any) {
-	if c.err == nil {
-		c.err = malformed(field, offset, format, arguments...)
-	}
+	c.fail(malformed(field, offset, format, arguments...))
 }
 
-// left returns how many bytes are left.
 func (c *cursor) left() int { return len(c.raw) - c.offset }
 
-// take moves over size bytes and returns them.
 func (c *cursor) take(size uint64, field string) []byte {
 	if size > uint64(c.left()) {
 		c.refuse(field, c.offset, "cut off: %d bytes are needed, %d are left", size, c.left())
@@ -67,7 +61,6 @@ func (c *cursor) take(size uint64, field string) []byte {
 	return c.raw[offset:c.offset]
 }
 
-// rest moves to the end and returns the bytes that are left.
 func (c *cursor) rest() []byte { return c.take(uint64(c.left()), "") }
 
 // skip moves over size bytes and returns the offset at which they begin.
@@ -77,7 +70,6 @@ func (c *cursor) skip(size int, field string) int {
 	return offset
 }
 
-// uint reads a little-endian number of size bytes, at most 8.
 func (c *cursor) uint(size int, field string) uint64 {
 	var wide [8]byte
 	copy(wide[:], c.take(uint64(size), field))

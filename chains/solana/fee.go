@@ -3,7 +3,6 @@ package solana
 import (
 	"math"
 	"math/bits"
-	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -41,8 +40,16 @@ func (f fee) total() uint64 {
 // priority fee, which depends on the limit and not on the units used.
 func (m *message) fee() (f fee) {
 	f.signatures = uint64(m.header.required)
+	var units uint64 // an upper bound of the limit of a transaction that sets none (SIMD-0170)
 	for _, in := range m.instructions {
 		id, data := *m.programID(in), m.data(in)
+		// Clusters differ in which programs but these two are builtin: those count as the rest, which
+		// costs more.
+		if id == systemID || id == computeID {
+			units += builtinUnits
+		} else {
+			units += programUnits
+		}
 		if len(data) > 0 && (id == ed25519ID || id == secp256k1ID || id == secp256r1ID) {
 			f.signatures += uint64(data[0])
 		}
@@ -53,28 +60,13 @@ func (m *message) fee() (f fee) {
 		return f
 	}
 	if f.budget = m.budget; !f.unitsAreSet {
-		f.units = m.defaultUnits()
+		f.units = units
 	}
 	f.units = min(f.units, maxComputeUnits)
 	f.priority = priorityFee(f.units, f.price)
 	return f
 }
 
-// defaultUnits returns an upper bound of the compute-unit limit of a transaction that
-// sets none (SIMD-0170). Clusters differ in which programs but these two are builtin: those count
-// as the rest, which costs more.
-func (m *message) defaultUnits() (units uint64) {
-	for _, in := range m.instructions {
-		if id := *m.programID(in); id == systemID || id == computeID {
-			units += builtinUnits
-		} else {
-			units += programUnits
-		}
-	}
-	return min(units, maxComputeUnits)
-}
-
-// feeField shows the most that is paid, and its parts.
 func (m *message) feeField() chains.Field {
 	f := m.fee()
 	list := chains.List("fee",
@@ -130,24 +122,6 @@ func priorityFee(limit, price uint64) uint64 {
 	return fee
 }
 
-// missingLimits names the limits that are missing or zero, so that the transaction
-// cannot succeed.
-func (m *message) missingLimits() (missing []string) {
-	if m.version != Version1 {
-		if m.budget.unitsAreSet && m.budget.units == 0 {
-			return []string{"compute-unit limit"}
-		}
-		return nil
-	}
-	if m.config.computeUnitLimit == 0 {
-		missing = append(missing, "compute-unit limit")
-	}
-	if m.config.loadedDataLimit == 0 {
-		missing = append(missing, "loaded accounts data size limit")
-	}
-	return missing
-}
-
 // messageHazards returns the hazards that do not depend on which key signs.
 func (m *message) messageHazards() (hazards []chains.Hazard) {
 	if allZero(m.blockhash()) {
@@ -156,12 +130,22 @@ func (m *message) messageHazards() (hazards []chains.Hazard) {
 			Detail: "the blockhash is zero: fill in a recent one or a nonce before signing",
 		})
 	}
-	if missing := m.missingLimits(); len(missing) > 0 {
-		limits := strings.Join(missing, " and no ")
-		detail := "no " + limits + ": in a v1 transaction that means zero, and it fails at a fee"
-		if m.version != Version1 {
-			detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
-		}
+	detail, missing := "", "" // the limits that are missing or zero, so that the transaction cannot succeed
+	switch {
+	case m.version != Version1 && m.budget.unitsAreSet && m.budget.units == 0:
+		detail = "the compute-unit limit is set to 0: the transaction fails at a fee"
+	case m.version != Version1:
+	case m.config.computeUnitLimit == 0 && m.config.loadedDataLimit == 0:
+		missing = "no compute-unit limit and no loaded accounts data size limit"
+	case m.config.computeUnitLimit == 0:
+		missing = "no compute-unit limit"
+	case m.config.loadedDataLimit == 0:
+		missing = "no loaded accounts data size limit"
+	}
+	if missing != "" {
+		detail = missing + ": in a v1 transaction that means zero, and it fails at a fee"
+	}
+	if detail != "" {
 		hazards = append(hazards, chains.Hazard{Name: HazardNoComputeBudget, Detail: detail})
 	}
 	return hazards

@@ -152,24 +152,18 @@ func (v view) resolved() []chains.Effect {
 		if e.byOther(v.slots) {
 			list[i].By, list[i].OtherSigner = chains.ByOther, party(v.key(e.slots[0]))
 		}
-		list[i].Change = v.unwraps(&list[i])
+		// What brings SOL home from the account that a signer has for wrapped SOL is the only
+		// transfer between two addresses that is change: the recipient is the signer itself, so that
+		// nothing is spent, no matter who owns the account. In the other direction the owner matters, and
+		// an associated account can have been given to another one: what goes there is a transfer to an
+		// account of the signer's.
+		list[i].Change = e.Kind == chains.KindTransfer && e.Asset.IsNative() && !e.From.Equal(e.To) &&
+			slices.ContainsFunc(v.slots, func(slot int) bool {
+				key := v.key(slot)
+				return e.To.Is(key) && tokenaccount.HoldsSOL(e.From.Address(), key)
+			})
 	}
 	return list
-}
-
-// unwraps reports whether an effect brings SOL home from the account that a signer has
-// for wrapped SOL. It is the only transfer between two addresses that is change: the
-// recipient is the signer itself, so that nothing is spent, no matter who owns the account. In
-// the other direction the owner matters, and an associated account can have been given
-// to another one: what goes there is a transfer to an account of the signer's.
-func (v view) unwraps(e *chains.Effect) bool {
-	if e.Kind != chains.KindTransfer || !e.Asset.IsNative() || e.From.Equal(e.To) {
-		return false
-	}
-	return slices.ContainsFunc(v.slots, func(slot int) bool {
-		key := v.key(slot)
-		return e.To.Is(key) && tokenaccount.HoldsSOL(e.From.Address(), key)
-	})
 }
 
 // withPassages appends the hazards of what leaves passages, which chains.Follow adds to the effects.

@@ -8,7 +8,10 @@ package solana
 //	u8                            header.num_readonly_unsigned_accounts
 //	count ‖ 32 bytes each         account_keys
 //	32 bytes                      recent_blockhash
-//	count ‖ instruction each      instructions
+//	count ‖ instruction each      instructions:
+//	  u8                          program_id_index
+//	  count ‖ u8 each             accounts
+//	  count ‖ bytes               data
 //	count ‖ lookup each           address_table_lookups, v0 only
 func (p *parser) readMessage() {
 	p.readVersion()
@@ -25,7 +28,10 @@ func (p *parser) readMessage() {
 		p.refuse("instructions", offset, "%d instructions, of at most %d", count, maxInstructions)
 	}
 	for i := 0; i < count && p.err == nil; i++ {
-		p.instructions = append(p.instructions, p.readInstruction())
+		in := instruction{programAt: p.skip(1, "program_id_index")}
+		in.accountsAt, in.numbers = p.counted(1, "accounts")
+		in.dataAt, in.size = p.counted(1, "data")
+		p.instructions = append(p.instructions, in)
 		p.qualify("instructions", i)
 	}
 	if p.version != Legacy {
@@ -48,16 +54,4 @@ func (p *parser) readVersion() {
 	default:
 		p.refuseVersion(offset, first)
 	}
-}
-
-// readInstruction reads one instruction of a legacy or v0 message:
-//
-//	u8                    program_id_index
-//	count ‖ u8 each       accounts
-//	count ‖ bytes         data
-func (p *parser) readInstruction() (in instruction) {
-	in.programAt = p.skip(1, "program_id_index")
-	in.accountsAt, in.numbers = p.counted(1, "accounts")
-	in.dataAt, in.size = p.counted(1, "data")
-	return in
 }

@@ -106,14 +106,7 @@ func (m *message) Message() []byte {
 }
 
 // Complete reports whether every slot has its signature.
-func (m *message) Complete() bool {
-	for i := range m.header.required {
-		if !m.filled(i) {
-			return false
-		}
-	}
-	return true
-}
+func (m *message) Complete() bool { return len(m.missingSlots()) == 0 }
 
 // key returns the i-th of the message's own account keys.
 func (m *message) key(i int) []byte {
@@ -121,7 +114,6 @@ func (m *message) key(i int) []byte {
 	return m.raw[offset : offset+keySize]
 }
 
-// signatureAt returns the offset of the i-th slot.
 func (m *message) signatureAt(i int) int { return m.signaturesAt + i*ed25519.SignatureSize }
 
 func (m *message) signature(i int) []byte {
@@ -129,7 +121,6 @@ func (m *message) signature(i int) []byte {
 	return m.raw[offset : offset+ed25519.SignatureSize]
 }
 
-// filled reports whether the i-th slot has a signature.
 func (m *message) filled(i int) bool { return !allZero(m.signature(i)) }
 
 func (m *message) slotState(i int) string {
@@ -139,7 +130,6 @@ func (m *message) slotState(i int) string {
 	return "missing"
 }
 
-// missingSlots returns the slots without a signature.
 func (m *message) missingSlots() (slots []int) {
 	for slot := range m.header.required {
 		if !m.filled(slot) {
@@ -147,16 +137,6 @@ func (m *message) missingSlots() (slots []int) {
 		}
 	}
 	return slots
-}
-
-// slotOf returns the slot of a signer, −1 if the key is not a signer.
-func (m *message) slotOf(key [keySize]byte) int {
-	for i := range m.header.required {
-		if bytes.Equal(m.key(i), key[:]) {
-			return i
-		}
-	}
-	return -1
 }
 
 func (m *message) blockhash() []byte {
@@ -230,14 +210,7 @@ func (m *message) nonceAccounts() (accounts []byte, ok bool) {
 		len(data) >= 4 && data[0] == advanceNonce && allZero(data[1:4])
 }
 
-func allZero(value []byte) bool {
-	for _, b := range value {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func allZero(value []byte) bool { return len(bytes.TrimLeft(value, "\x00")) == 0 }
 
 // advanceNonce is the number of AdvanceNonceAccount of the System program.
 const advanceNonce = 4

@@ -6,7 +6,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// init fills in the programs.
 func init() {
 	maps.Copy(programs, map[[keySize]byte]*program{
 		systemID: systemProgram, computeID: computeProgram, stakeID: stakeProgram, voteID: voteProgram,

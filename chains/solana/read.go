@@ -23,13 +23,22 @@ func (p *parser) read(limits Limits) error {
 	if err := p.checkKeys(); err != nil {
 		return err
 	}
-	if err := p.checkIndexes(); err != nil {
-		return err
+	for i, in := range p.instructions {
+		if err := p.checkInstruction(in, p.keys+p.loaded); err != nil {
+			return within(err, "instructions", i)
+		}
 	}
 	if err := p.checkBudget(); err != nil {
 		return err
 	}
-	return p.checkSignatures()
+	for i := range p.header.required { // what other signers have put into their slots
+		if p.filled(i) && !verifyStrict(p.key(i), p.Message(), p.signature(i)) {
+			return malformed(item("signatures", i), p.signatureAt(i),
+				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again",
+				encode58(p.key(i)))
+		}
+	}
+	return nil
 }
 
 // readWire locates the signatures by the first byte. It is the version of a v1 message,
@@ -50,8 +59,15 @@ func (p *parser) readWire(limits Limits) {
 			p.refuse("signatures", 0, "there are %d slots, and header.num_required_signatures at byte %d asks for %d",
 				count, p.headerAt(), p.header.required)
 		}
-		p.messageEnd = p.offset
-		p.explainBareMessage()
+		if p.messageEnd = p.offset; p.err == nil {
+			return
+		}
+		// Libraries call a message without slots the serialized message.
+		bare := parser{cursor: cursor{raw: p.message.raw}, message: &message{raw: p.message.raw}}
+		if bare.readMessage(); bare.err == nil && bare.left() == 0 {
+			p.err = malformed("signatures", 0, "this is a message alone: put the count of signatures, %d, "+
+				"and as many zeroed slots of 64 bytes before it", bare.header.required)
+		}
 	}
 }
 
@@ -60,19 +76,6 @@ func (p *parser) checkSize(limit int) bool {
 		p.refuse("", limit, "the transaction has %d bytes, of at most %d", len(p.message.raw), limit)
 	}
 	return p.err == nil
-}
-
-// explainBareMessage names the cure in an error if raw is a message without slots, which
-// libraries call the serialized message.
-func (p *parser) explainBareMessage() {
-	if p.err == nil {
-		return
-	}
-	bare := parser{cursor: cursor{raw: p.message.raw}, message: &message{raw: p.message.raw}}
-	if bare.readMessage(); bare.err == nil && bare.left() == 0 {
-		p.err = malformed("signatures", 0, "this is a message alone: put the count of signatures, %d, "+
-			"and as many zeroed slots of 64 bytes before it", bare.header.required)
-	}
 }
 
 // checkKeys refuses duplicate keys. It compares a key with those before it only if an
@@ -98,17 +101,8 @@ func (m *message) checkKeys() error {
 	return nil
 }
 
-// checkIndexes refuses instructions whose indexes are out of range, and programs that
-// are the fee payer or come from a lookup table.
-func (m *message) checkIndexes() error {
-	for i, in := range m.instructions {
-		if err := m.checkInstruction(in, m.keys+m.loaded); err != nil {
-			return within(err, "instructions", i)
-		}
-	}
-	return nil
-}
-
+// checkInstruction refuses an instruction whose indexes are out of range of all accounts, and a
+// program that is the fee payer or comes from a lookup table.
 func (m *message) checkInstruction(in instruction, all int) error {
 	switch program := m.program(in); {
 	case program == 0:

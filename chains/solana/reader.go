@@ -36,7 +36,6 @@ func (r *reader) nested(i int, data cursor, accounts []account) *reader {
 	}
 }
 
-// decode decodes the instruction by its program's table.
 func (r *reader) decode() {
 	r.program = programs[[keySize]byte(r.id)]
 	switch {
@@ -72,7 +71,6 @@ func (r *reader) decodeAs(l *layout) {
 	r.nameAccounts()
 }
 
-// fields shows the operation, its arguments and its accounts.
 func (r *reader) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("operation", r.operation)}
 	fields = append(fields, r.argumentFields...)
@@ -95,7 +93,6 @@ func (r *reader) shownFields(data []byte) []chains.Field {
 	return append(fields, r.undecodedFields(data)...)
 }
 
-// undecodedFields shows the instruction's data and accounts unchanged.
 func (r *reader) undecodedFields(data []byte) []chains.Field {
 	accounts := chains.List("accounts")
 	for i, given := range r.given {
@@ -108,7 +105,6 @@ func (r *reader) undecodedFields(data []byte) []chains.Field {
 	return fields
 }
 
-// errNotDecoded is the problem of every instruction of a program without a table.
 var errNotDecoded = errors.New("not a program that is decoded")
 
 // decodeLeavingOut decodes an instruction of a program whose own address stands for an

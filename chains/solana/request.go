@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -56,7 +57,6 @@ func (s *signWith) keyOf(key keystore.Key) (keystore.Ed25519Signer, error) {
 	return signer, nil
 }
 
-// request is a transaction and what should sign it.
 type request struct {
 	signWith
 	t *Transaction
@@ -102,22 +102,21 @@ func (r *request) slotKey(key keystore.Key) (slotKey, error) {
 		return slotKey{}, err
 	}
 	raw := key.PublicKey().Ed25519()
-	slot := r.t.slotOf(raw)
-	if slot < 0 {
+	slot := 0
+	for slot < r.t.header.required && !bytes.Equal(r.t.key(slot), raw[:]) {
+		slot++
+	}
+	if slot == r.t.header.required {
+		var signers []string
+		for i := range r.t.header.required {
+			signers = append(signers, fmt.Sprintf("%s (%s)", encode58(r.t.key(i)), r.t.slotState(i)))
+		}
 		return slotKey{}, notSigner("%s is not a signer of this transaction; its signers are %s", encode58(raw[:]),
-			r.t.signerList())
+			strings.Join(signers, ", "))
 	}
 	if r.t.filled(slot) {
 		return slotKey{}, malformed(item("signatures", slot), r.t.signatureAt(slot), "%s has signed already",
 			encode58(raw[:]))
 	}
 	return slotKey{key.ID(), signer, slot}, nil
-}
-
-func (t *Transaction) signerList() string {
-	var signers []string
-	for i := range t.header.required {
-		signers = append(signers, fmt.Sprintf("%s (%s)", encode58(t.key(i)), t.slotState(i)))
-	}
-	return strings.Join(signers, ", ")
 }

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -43,7 +44,13 @@ func (s *signing) SignerView() (fields []chains.Field) {
 			role += ", pays the fee"
 		}
 		fields = append(fields, chains.AddressField("ours", encode58(s.t.key(slot))).WithNote(role))
-		if used := s.t.instructionsWith(slot); len(used) > 0 {
+		var used []string
+		for i, in := range s.t.instructions {
+			if bytes.IndexByte(s.t.accounts(in), byte(slot)) >= 0 {
+				used = append(used, fmt.Sprintf("instruction %d", i))
+			}
+		}
+		if len(used) > 0 {
 			fields = append(fields, chains.Text("your account is in", strings.Join(used, ", ")))
 		}
 	}
@@ -118,7 +125,6 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 	return append(dst, signature[:]...), nil
 }
 
-// slotKey is a key and its slot.
 type slotKey struct {
 	id     string
 	signer keystore.Ed25519Signer

@@ -6,18 +6,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/edwards25519"
 )
 
-// checkSignatures verifies the signatures that other signers have put into their slots.
-func (m *message) checkSignatures() error {
-	for i := range m.header.required {
-		if m.filled(i) && !verifyStrict(m.key(i), m.Message(), m.signature(i)) {
-			return malformed(item("signatures", i), m.signatureAt(i),
-				"is not a valid signature of %s over this message: zero the slot, or have that signer sign again",
-				encode58(m.key(i)))
-		}
-	}
-	return nil
-}
-
 // verifyStrict verifies a signature as the network's nodes do (verify_strict of
 // ed25519-dalek). It also refuses a public key or an R of small order: with these, one
 // signature can be valid for many messages.

@@ -13,7 +13,14 @@ func (r *reader) nameAccounts() {
 			return
 		}
 	}
-	r.checkAuthority()
+	// If the account in the authority's place does not sign, another one is the authority of a
+	// program that takes any signer, and the name would mislead.
+	for _, name := range r.layout.authorities {
+		if given, ok := r.role(name); ok && !given.signer && r.layout.anySigner {
+			r.fail(fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given,
+				name))
+		}
+	}
 	for i, extra := range rest {
 		r.further = append(r.further, extra)
 		if r.layout.anySigner && extra.signer {
@@ -29,7 +36,13 @@ func (r *reader) fillSlot(p accountSlot, rest []account) []account {
 	switch {
 	case p.many:
 		for i, given := range rest {
-			r.nameMany(p, i, given)
+			if p.name == "signer" && !given.signer { // only an account that signs is called a signer
+				r.further = append(r.further, given)
+				r.showNumbered("further account", i, given)
+				continue
+			}
+			r.roles = append(r.roles, role{p.name, given, p.checked, p.authority})
+			r.showNumbered(p.name, i, given)
 		}
 		return nil
 	case p.branch:
@@ -81,19 +94,6 @@ func (r *reader) nameFirst(p accountSlot, rest []account) []account {
 	return rest[1:]
 }
 
-// nameMany names one of any number of accounts. Only an account that signs is
-// called a signer.
-func (r *reader) nameMany(p accountSlot, i int, given account) {
-	if p.name == "signer" && !given.signer {
-		r.further = append(r.further, given)
-		r.showNumbered("further account", i, given)
-		return
-	}
-	r.roles = append(r.roles, role{p.name, given, p.checked, p.authority})
-	r.showNumbered(p.name, i, given)
-}
-
-// showAccount adds an account's field, if fields are wanted.
 func (r *reader) showAccount(label string, given account) {
 	if r.shown {
 		r.accountFields = append(r.accountFields, given.field(label))
@@ -106,22 +106,8 @@ func (r *reader) showNumbered(label string, i int, given account) {
 	}
 }
 
-// checkAuthority refuses an instruction of a program that takes any signer as the
-// authority if the account in the authority's place does not sign: another one is
-// the authority then, and the name would mislead.
-func (r *reader) checkAuthority() {
-	for _, name := range r.layout.authorities {
-		if given, ok := r.role(name); ok && !given.signer && r.layout.anySigner {
-			r.fail(fmt.Errorf("%s, in the place of the %s, does not sign: any other signer is the authority", given,
-				name))
-		}
-	}
-}
-
-// leftOut is the name of an account that is left out.
 const leftOut = "left out"
 
-// role returns the account in a role. ok is false if it is not given.
 func (r *reader) role(name string) (account, bool) {
 	for i := range r.roles {
 		if r.roles[i].name == name {

@@ -25,7 +25,13 @@ func init() {
 		digest := sha256.Sum256([]byte("global:" + l.name))
 		squadsProgram.tagged[[discriminatorSize]byte(digest[:])] = l
 	}
-	squadsProgram.decode = decodeSquads
+	squadsProgram.decode = func(r *reader) {
+		if r.depth >= chains.MaxCallDepth { // of stored instructions
+			r.fail(fmt.Errorf("it is nested %d deep", r.depth))
+			return
+		}
+		r.decodeLeavingOut(squadsID, func(string) bool { return true })
+	}
 }
 
 // squadsMemo ends most instructions.
@@ -158,15 +164,6 @@ var (
 func spendsToken(r *reader) bool {
 	mint, ok := r.role("mint")
 	return ok && !mint.is(squadsID)
-}
-
-// decodeSquads decodes an instruction. It bounds how deep stored ones are nested.
-func decodeSquads(r *reader) {
-	if r.depth >= chains.MaxCallDepth {
-		r.fail(fmt.Errorf("it is nested %d deep", r.depth))
-		return
-	}
-	r.decodeLeavingOut(squadsID, func(string) bool { return true })
 }
 
 var squadsMembers = many("members", squadsMember)

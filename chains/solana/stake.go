@@ -114,7 +114,6 @@ var stakeProgram = &program{name: "Stake", tagSize: 4, ownAccounts: true, layout
 		does(stakeMoves("amount")),
 }}
 
-// hasLockup reports whether the instruction locks the stake.
 func hasLockup(r *reader) bool {
 	until, _ := r.number("lockup until")
 	epoch, _ := r.number("lockup until epoch")

@@ -26,7 +26,14 @@ func storedMessage(r *reader) {
 	message := sized(4, "message")(r)
 	c := &cursor{raw: r.raw[:r.cursor.offset], offset: r.cursor.offset - len(message), err: r.err}
 	accounts := c.storedKeys()
-	instructions := c.storedInstructions()
+	var instructions []instruction
+	for count := c.uint8("instructions"); len(instructions) < int(count) && c.err == nil; {
+		in := instruction{programAt: c.skip(1, "program_id_index")}
+		in.accountsAt, in.numbers = c.short(1, "accounts")
+		in.size = int(c.uint(2, "data"))
+		in.dataAt = c.skip(in.size, "data")
+		instructions = append(instructions, in)
+	}
 	accounts = c.storedLookups(accounts)
 	if c.left() > 0 {
 		c.fail(fmt.Errorf("%d bytes are left over behind the stored message", c.left()))
@@ -36,7 +43,6 @@ func storedMessage(r *reader) {
 	}
 }
 
-// storedKeys reads the header and the account keys.
 func (c *cursor) storedKeys() (accounts []account) {
 	var header [3]byte
 	copy(header[:], c.take(3, "header"))
@@ -57,18 +63,6 @@ func (c *cursor) short(size int, field string) (offset, count int) {
 	return c.skip(count*size, field), count
 }
 
-func (c *cursor) storedInstructions() (list []instruction) {
-	count := c.uint8("instructions")
-	for i := byte(0); i < count && c.err == nil; i++ {
-		in := instruction{programAt: c.skip(1, "program_id_index")}
-		in.accountsAt, in.numbers = c.short(1, "accounts")
-		in.size = int(c.uint(2, "data"))
-		in.dataAt = c.skip(in.size, "data")
-		list = append(list, in)
-	}
-	return list
-}
-
 // storedLookups appends the accounts that come from lookup tables: the writable ones
 // of all tables first.
 func (c *cursor) storedLookups(accounts []account) []account {
@@ -86,7 +80,6 @@ func (c *cursor) storedLookups(accounts []account) []account {
 	return append(accounts, readonly...)
 }
 
-// storedCalls decodes the instructions of a stored message.
 func (r *reader) storedCalls(accounts []account, instructions []instruction, raw []byte) {
 	for i, in := range instructions {
 		var given []account

@@ -18,15 +18,31 @@ func (t *Transaction) Summary() chains.Summary {
 		plain.fromTables = nil
 		t = &plain
 	}
+	signers, tables := chains.List("signers"), chains.List("address lookup tables")
+	for i := range t.header.required {
+		note := t.slotState(i)
+		if !t.isWritable(i) {
+			note += ", read-only"
+		}
+		signer := chains.AddressField(fmt.Sprintf("signer %d", i), encode58(t.key(i))).WithNote(note)
+		signers.Fields = append(signers.Fields, signer)
+	}
+	for i, l := range t.lookups {
+		tables.Fields = append(tables.Fields, chains.List(fmt.Sprintf("table %d", i),
+			chains.AddressField("table", encode58(t.table(l))),
+			chains.Text("writable entries", joinNumbers(t.writableIndexes(l))),
+			chains.Text("read-only entries", joinNumbers(t.readonlyIndexes(l))),
+		))
+	}
 	fields := []chains.Field{
 		chains.Text("version", t.version.String()),
 		chains.AddressField("fee payer", encode58(t.key(0))),
-		t.signersField(),
+		signers,
 		t.lifetimeField(),
 		t.feeField(),
 	}
 	if len(t.lookups) > 0 {
-		fields = append(fields, t.lookupsField())
+		fields = append(fields, tables)
 	}
 	instructions := chains.List("instructions")
 	for i := range t.instructions {
@@ -38,29 +54,6 @@ func (t *Transaction) Summary() chains.Summary {
 		fields = append(fields, unused)
 	}
 	return chains.Summary{Chain: Name, Effects: t.Effects(), Fields: fields}
-}
-
-// instructionsWith names the instructions that an account is passed to.
-func (m *message) instructionsWith(account int) (names []string) {
-	for i, in := range m.instructions {
-		if strings.IndexByte(string(m.accounts(in)), byte(account)) >= 0 {
-			names = append(names, fmt.Sprintf("instruction %d", i))
-		}
-	}
-	return names
-}
-
-func (m *message) signersField() chains.Field {
-	signers := chains.List("signers")
-	for i := range m.header.required {
-		field := chains.AddressField(fmt.Sprintf("signer %d", i), encode58(m.key(i)))
-		note := m.slotState(i)
-		if !m.isWritable(i) {
-			note += ", read-only"
-		}
-		signers.Fields = append(signers.Fields, field.WithNote(note))
-	}
-	return signers
 }
 
 // lifetimeField shows how long the transaction can be sent: while its blockhash is
@@ -83,18 +76,6 @@ func (t *accountTable) lifetimeField() chains.Field {
 		list.Fields = append(list.Fields, t.accountAt(int(nonce[2])).field("nonce authority"))
 	}
 	return list
-}
-
-func (m *message) lookupsField() chains.Field {
-	tables := chains.List("address lookup tables")
-	for i, l := range m.lookups {
-		tables.Fields = append(tables.Fields, chains.List(fmt.Sprintf("table %d", i),
-			chains.AddressField("table", encode58(m.table(l))),
-			chains.Text("writable entries", joinNumbers(m.writableIndexes(l))),
-			chains.Text("read-only entries", joinNumbers(m.readonlyIndexes(l))),
-		))
-	}
-	return tables
 }
 
 func joinNumbers(numbers []byte) string {
@@ -123,7 +104,6 @@ func (t *accountTable) unusedField() chains.Field {
 	return list
 }
 
-// instructionFields shows one instruction: decoded if it can be, or whole.
 func (t *accountTable) instructionFields(index int) []chains.Field {
 	r := reader{shown: true}
 	t.decodeInstruction(&r, index)

@@ -1,8 +1,6 @@
 package solana
 
-import (
-	"github.com/countersign-dev/countersign/chains"
-)
+import "github.com/countersign-dev/countersign/chains"
 
 // creates gives a new account an owner and its first SOL.
 func creates(funder, account string) template {
@@ -35,7 +33,6 @@ func belongs(r *reader, e *effect) {
 	}
 }
 
-// assigns gives an account another owner.
 func assigns(by string) template {
 	return template{kind: chains.KindAuthority, from: "account", account: "account", to: "owner", by: by}
 }

@@ -34,7 +34,12 @@ const unlimitedFrom = 1 << 63
 // of the instructions inside it, or a call that is not decoded.
 func (r *reader) effects(list []effect) []effect {
 	if r.err != nil {
-		return append(list, r.undecoded())
+		call := effect{Effect: chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true,
+			Path: r.path}}
+		for _, given := range r.given {
+			call.slots = addSlot(call.slots, given)
+		}
+		return append(list, call)
 	}
 	for _, inner := range r.inner {
 		list = inner.effects(list)
@@ -134,7 +139,6 @@ func (r *reader) eachEffect(tpl *template, list []effect) []effect {
 	return list
 }
 
-// appendEffect appends the effect of a template, with its names resolved.
 func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	list = append(list, effect{})
 	e := &list[len(list)-1]
@@ -159,17 +163,6 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	return list
 }
 
-// undecoded is the effect of an instruction of which only the program is known.
-func (r *reader) undecoded() effect {
-	call := chains.Effect{Kind: chains.KindCall, By: r.by(), To: party(r.id), Undecoded: true, Path: r.path}
-	e := effect{Effect: call}
-	for _, given := range r.given {
-		e.slots = addSlot(e.slots, given)
-	}
-	return e
-}
-
-// by returns the authorization of the instruction's effects.
 func (r *reader) by() chains.By {
 	if r.stored {
 		return chains.ByStanding
@@ -214,17 +207,12 @@ func (r *reader) asset(e *effect, name string) chains.Asset {
 	if mint.IsNone() { // as of unknownToken
 		mint = chains.UnknownParty()
 	}
-	return chains.Token(Name, mint, r.standard())
-}
-
-// standard is the standard of the program whose tokens the instruction moves: the
-// instruction's own program, or the token program among its accounts.
-func (r *reader) standard() string {
-	named, _ := r.role(tokenProgramRole)
-	if r.program.standard == splToken2022 || named.is(token2022ID) {
-		return splToken2022
+	// The tokens are those of the instruction's own program, or of the token program among its accounts.
+	standard := splToken
+	if named, _ := r.role(tokenProgramRole); r.program.standard == splToken2022 || named.is(token2022ID) {
+		standard = splToken2022
 	}
-	return splToken
+	return chains.Token(Name, mint, standard)
 }
 
 func (r *reader) amount(tpl *template) chains.Quantity {
@@ -246,7 +234,6 @@ func (r *reader) amount(tpl *template) chains.Quantity {
 	return chains.ExactlyUint(number)
 }
 
-// text returns an account or argument as text, empty if there is none.
 func (r *reader) text(name string) string {
 	if party := r.party(name); !party.IsNone() {
 		return party.String()
@@ -322,7 +309,6 @@ func moves(from, to, asset, amount string) template {
 	return template{kind: chains.KindTransfer, from: from, to: to, asset: asset, amount: amount}
 }
 
-// sends moves SOL.
 func sends(from, to, amount string) template { return moves(from, to, native, amount) }
 
 // gives names who controls a new account, and givesAny who does if the instruction names one.

@@ -20,7 +20,6 @@ var authorityTypes = []string{
 // closed by its owner.
 const closeAuthority = 3
 
-// batchTag is the number of Batch.
 const batchTag = 255
 
 // tokenProgram is SPL Token. The number of an instruction is a u8; an optional address
@@ -28,7 +27,6 @@ const batchTag = 255
 // account follow it.
 var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: tokenLayouts(4), decode: decodeToken}
 
-// tokensMove moves tokens from one account to another.
 func tokensMove(asset string) []template {
 	return []template{
 		moves("from", "to", asset, "amount"),
@@ -73,7 +71,6 @@ var (
 var closesAccount = template{kind: chains.KindTransfer, from: "account", to: "lamports to", asset: native,
 	amount: wholeBalance, with: func(r *reader, e *effect) { e.closes = r.program.standard == splToken2022 }}
 
-// governs gives a new mint its authorities.
 func governs(authorities ...string) (list []template) {
 	for _, name := range authorities {
 		list = append(list, givesAny("mint", name))
@@ -93,7 +90,6 @@ var setAuthority = []template{{
 	},
 }}
 
-// members are the signers of a new multisig account.
 var members = []template{{kind: chains.KindAuthority, account: "multisig", to: "member", each: "member",
 	args: []string{"required signers"}}}
 

@@ -1,8 +1,6 @@
 package solana
 
-import (
-	"maps"
-)
+import "maps"
 
 // token2022Program is Token-2022: SPL Token's instructions, those of its extensions, and
 // those of the token metadata and token group interfaces, which it implements.

@@ -151,9 +151,9 @@ var tokenMetadataLayouts = map[uint32]*layout{
 			sends("record", "authority", wholeBalance)),
 	25: describe("SetAndVerifyCollection", setsCollected).does(collected...),
 	26: describe("FreezeDelegatedAccount", "!delegate, account, edition, mint, token program").
-		does(freezesFor("delegate")...),
+		does(freezes("delegate", "account")),
 	27: describe("ThawDelegatedAccount", "!delegate, account, edition, mint, token program").
-		does(freezesFor("delegate")...),
+		does(freezes("delegate", "account")),
 	28: describe("RemoveCreatorVerification", "metadata, !creator").does(changes("metadata")...),
 	29: describe("BurnNft", "metadata, !authority, mint, token, edition, token program, ?collection metadata").
 		does(slices.Concat([]template{burnsOne}, closes("authority", "metadata", "edition", "token"),
@@ -219,10 +219,6 @@ var (
 	burnsOne = template{kind: chains.KindBurn, from: "token", asset: "mint", amount: unstated,
 		with: func(_ *reader, e *effect) { e.Amount = chains.ExactlyUint(1) }}
 )
-
-func freezesFor(by string) []template {
-	return []template{freezes(by, "account")}
-}
 
 // tokenDelegates are the roles of delegates that may use a token. The others may change
 // metadata or print editions.

@@ -81,7 +81,6 @@ func (p *parser) readCountsV1() (instructions int) {
 	return instructions
 }
 
-// readConfig reads the values that the mask announces.
 func (p *parser) readConfig() {
 	mask := p.config.mask
 	if mask&maskPriorityFee != 0 {

@@ -18,7 +18,6 @@ var voted = []template{{kind: chains.KindSettings, from: "vote authority", accou
 // voteSettings changes the settings of a vote account by its withdraw authority.
 var voteSettings = []template{{kind: chains.KindSettings, from: "withdraw authority", account: "vote account"}}
 
-// voteInitializes gives a vote account its authorities.
 var voteInitializes = []template{
 	gives("vote account", "withdrawer"),
 	gives("vote account", "voter"),

@@ -43,7 +43,6 @@ var instructionDetails = []chains.Detail{
 	{Name: "table", Type: chains.TypeAddress},
 }
 
-// readAddress reads an address: base58 of 32 bytes.
 func readAddress(text string) (address []byte, ok bool, err error) {
 	key, ok := decodeKey(text)
 	if !ok || encode58(key[:]) != text {

@@ -49,5 +49,4 @@ var network = &evm.Network{
 	},
 }
 
-// party returns the account at an address.
 func party(a address) chains.Party { return network.Party(evm.Address(a)) }

@@ -61,7 +61,10 @@ func TestPermissionsAreNumbered(t *testing.T) {
 	}
 	raw := rawOf(46, join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, join(varintField(4, 1), key)), active(5), active(3)))
 	var shown []string
-	for _, permission := range parse(t, raw).contractSummary() {
+	for _, permission := range parse(t, raw).Summary().Fields[2:] {
+		if !strings.HasSuffix(permission.Label, " permission") {
+			break
+		}
 		shown = append(shown, permission.Fields[1].Label+" "+permission.Fields[1].Value+" "+permission.Fields[1].Note)
 	}
 	const want = "id 0 |id 2 the transaction says 5: the network numbers permissions itself|id 3 "
@@ -85,7 +88,7 @@ func TestDelegationLocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			raw := rawOf(57, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, chaintest.Unhex(t, otherHex)), c.fields))
 			got := ""
-			for _, field := range parse(t, raw).contractSummary() {
+			for _, field := range parse(t, raw).Summary().Fields {
 				if field.Label == "lock period" {
 					got = field.Value + " [" + field.Note + "]"
 				}

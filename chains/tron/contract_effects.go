@@ -12,7 +12,7 @@ import (
 // The effects of contract types. The source of each is the actuator of java-tron's
 // org.tron.core.actuator that executes the type and has its name.
 
-func doSettings(tx *transaction) []chains.Effect { return tx.settings(chains.Party{}) }
+func doSettings(tx *transaction) []chains.Effect { return tx.settings(tx.ownerParty) }
 
 // doContract is a setting of the smart contract in field 1.
 func doContract(tx *transaction) []chains.Effect { return tx.settings(tx.addressAt(1)) }
@@ -32,9 +32,8 @@ func doTransferAsset(tx *transaction) []chains.Effect {
 // doIssue creates the whole supply, all of which the owner gets. The network assigns
 // the token's id.
 func doIssue(tx *transaction) []chains.Effect {
-	return []chains.Effect{{Kind: chains.KindMint, From: tx.ownerParty, To: tx.ownerParty,
-		Asset:  chains.UnknownAsset(Name),
-		Amount: tx.amountAt(issueSupply), Path: tx.label(issueSupply)}}
+	return []chains.Effect{tx.own(chains.KindMint, chains.UnknownAsset(Name), tx.amountAt(issueSupply),
+		tx.label(issueSupply))}
 }
 
 // doParticipate buys from the issuer at the price of the sale.
@@ -46,25 +45,25 @@ func doParticipate(tx *transaction) []chains.Effect {
 }
 
 func doUnfreeze(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
+	return []chains.Effect{tx.own(chains.KindUnstake, trxAsset, chains.UnknownQuantity(), "type")}
 }
 
 func doUnfreezeAsset(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), "type")}
+	return []chains.Effect{tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), "type")}
 }
 
 func doFreezeV2(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.locked(trxAsset, tx.amountAt(1), tx.label(1))}
+	return []chains.Effect{tx.own(chains.KindStake, trxAsset, tx.amountAt(1), tx.label(1))}
 }
 
 func doUnfreezeV2(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(trxAsset, tx.amountAt(1), tx.label(1))}
+	return []chains.Effect{tx.own(chains.KindUnstake, trxAsset, tx.amountAt(1), tx.label(1))}
 }
 
 // doCancelUnfreeze stakes again what has not expired, and withdraws what has.
 func doCancelUnfreeze(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.locked(trxAsset, chains.UnknownQuantity(), "type"),
-		tx.unlocked(trxAsset, chains.UnknownQuantity(), "type")}
+	return []chains.Effect{tx.own(chains.KindStake, trxAsset, chains.UnknownQuantity(), "type"),
+		tx.own(chains.KindUnstake, trxAsset, chains.UnknownQuantity(), "type")}
 }
 
 // doExchangeCreate offers both tokens at the price that their amounts make: anyone may buy
@@ -81,8 +80,8 @@ func doExchangeInject(tx *transaction) []chains.Effect {
 }
 
 func doExchangeWithdraw(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(tx.assetAt(2), tx.amountAt(3), tx.label(3)),
-		tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
+	return []chains.Effect{tx.own(chains.KindUnstake, tx.assetAt(2), tx.amountAt(3), tx.label(3)),
+		tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
 func doExchangeTrade(tx *transaction) []chains.Effect { return tx.sold(2, chains.UnknownAsset(Name)) }
@@ -101,10 +100,9 @@ func (tx *transaction) sold(token int, bought chains.Asset) []chains.Effect {
 }
 
 func doCancelOrder(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.unlocked(chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
+	return []chains.Effect{tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
 }
 
-// doCreateContract returns the effects of a CreateSmartContract.
 func doCreateContract(tx *transaction) []chains.Effect {
 	created := party(tx.createdAddress())
 	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}
@@ -122,31 +120,23 @@ func doCreateContract(tx *transaction) []chains.Effect {
 // doPermissions returns that each key of a permission controls the account from now
 // on, alone or with others.
 func doPermissions(tx *transaction) (effects []chains.Effect) {
-	for _, field := range []int{updateOwner, updateWitness, updateActives} {
-		if span := tx.values[field]; !span.present() {
-			continue
-		} else if field != updateActives {
-			effects = tx.appendHolders(effects, span, tx.label(field))
-			continue
+	actives := 0
+	for field, span := range permissions(tx.raw, tx.values) {
+		path := tx.label(field)
+		if field == updateActives {
+			actives++
+			path += " " + strconv.Itoa(actives)
 		}
-		number := 0
-		for active := range entries(tx.raw, tx.values[field]) {
-			number++
-			effects = tx.appendHolders(effects, active, tx.label(field)+" "+strconv.Itoa(number))
+		permission := permissionMessage.reread(tx.raw, span)
+		threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
+		for entry := range entries(tx.raw, permission[permissionKeys]) {
+			key := keyMessage.reread(tx.raw, entry)
+			effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty,
+				Account: tx.ownerParty, To: party(readAddress(key[0].of(tx.raw))), Path: path,
+				Args: []chains.Arg{{Name: "permission", Value: path},
+					{Name: "weight", Value: strconv.FormatInt(key[1].number, 10)},
+					{Name: "threshold", Value: threshold}}})
 		}
-	}
-	return effects
-}
-
-func (tx *transaction) appendHolders(effects []chains.Effect, span value, path string) []chains.Effect {
-	permission := permissionMessage.reread(tx.raw, span)
-	threshold := strconv.FormatInt(permission[permissionThreshold].number, 10)
-	for entry := range entries(tx.raw, permission[permissionKeys]) {
-		key := keyMessage.reread(tx.raw, entry)
-		effects = append(effects, chains.Effect{Kind: chains.KindAuthority, From: tx.ownerParty, Account: tx.ownerParty,
-			To: party(readAddress(key[0].of(tx.raw))), Path: path,
-			Args: []chains.Arg{{Name: "permission", Value: path},
-				{Name: "weight", Value: strconv.FormatInt(key[1].number, 10)}, {Name: "threshold", Value: threshold}}})
 	}
 	return effects
 }
@@ -170,10 +160,10 @@ func doVote(tx *transaction) (effects []chains.Effect) {
 // staked TRX, or loses them. The stake remains the owner's, and nothing is moved; with a
 // lock, the owner cannot unstake it before that ends.
 func doDelegate(tx *transaction) []chains.Effect {
-	effects := tx.settings(chains.Party{})
+	effects := tx.settings(tx.ownerParty)
 	effect := &effects[0]
 	effect.To, effect.Asset, effect.Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
-	if tx.contract.message == delegateResourceContract && tx.values[delegateLock].present() {
+	if tx.contract.number == numberDelegate && tx.values[delegateLock].present() {
 		period := cmp.Or(tx.values[delegatePeriod].number, defaultLock)
 		effect.Kind, effect.To, effect.Account, effect.Until = chains.KindStake, tx.ownerParty, effect.To,
 			tx.lockedUntil(period)
@@ -192,13 +182,6 @@ func (tx *transaction) lockedUntil(period int64) chains.Until {
 		return chains.Until{} // never
 	}
 	return chains.Until{Time: time.UnixMilli(expiration + period*blockTime).Truncate(time.Second).UTC()}
-}
-
-// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
-// field, the id in the next one.
-func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
-	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
-	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
 }
 
 // defaultLock is DELEGATE_PERIOD: the lock, in blocks, of resources that are delegated

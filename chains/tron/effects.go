@@ -3,6 +3,7 @@ package tron
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -18,7 +19,7 @@ func (tx *transaction) Effects() []chains.Effect { return tx.effects(network.Pas
 // effects is Effects in a pass over the call of a smart contract.
 func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 	var effects []chains.Effect
-	if tx.contract.message == triggerSmartContract {
+	if tx.contract.number == numberTrigger {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
@@ -55,22 +56,13 @@ func (tx *transaction) received(from chains.Party, asset chains.Asset, amount ch
 		To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-// locked and unlocked are that the owner stakes an asset, or gets it back.
-func (tx *transaction) locked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindStake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount,
-		Path: path}
+// own is that the owner stakes an asset, gets it back, or creates it.
+func (tx *transaction) own(kind chains.Kind, asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
+	return chains.Effect{Kind: kind, From: tx.ownerParty, To: tx.ownerParty, Asset: asset, Amount: amount, Path: path}
 }
 
-func (tx *transaction) unlocked(asset chains.Asset, amount chains.Quantity, path string) chains.Effect {
-	return chains.Effect{Kind: chains.KindUnstake, From: tx.ownerParty, To: tx.ownerParty, Asset: asset,
-		Amount: amount, Path: path}
-}
-
-// settings is a change that moves nothing, of the owner or of another account.
+// settings is a change of an account that moves nothing.
 func (tx *transaction) settings(account chains.Party) []chains.Effect {
-	if account.IsNone() {
-		account = tx.ownerParty
-	}
 	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
 }
 
@@ -92,6 +84,13 @@ func (tx *transaction) callEffects(pass *evm.Pass) []chains.Effect {
 		}
 	}
 	return effects
+}
+
+// tokenValue is a TRC-10 token that goes with a call or a creation: the amount is in a
+// field, the id in the next one.
+func (tx *transaction) tokenValue(field int, to chains.Party) chains.Effect {
+	asset := tokenAsset(strconv.FormatInt(tx.values[field+1].number, 10))
+	return tx.moves(to, asset, tx.amountAt(field), tx.label(field))
 }
 
 // sendsNothing reports whether an effect is a transfer of 0 TRX: it names the recipient of

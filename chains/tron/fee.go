@@ -1,7 +1,5 @@
 package tron
 
-import "github.com/countersign-dev/countersign/chains"
-
 // The fees that the network burns, in sun: chain parameters that the super
 // representatives can change, with their values on mainnet in 2026-11. Source:
 // java-tron's DynamicPropertiesStore, and the chain's getChainParameters.
@@ -17,9 +15,6 @@ const (
 	feePerByte       = 1_000         // TransactionFee, without bandwidth
 )
 
-// maxFees is the largest number of parts of a fee.
-const maxFees = 6
-
 // fee is one part of the most that a transaction can cost.
 type fee struct {
 	label string
@@ -27,33 +22,16 @@ type fee struct {
 	note  string
 }
 
-// contractFee returns what executing the contract always burns.
-func (c *contract) contractFee() int64 {
-	switch c.message {
-	case witnessCreateContract:
-		return feeWitness
-	case accountPermissionUpdateContract:
-		return feePermissions
-	case assetIssueContract:
-		return feeAssetIssue
-	case exchangeCreateContract:
-		return feeExchange
-	case accountCreateContract:
-		return feeNewAccount
-	}
-	return 0
-}
-
 // fees returns the parts of the most that the transaction can cost. The transaction
 // does not say whether bandwidth has to be paid for, or whether a receiver is a new
 // account. Further signatures are counted if the transaction says that there are any;
 // otherwise the other parties authorize their cost.
 func (tx *transaction) fees() []fee {
-	parts := make([]fee, 0, maxFees)
-	if sun := tx.contract.contractFee(); sun > 0 {
+	parts := make([]fee, 0, 6) // all that there are
+	if sun := tx.contract.burns; sun > 0 {
 		parts = append(parts, fee{"burned", sun, "for " + tx.contract.message.name})
 	}
-	if tx.contract.message == transferContract || tx.contract.message == transferAssetContract {
+	if tx.contract.number == numberTransfer || tx.contract.number == numberTransferAsset {
 		parts = append(parts, fee{"new account", feeNewAccount, "if the receiver is not active yet"})
 	}
 	if tx.frame[rawData].present() {
@@ -65,17 +43,12 @@ func (tx *transaction) fees() []fee {
 	if limit := tx.frame[rawFeeLimit]; limit.present() && tx.contract.runsCode() {
 		parts = append(parts, fee{"energy", limit.number, "the fee limit"})
 	}
-	return append(parts, fee{"bandwidth", tx.bandwidthFee(), "without staked or free bandwidth"})
-}
-
-// bandwidthFee returns the highest cost of the bytes, to which the network adds 64 for
-// the result.
-func (tx *transaction) bandwidthFee() int64 {
-	size := tx.signedSize() + resultRoom/2
+	size := tx.signedSize() + resultRoom/2 // the network adds 64 bytes for the result
 	if tx.envelope[contractPermission].present() {
 		size += (maxSignatures - 1 - len(tx.signatures)) * (len(signatureHeader) + signatureSize)
 	}
-	return max(int64(size)*feePerByte, feeNewAccountNet)
+	return append(parts, fee{"bandwidth", max(int64(size)*feePerByte, feeNewAccountNet),
+		"without staked or free bandwidth"})
 }
 
 // maximumFee returns the sum of all fees, in sun. Its parts are below 2^63 each, and
@@ -93,14 +66,4 @@ func (tx *transaction) otherFees() uint64 {
 		return tx.maximumFee() - uint64(limit.number)
 	}
 	return tx.maximumFee()
-}
-
-// feeSummary shows the most that the transaction can cost, and its parts.
-func (tx *transaction) feeSummary() []chains.Field {
-	fields := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
-	for _, charged := range tx.fees() {
-		fields = append(fields, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals,
-			"TRX").WithNote(charged.note))
-	}
-	return []chains.Field{chains.List("fee", fields...)}
 }

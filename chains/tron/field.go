@@ -2,8 +2,6 @@ package tron
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -14,15 +12,6 @@ func wireName(wire protowire.Type) string {
 	return [...]string{"VARINT", "I64", "LEN", "SGROUP", "EGROUP", "I32"}[wire]
 }
 
-// repetition returns why a field must not be repeated.
-func (f *field) repetition() string {
-	if f == &rawMessage.fields[rawContract] {
-		return "several contracts: the network accepts exactly one"
-	}
-	return "repeated: this field comes once"
-}
-
-// need returns why a field must be present.
 func (f *field) need() string {
 	switch {
 	case f.why != "":
@@ -33,20 +22,18 @@ func (f *field) need() string {
 	return "without it the network refuses the transaction"
 }
 
-// checkNumber checks the value of a varint. zeroWritten reports that encoders write 0
-// here.
-func (f *field) checkNumber(v value, zeroWritten bool) error {
+func (f *field) checkNumber(v value) error {
 	switch n := v.number; {
 	case n == f.except && f.except != 0:
 		return malformed(f.path, v.from(), "%d: %s", n, f.why)
-	case n >= f.least && n <= f.most && (n != 0 || zeroWritten):
+	case n >= f.least && n <= f.most && (n != 0 || f.zero):
 		return nil
 	case n == 0 && f.least <= 0:
 		return malformed(f.path, v.from(), "0 is the default, which the canonical encoding leaves out")
 	case f.kind == kindBool:
 		return malformed(f.path, v.from(), "%d is not a bool: 1, or left out", uint64(n))
 	case f.kind == kindEnum:
-		return malformed(f.path, v.from(), "%d is not one of its values: %s", n, enumList(f.names))
+		return malformed(f.path, v.from(), "%d is not one of its values: %s", n, f.why)
 	case f.least == 1 && n < 1:
 		return malformed(f.path, v.from(), "%d: the network requires a value above 0", n)
 	case f.least > 1 && n < f.least:
@@ -58,18 +45,6 @@ func (f *field) checkNumber(v value, zeroWritten bool) error {
 	}
 }
 
-func enumList(names []string) string {
-	var list strings.Builder
-	for number, name := range names {
-		if number > 0 {
-			list.WriteString(", ")
-		}
-		fmt.Fprintf(&list, "%d %s", number, name)
-	}
-	return list.String()
-}
-
-// checkBytes checks the value of a length-delimited field.
 func (f *field) checkBytes(raw []byte, from, to int) error {
 	length := int64(to - from)
 	switch f.kind {
@@ -90,16 +65,26 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 				"in front and 21 bytes")
 		}
 		return malformed(f.path, from, "address has %d bytes, want 21", to-from)
+	case kindToken:
+		id, orTRX := raw[from:to], ", or _ for TRX"
+		if f.noTRX {
+			orTRX = ""
+		}
+		switch {
+		case string(id) == trxToken && !f.noTRX:
+			return nil
+		case len(id) == 0 || len(id) > maxTokenDigits || id[0] == '0' || len(bytes.Trim(id, "0123456789")) > 0:
+			return malformed(f.path, from, "%q is not the id of a token: a number in decimal%s", id, orTRX)
+		}
+		return nil
 	case kindString:
 		if !utf8.Valid(raw[from:to]) {
 			return malformed(f.path, from, "not UTF-8, which a string is")
 		}
 	}
 	switch {
-	case f.kind == kindToken:
-		return f.checkToken(raw[from:to], from)
 	case f.least == f.most && length != f.least:
-		return malformed(f.path, from, "%d bytes, want %d%s", length, f.least, f.hint())
+		return malformed(f.path, from, "%d bytes, want %d: %s", length, f.least, f.why)
 	case length == 0:
 		return malformed(f.path, from, "empty: the canonical encoding leaves an empty field out")
 	case length < f.least:
@@ -112,33 +97,7 @@ func (f *field) checkBytes(raw []byte, from, to int) error {
 	return nil
 }
 
-// checkToken checks the id of a token: a number in decimal, or _ for TRX if that is
-// allowed.
-func (f *field) checkToken(id []byte, offset int) error {
-	switch {
-	case string(id) == trxToken && !f.noTRX:
-		return nil
-	case len(id) == 0 || len(id) > maxTokenDigits || id[0] == '0' || len(bytes.Trim(id, "0123456789")) > 0:
-		return malformed(f.path, offset, "%q is not the id of a token: a number in decimal%s", id, f.orTRX())
-	}
-	return nil
-}
-
 const (
 	trxToken       = "_" // stands for TRX where a token is expected
 	maxTokenDigits = 19  // of an int64
 )
-
-func (f *field) orTRX() string {
-	if f.noTRX {
-		return ""
-	}
-	return ", or _ for TRX"
-}
-
-func (f *field) hint() string {
-	if f.why == "" {
-		return ""
-	}
-	return ": " + f.why
-}

@@ -90,7 +90,6 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 	}
 }
 
-// trx formats an amount in sun as TRX.
 func trx(sun uint64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }
 
 // HazardNames implements chains.Chain.

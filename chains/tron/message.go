@@ -1,6 +1,8 @@
 package tron
 
 import (
+	"math"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -31,10 +33,12 @@ func (m *message) read(raw []byte, offset, end int, into []value) error {
 			return malformed(f.path, end, "missing: %s", f.need())
 		}
 	}
-	return m.checkRule(raw, into)
+	if m.rule == nil {
+		return nil
+	}
+	return m.rule(m, raw, into)
 }
 
-// reread reads a message again that was read before.
 func (m *message) reread(raw []byte, span value) (v values) {
 	if err := m.read(raw, span.from(), span.to(), v[:]); err != nil {
 		panic("tron: a message that was read cannot be read again: " + err.Error())
@@ -54,8 +58,11 @@ func (m *message) find(number uint64, next, offset int) (int, error) {
 		if f.number != number {
 			continue
 		}
-		if index == next-1 {
-			return 0, malformed(f.path, offset, "%s", f.repetition())
+		switch {
+		case index == next-1 && f == &rawMessage.fields[rawContract]:
+			return 0, malformed(f.path, offset, "several contracts: the network accepts exactly one")
+		case index == next-1:
+			return 0, malformed(f.path, offset, "repeated: this field comes once")
 		}
 		return 0, malformed(f.path, offset, "out of order: fields stand in ascending order, each once")
 	}
@@ -81,12 +88,16 @@ func (m *message) readField(
 		}
 		*v = between(offset, after)
 		v.number = int64(number)
-		return after, f.checkNumber(*v, m.mapEntry)
+		return after, f.checkNumber(*v)
 	}
-	from, to, err := readLength(raw, offset, end, f.path)
-	if err != nil {
+	length, from, err := readVarint(raw, offset, end, f.path)
+	switch {
+	case err != nil:
 		return 0, err
+	case length > math.MaxInt32 || int(length) > end-from:
+		return 0, malformed(f.path, offset, "its length is %d, but only %d bytes are left", length, end-from)
 	}
+	to := from + int(length)
 	if err := f.checkBytes(raw, from, to); err != nil {
 		return 0, err
 	}

@@ -14,8 +14,16 @@ import (
 )
 
 func (tx *transaction) parse() error {
-	if err := tx.checkForm(); err != nil {
-		return err
+	switch { // what is not a transaction at all
+	case len(tx.raw) == 0:
+		return malformed("", -1, "empty: expected raw_data_hex")
+	case len(tx.raw) > tx.limits.MaxSize:
+		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
+	case tx.raw[0] == '{':
+		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
+	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
+		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing "+
+			"is signed that cannot be read")
 	}
 	if err := tx.findRawData(); err != nil {
 		return err
@@ -34,22 +42,6 @@ func (tx *transaction) parse() error {
 	return tx.recoverSigners()
 }
 
-// checkForm refuses what is not a transaction at all, and says what it is.
-func (tx *transaction) checkForm() error {
-	switch {
-	case len(tx.raw) == 0:
-		return malformed("", -1, "empty: expected raw_data_hex")
-	case len(tx.raw) > tx.limits.MaxSize:
-		return malformed("", -1, "%d bytes, the network accepts %d", len(tx.raw), tx.limits.MaxSize)
-	case tx.raw[0] == '{':
-		return malformed("", 0, "this is JSON: expected raw_data_hex, the member of that name in a TronWeb transaction")
-	case len(tx.raw) == sha256.Size && tx.raw[0] != 0x0a:
-		return malformed("", 0, "32 bytes: this looks like a transaction id: expected raw_data_hex, since nothing "+
-			"is signed that cannot be read")
-	}
-	return nil
-}
-
 // findRawData distinguishes the two forms: a raw starts with its two reference bytes
 // (0a 02), a whole Transaction with a raw_data that does.
 func (tx *transaction) findRawData() error {
@@ -58,16 +50,10 @@ func (tx *transaction) findRawData() error {
 		return nil
 	}
 	length, offset, err := readVarint(tx.raw, 1, len(tx.raw), "Transaction.raw_data")
-	if whole := err == nil && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
+	// In 0a 02 0a 02 the reference bytes happen to be these.
+	if whole := err == nil && length != 2 && bytes.HasPrefix(tx.raw[offset:], []byte{0x0a, 0x02}); !whole {
 		return nil
 	}
-	if length == 2 {
-		return nil // 0a 02 0a 02: reference bytes that happen to be these
-	}
-	return tx.readWhole()
-}
-
-func (tx *transaction) readWhole() error {
 	var whole values
 	if err := transactionMessage.read(tx.raw, 0, len(tx.raw), whole[:]); err != nil {
 		return err
@@ -96,12 +82,11 @@ func (tx *transaction) readContract() error {
 		return err
 	}
 	tx.contract = contract
-	var parameter [2]value // of anyMessage
 	inAny := tx.envelope[contractParameter]
-	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), parameter[:]); err != nil {
+	if err := anyMessage.read(tx.raw, inAny.from(), inAny.to(), tx.parameter[:]); err != nil {
 		return err
 	}
-	url := parameter[0]
+	url := tx.parameter[0]
 	if got := url.of(tx.raw); string(got) != contract.typeURL {
 		return malformed("Any.type_url", url.from(), "%q does not match contract type %d, which requires %q", got,
 			number, contract.typeURL)
@@ -109,7 +94,7 @@ func (tx *transaction) readContract() error {
 	if tx.values = tx.few[:]; len(contract.message.fields) > len(tx.few) {
 		tx.values = make([]value, len(contract.message.fields))
 	}
-	if err := contract.message.read(tx.raw, parameter[1].from(), parameter[1].to(), tx.values); err != nil {
+	if err := contract.message.read(tx.raw, tx.parameter[1].from(), tx.parameter[1].to(), tx.values); err != nil {
 		return err
 	}
 	tx.owner = readAddress(tx.values[contract.message.indexOf(kindOwner)].of(tx.raw))

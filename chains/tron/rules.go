@@ -2,6 +2,7 @@ package tron
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -18,51 +19,44 @@ const (
 	maxPermissionName = 32 // characters of UTF-16, as java-tron counts them
 )
 
-func (m *message) checkRule(raw []byte, v []value) error {
-	switch m.rule {
-	case ruleNotToOwner:
-		from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
-		if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
-			return malformed(m.fields[to].path, v[to].from(),
-				"the same account as owner_address: the network refuses a transfer to oneself")
-		}
-		return nil
-	case ruleTwoTokens:
-		first, second := v[firstToken], v[secondToken]
-		if bytes.Equal(first.of(raw), second.of(raw)) {
-			return malformed(m.fields[secondToken].path, second.from(), "the same token as %s",
-				m.fields[firstToken].name)
-		}
-		return nil
-	case ruleTokenValue:
-		return m.checkTokenValue(v)
-	case ruleCreation:
-		if err := m.checkTokenValue(v); err != nil {
-			return err
-		}
-		created := smartContractMessage.reread(raw, v[createNewContract])
-		owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
-		if !bytes.Equal(owner.of(raw), origin.of(raw)) {
-			return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(),
-				"another account than owner_address: the network requires the same")
-		}
-		return nil
-	case ruleVotes:
-		return m.checkCount(raw, v, voteVotes, maxVotes)
-	case ruleParameters:
-		return m.checkParameters(raw, v)
-	case rulePermission:
-		return m.checkPermission(raw, v)
-	case rulePermissions:
-		return m.checkPermissions(raw, v)
-	case ruleIssue:
-		return m.checkIssue(raw, v)
+// checkNotToOwner requires that owner and receiver differ.
+func checkNotToOwner(m *message, raw []byte, v []value) error {
+	from, to := m.indexOf(kindOwner), m.indexOf(kindAddress)
+	if v[to].present() && bytes.Equal(v[from].of(raw), v[to].of(raw)) {
+		return malformed(m.fields[to].path, v[to].from(),
+			"the same account as owner_address: the network refuses a transfer to oneself")
 	}
 	return nil
 }
 
+func checkTwoTokens(m *message, raw []byte, v []value) error {
+	first, second := v[firstToken], v[secondToken]
+	if bytes.Equal(first.of(raw), second.of(raw)) {
+		return malformed(m.fields[secondToken].path, second.from(), "the same token as %s", m.fields[firstToken].name)
+	}
+	return nil
+}
+
+// checkCreation requires that the origin of a new contract is its owner.
+func checkCreation(m *message, raw []byte, v []value) error {
+	if err := checkTokenValue(m, raw, v); err != nil {
+		return err
+	}
+	created := smartContractMessage.reread(raw, v[createNewContract])
+	owner, origin := v[m.indexOf(kindOwner)], created[smartOrigin]
+	if !bytes.Equal(owner.of(raw), origin.of(raw)) {
+		return malformed(smartContractMessage.fields[smartOrigin].path, origin.from(),
+			"another account than owner_address: the network requires the same")
+	}
+	return nil
+}
+
+func checkVotes(m *message, raw []byte, v []value) error {
+	return m.checkCount(raw, v, voteVotes, maxVotes)
+}
+
 // checkTokenValue is for the two messages that end with call_token_value and token_id.
-func (m *message) checkTokenValue(v []value) error {
+func checkTokenValue(m *message, _ []byte, v []value) error {
 	last := len(m.fields) - 1
 	amount, id := v[last-1], v[last]
 	switch {
@@ -84,7 +78,7 @@ func (m *message) checkCount(raw []byte, v []value, index, most int) error {
 	return nil
 }
 
-func (m *message) checkIssue(raw []byte, v []value) error {
+func checkIssue(m *message, raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, issueFrozen, maxFrozen); err != nil {
 		return err
 	}
@@ -106,7 +100,7 @@ func (m *message) checkIssue(raw []byte, v []value) error {
 	return nil
 }
 
-func (m *message) checkParameters(raw []byte, v []value) error {
+func checkParameters(m *message, raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, createParameters, maxParameters); err != nil {
 		return err
 	}
@@ -123,7 +117,7 @@ func (m *message) checkParameters(raw []byte, v []value) error {
 	return nil
 }
 
-func (m *message) checkPermission(raw []byte, v []value) error {
+func checkPermission(m *message, raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, permissionKeys, maxSignatures); err != nil {
 		return err
 	}
@@ -152,24 +146,33 @@ func (m *message) checkPermission(raw []byte, v []value) error {
 	return nil
 }
 
-func (m *message) checkPermissions(raw []byte, v []value) error {
+func checkPermissions(m *message, raw []byte, v []value) error {
 	if err := m.checkCount(raw, v, updateActives, maxActives); err != nil {
 		return err
 	}
-	if err := checkPermissionType(raw, v[updateOwner], permissionOwner); err != nil {
-		return err
-	}
-	if v[updateWitness].present() {
-		if err := checkPermissionType(raw, v[updateWitness], permissionWitness); err != nil {
-			return err
-		}
-	}
-	for active := range entries(raw, v[updateActives]) {
-		if err := checkPermissionType(raw, active, permissionActive); err != nil {
+	for field, span := range permissions(raw, v) {
+		if err := checkPermissionType(raw, span, int64(field-updateOwner)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// permissions yields the permissions in the fields of an AccountPermissionUpdateContract, each with
+// the field's index.
+func permissions(raw []byte, v []value) iter.Seq2[int, value] {
+	return func(yield func(int, value) bool) {
+		for field := updateOwner; field < updateActives; field++ {
+			if v[field].present() && !yield(field, v[field]) {
+				return
+			}
+		}
+		for active := range entries(raw, v[updateActives]) {
+			if !yield(updateActives, active) {
+				return
+			}
+		}
+	}
 }
 
 // checkPermissionType checks that a permission is where its type belongs, and that

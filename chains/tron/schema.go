@@ -1,7 +1,9 @@
 package tron
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -52,11 +54,16 @@ func moment(number uint64, name, label string) field {
 }
 
 func boolean(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindBool, most: 1}
+	return field{number: number, name: name, label: label, kind: kindBool, most: 1, names: []string{"no", "yes"}}
 }
 
 func enum(number uint64, name, label string, names ...string) field {
-	return field{number: number, name: name, label: label, kind: kindEnum, most: int64(len(names)) - 1, names: names}
+	list := make([]string, len(names))
+	for number, name := range names {
+		list[number] = fmt.Sprintf("%d %s", number, name)
+	}
+	return field{number: number, name: name, label: label, kind: kindEnum, most: int64(len(names)) - 1, names: names,
+		why: strings.Join(list, ", ")}
 }
 
 func one(number uint64, name, label string, of *message) field {
@@ -86,7 +93,6 @@ func (f field) upTo(most int64) field {
 	return f
 }
 
-// atLeast bounds a number from below.
 func (f field) atLeast(least int64) field {
 	f.least = least
 	return f
@@ -98,26 +104,13 @@ func (f field) readable(least, most int64) field {
 	return f
 }
 
-// notTRX is a token that cannot be TRX.
 func (f field) notTRX() field {
 	f.noTRX = true
 	return f
 }
 
-// exactly sets the length of bytes.
 func (f field) exactly(length int64, why string) field {
 	f.least, f.most, f.why = length, length, why
-	return f
-}
-
-// because sets the reason why a field is required.
-func (f field) because(why string) field {
-	f.why = why
-	return f
-}
-
-func (f field) asBytes() field {
-	f.opaque = true
 	return f
 }
 
@@ -133,19 +126,20 @@ func (f field) shown() field {
 type message struct {
 	name   string  // as the .proto files say
 	fields []field // by ascending number
-	rule   rule    // between fields
-
-	// mapEntry reports that the message is a map's entry, of which encoders write both
-	// fields even if they are 0.
-	mapEntry bool
+	rule   rule    // between fields; nil: there is none
 }
 
-// named sets the paths of fields in errors, so that reading does not concatenate
+// newMessage sets the paths of fields in errors, so that reading does not concatenate
 // strings.
-func (m *message) named() *message {
-	for index := range m.fields {
-		m.fields[index].path = m.name + "." + m.fields[index].name
+func newMessage(name string, fields ...field) *message {
+	for index := range fields {
+		fields[index].path = name + "." + fields[index].name
 	}
+	return &message{name: name, fields: fields}
+}
+
+func (m *message) where(rule rule) *message {
+	m.rule = rule
 	return m
 }
 
@@ -162,15 +156,15 @@ type field struct {
 	except      int64    // a number that is refused though it is between them, unless 0
 	plain       bool     // bytes from 21 to 7e only
 	noTRX       bool     // a token, and not TRX
-	names       []string // of an enum's values
+	zero        bool     // of a map's entry, of which encoders write both fields even if they are 0
+	names       []string // of the values of an enum or a flag
 	of          *message // of a message
 	showUnset   bool     // a summary also shows that a flag is not set
 	opaque      bool     // a message that a summary shows as bytes
 	unit        string   // of an integer, for summaries
-	why         string   // of a field that is refused; of one that is needed
+	why         string   // of a field that is refused; of one that is needed; of a length; an enum's values
 }
 
-// kind is the kind of a field's values.
 type kind uint8
 
 const (
@@ -205,21 +199,8 @@ func (f *field) wire() protowire.Type {
 
 // rule is what the network requires between the fields of one message, in addition to
 // the checks of each field: the validate methods of java-tron's actuators.
-type rule uint8
+type rule func(m *message, raw []byte, v []value) error
 
-const (
-	ruleNotToOwner  rule = iota + 1 // owner and receiver differ
-	ruleTwoTokens                   // two different tokens
-	ruleTokenValue                  // a token value has a token
-	ruleCreation                    // and the origin of a new contract is its owner
-	ruleVotes                       // 1 to 30
-	ruleParameters                  // each parameter once
-	rulePermission                  // its keys can reach its threshold
-	rulePermissions                 // owner, witness and active where they belong
-	ruleIssue                       // frozen parts are within the supply; the sale ends after it starts
-)
-
-// neededAbove0 requires a number, above 0.
 func (f field) neededAbove0() field {
 	f.needed, f.least = true, 1
 	return f

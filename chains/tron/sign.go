@@ -20,7 +20,6 @@ const vOffset = 27
 // signatureHeader precedes each signature: field 2, 65 bytes.
 var signatureHeader = [2]byte{2<<3 | 2, signatureSize}
 
-// signing is a transaction with the key that signs it.
 type signing struct {
 	tx      *transaction
 	key     keystore.ECDSASigner
@@ -50,7 +49,16 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 		return nil, err
 	}
 	signature[64] += vOffset
-	return s.tx.splice(dst, signature), nil
+	// 0a len raw_data ‖ (12 41 signature)… ‖ 12 41 signature. raw_data and the earlier signatures
+	// are the bytes that came in.
+	out := slices.Grow(dst, s.tx.signedSize())
+	if !s.tx.whole {
+		out = append(out, 1<<3|2)
+		out = protowire.AppendVarint(out, uint64(len(s.tx.raw)))
+	}
+	out = append(out, s.tx.raw...)
+	out = append(out, signatureHeader[:]...)
+	return append(out, signature[:]...), nil
 }
 
 // AppendSignature implements chains.SignatureAppender.
@@ -60,20 +68,4 @@ func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, erro
 		return nil, err
 	}
 	return append(dst, signature[:]...), nil
-}
-
-// splice appends the signed Transaction:
-//
-//	0a len raw_data ‖ (12 41 signature)… ‖ 12 41 signature
-//
-// raw_data and the earlier signatures are the bytes that came in.
-func (tx *transaction) splice(dst []byte, signature [signatureSize]byte) []byte {
-	out := slices.Grow(dst, tx.signedSize())
-	if !tx.whole {
-		out = append(out, 1<<3|2)
-		out = protowire.AppendVarint(out, uint64(len(tx.raw)))
-	}
-	out = append(out, tx.raw...)
-	out = append(out, signatureHeader[:]...)
-	return append(out, signature[:]...)
 }

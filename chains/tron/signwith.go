@@ -23,7 +23,6 @@ func (tx *transaction) Request(text string) (chains.Request, error) {
 	return &request{with, tx}, nil
 }
 
-// request is a transaction together with signWith.
 type request struct {
 	signWith
 	tx *transaction
@@ -107,7 +106,6 @@ func (s *signWith) keyOf(key keystore.Key) (keystore.ECDSASigner, error) {
 	return signer, nil
 }
 
-// form is a form in which signWith is written.
 type form uint8
 
 const (

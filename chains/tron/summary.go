@@ -21,40 +21,39 @@ func (*transaction) Chain() string { return Name }
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}
 	fields = append(fields, chains.AddressField("owner", tx.owner.String()))
-	fields = append(fields, tx.contractSummary()...)
-	fields = append(fields, tx.callSummary()...)
-	fields = append(fields, tx.feeSummary()...)
-	if tx.contract.message == createSmartContract {
+	contract := summarize(tx.raw, tx.contract.message, tx.values)
+	switch tx.contract.number {
+	case numberPermissions:
+		tx.showPermissionIDs(contract)
+	case numberDelegate:
+		contract = showLock(contract, tx.values)
+	case numberTrigger:
+		contract = append(contract, tx.call(network.Pass()).Fields()...)
+	}
+	fees := []chains.Field{chains.AmountUint("at most", tx.maximumFee(), sunDecimals, "TRX")}
+	for _, charged := range tx.fees() {
+		fees = append(fees, chains.AmountUint(charged.label, uint64(charged.sun), sunDecimals,
+			"TRX").WithNote(charged.note))
+	}
+	fields = append(append(fields, contract...), chains.List("fee", fees...))
+	if tx.contract.number == numberCreate {
 		fields = append(fields, chains.AddressField("creates", tx.createdAddress().String()))
 	}
 	fields = append(fields, tx.frameSummary()...)
 	return chains.Summary{Chain: Name, Effects: tx.Effects(), Fields: fields}
 }
 
-// contractSummary shows the contract's fields, with what the network derives from some
-// of them.
-func (tx *transaction) contractSummary() []chains.Field {
-	fields := summarize(tx.raw, tx.contract.message, tx.values)
-	switch tx.contract.message {
-	case accountPermissionUpdateContract:
-		numberPermissions(fields)
-	case delegateResourceContract:
-		return showLock(fields, tx.values)
-	}
-	return fields
-}
-
-// numberPermissions shows the ids that the network gives to the permissions, whatever
+// showPermissionIDs shows the ids that the network gives to the permissions, whatever
 // the transaction says: 0 to the owner's, 1 to the witness's, and from 2 on to the
 // active ones in their order.
-func numberPermissions(fields []chains.Field) {
+func (tx *transaction) showPermissionIDs(fields []chains.Field) {
 	active := uint64(2)
 	for i := range fields {
 		id := uint64(permissionOwner)
 		switch fields[i].Label {
-		case accountPermissionUpdateContract.fields[updateWitness].label:
+		case tx.label(updateWitness):
 			id = permissionWitness
-		case accountPermissionUpdateContract.fields[updateActives].label:
+		case tx.label(updateActives):
 			id = active
 			active++
 		}
@@ -73,7 +72,6 @@ func numberPermissions(fields []chains.Field) {
 	}
 }
 
-// showLock shows how long delegated resources are locked.
 func showLock(fields []chains.Field, values []value) []chains.Field {
 	locked, period := values[delegateLock].present(), values[delegatePeriod]
 	switch {
@@ -86,7 +84,6 @@ func showLock(fields []chains.Field, values []value) []chains.Field {
 	return fields
 }
 
-// frameSummary shows what is around the contract.
 func (tx *transaction) frameSummary() []chains.Field {
 	fields := summarize(tx.raw, contractMessage, tx.envelope[:])
 	fields = append(fields, summarize(tx.raw, rawMessage, tx.frame[:])...)
@@ -134,10 +131,11 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 	switch f.kind {
 	case kindAddress:
 		return chains.AddressField(f.label, readAddress(payload).String())
-	case kindText, kindString:
+	case kindText, kindString, kindToken:
+		if f.kind == kindToken && string(payload) == trxToken {
+			return chains.Text(f.label, trxToken).WithNote("TRX, amounts in sun")
+		}
 		return textOrBytes(f.label, payload)
-	case kindToken:
-		return tokenField(f.label, payload)
 	case kindOperations:
 		return operationsField(f.label, payload)
 	case kindSun:
@@ -149,9 +147,7 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 				Symbol: "ms since 1970"}
 		}
 		return chains.Time(f.label, time.UnixMilli(v.number))
-	case kindBool:
-		return chains.Text(f.label, yesNo(v.number != 0))
-	case kindEnum:
+	case kindBool, kindEnum:
 		return chains.Text(f.label, f.names[v.number])
 	case kindMessage:
 		if f.opaque {
@@ -163,13 +159,6 @@ func (f *field) summary(raw []byte, v value) chains.Field {
 			Symbol: f.unit}
 	}
 	return chains.Bytes(f.label, payload)
-}
-
-func yesNo(set bool) string {
-	if set {
-		return "yes"
-	}
-	return "no"
 }
 
 // textOrBytes shows bytes as text if all of it is printable.
@@ -185,25 +174,16 @@ func textOrBytes(label string, payload []byte) chains.Field {
 	return chains.Text(label, string(payload))
 }
 
-// tokenField shows the id of a TRC-10 token; _ stands for TRX.
-func tokenField(label string, id []byte) chains.Field {
-	if string(id) == "_" {
-		return chains.Text(label, "_").WithNote("TRX, amounts in sun")
-	}
-	return textOrBytes(label, id)
-}
-
 // operationsField lists the contract types that an active permission may sign: bit n,
 // from the lowest of the first byte on, is type n.
 func operationsField(label string, mask []byte) chains.Field {
-	var allowed []chains.Field
+	fields := []chains.Field{chains.Text("mask", hex.EncodeToString(mask))}
 	for number := range len(mask) * 8 {
-		if mask[number/8]>>(number%8)&1 == 0 {
-			continue
+		if mask[number/8]>>(number%8)&1 != 0 {
+			fields = append(fields, chains.Text("may sign", typeName(number)))
 		}
-		allowed = append(allowed, chains.Text("may sign", typeName(number)))
 	}
-	return chains.List(label, append([]chains.Field{chains.Text("mask", hex.EncodeToString(mask))}, allowed...)...)
+	return chains.List(label, fields...)
 }
 
 func typeName(number int) string {

@@ -76,7 +76,7 @@ func TestCalls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			message := join(lengthField(1, chaintest.Unhex(t, ownerHex)), lengthField(2, chaintest.Unhex(t, contractHex)), lengthField(4, chaintest.Unhex(t, c.data)))
 			var shown []string
-			for _, call := range parse(t, rawOf(31, message)).callSummary() {
+			for _, call := range parse(t, rawOf(31, message)).call(network.Pass()).Fields() {
 				if call.Type == chains.TypeBytes {
 					shown = append(shown, "["+call.Note+"]")
 				}

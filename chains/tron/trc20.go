@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// call decodes the call of a TriggerSmartContract.
 func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	call := evm.Transaction{To: evm.Address(readAddress(tx.values[triggerContract].of(tx.raw))),
 		Data: tx.values[triggerData].of(tx.raw)}
@@ -17,19 +16,11 @@ func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	return pass.ReadFrom(evm.Address(tx.owner), call, false)
 }
 
-// callSummary shows the call of a TriggerSmartContract.
-func (tx *transaction) callSummary() []chains.Field {
-	if tx.contract.message != triggerSmartContract {
-		return nil
-	}
-	return tx.call(network.Pass()).Fields()
-}
-
 var _ chains.Caller = (*transaction)(nil)
 
 // Calls implements chains.Caller.
 func (tx *transaction) Calls() []chains.Call {
-	if tx.contract.message != triggerSmartContract {
+	if tx.contract.number != numberTrigger {
 		return nil
 	}
 	return tx.call(network.Pass()).Calls()

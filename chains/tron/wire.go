@@ -3,7 +3,6 @@ package tron
 import (
 	"fmt"
 	"iter"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -20,7 +19,6 @@ type value struct {
 	number int64 // of a varint
 }
 
-// between returns the value whose payload is raw[from:to].
 func between(from, to int) value { return value{start: int32(from), end: int32(to)} }
 
 func (v value) from() int            { return int(v.start) }
@@ -53,7 +51,6 @@ func readVarint(raw []byte, offset, end int, field string) (number uint64, after
 	return number, offset + size, nil
 }
 
-// readTag reads a field's number and wire type.
 func readTag(raw []byte, offset, end int, message string) (number uint64, wire protowire.Type, after int, err error) {
 	tag, after, err := readVarint(raw, offset, end, message)
 	if err != nil {
@@ -71,18 +68,6 @@ func readTag(raw []byte, offset, end int, message string) (number uint64, wire p
 	return number, wire, after, nil
 }
 
-// readLength reads a length and returns the position of the bytes that it counts.
-func readLength(raw []byte, offset, end int, field string) (from, to int, err error) {
-	length, from, err := readVarint(raw, offset, end, field)
-	switch {
-	case err != nil:
-		return 0, 0, err
-	case length > math.MaxInt32 || int(length) > end-from:
-		return 0, 0, malformed(field, offset, "its length is %d, but only %d bytes are left", length, end-from)
-	}
-	return from, from + int(length), nil
-}
-
 // entries yields the entries of a repeated field that was read.
 func entries(raw []byte, repeated value) iter.Seq[value] {
 	return func(yield func(value) bool) {
@@ -97,7 +82,6 @@ func entries(raw []byte, repeated value) iter.Seq[value] {
 	}
 }
 
-// malformed returns an error of this chain.
 func malformed(field string, offset int, format string, args ...any) *chains.ParseError {
 	return &chains.ParseError{Kind: chains.ErrMalformed, Chain: Name, Field: field, Offset: offset,
 		Problem: fmt.Sprintf(format, args...)}

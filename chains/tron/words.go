@@ -2,6 +2,7 @@ package tron
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
@@ -31,9 +32,6 @@ func (Chain) Words() chains.Words {
 		}}
 }
 
-// encodedSize is the length of an address and its checksum.
-const encodedSize = addressSize + checksumSize
-
 // maxAddressText is more than the length of an address in base58check: decoding takes
 // quadratic time.
 const maxAddressText = 44
@@ -41,7 +39,8 @@ const maxAddressText = 44
 // readText reads an address in base58check. ok is false if the text is not base58 of 25
 // bytes that begins as addresses of Tron do.
 func readText(text string) (address []byte, ok bool, err error) {
-	if len(text) > maxAddressText || len(text) == 0 || text[0] != 'T' || len(base58.Decode(text)) != encodedSize {
+	if len(text) > maxAddressText || !strings.HasPrefix(text, "T") ||
+		len(base58.Decode(text)) != addressSize+checksumSize {
 		return nil, false, nil
 	}
 	payload, version, err := base58.CheckDecode(text)

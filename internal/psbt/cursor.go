@@ -45,7 +45,6 @@ func (c *cursor) take(n uint64) []byte {
 	return taken
 }
 
-// uint reads a number of n bytes, little-endian.
 func (c *cursor) uint(n uint64) uint64 {
 	var eight [8]byte
 	copy(eight[:], c.take(n))

@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// magic begins every PSBT: "psbt" and ff.
 const magic = "psbt\xff"
 
 // Versions of the format.
@@ -50,8 +49,15 @@ type Output struct {
 // afterwards. Its error is a *chains.ParseError: chains.ErrUnsupported for a
 // version other than 0 and 2, else chains.ErrMalformed.
 func Read(raw []byte) (*Packet, error) {
-	if !bytes.HasPrefix(raw, []byte(magic)) {
-		return nil, explainMagic(raw)
+	switch {
+	case bytes.HasPrefix(raw, []byte(magic)):
+	case len(raw) >= 10 && raw[0] >= 1 && raw[0] <= 3 && raw[1] == 0 && raw[2] == 0 && raw[3] == 0:
+		return nil, malformed("", 0, "this looks like a bare transaction: give it as a PSBT (hex beginning "+
+			"70736274ff), which says what its inputs spend")
+	case bytes.HasPrefix(raw, []byte("cHNidP")):
+		return nil, malformed("", 0, "this is the base64 of a PSBT: expected the hex of the PSBT itself")
+	default:
+		return nil, malformed("", 0, "not a PSBT: it does not begin with 70736274ff")
 	}
 	p := &Packet{Raw: raw}
 	c := cursor{data: raw, at: len(magic)}
@@ -82,19 +88,6 @@ func Read(raw []byte) (*Packet, error) {
 	return p, nil
 }
 
-// explainMagic returns the error for bytes that do not begin as a PSBT does, with what
-// they look like.
-func explainMagic(raw []byte) error {
-	if len(raw) >= 10 && (raw[0] == 1 || raw[0] == 2 || raw[0] == 3) && raw[1] == 0 && raw[2] == 0 && raw[3] == 0 {
-		return malformed("", 0, "this looks like a bare transaction: give it as a PSBT (hex beginning 70736274ff), "+
-			"which says what its inputs spend")
-	}
-	if bytes.HasPrefix(raw, []byte("cHNidP")) {
-		return malformed("", 0, "this is the base64 of a PSBT: expected the hex of the PSBT itself")
-	}
-	return malformed("", 0, "not a PSBT: it does not begin with 70736274ff")
-}
-
 // readGlobal reads the version first: it decides which fields are allowed.
 func (p *Packet) readGlobal(c *cursor) error {
 	if record := p.Global.Find(GlobalVersion); record != nil && len(record.Value) == 4 {
@@ -111,10 +104,17 @@ func (p *Packet) readGlobal(c *cursor) error {
 		GlobalOutputCount); err != nil {
 		return err
 	}
-	if p.Version == Version2 {
-		return p.readCounts(c)
+	if p.Version == Version0 {
+		return in("PSBT_GLOBAL_UNSIGNED_TX", p.readUnsigned(p.Global.Find(GlobalUnsignedTx)))
 	}
-	return in("PSBT_GLOBAL_UNSIGNED_TX", p.readUnsigned(p.Global.Find(GlobalUnsignedTx)))
+	p.TxVersion = binary.LittleEndian.Uint32(p.Global.Value(GlobalTxVersion))
+	inputs, err := p.count(GlobalInputCount, c.remaining(), minInputMap)
+	if err != nil {
+		return err
+	}
+	outputs, err := p.count(GlobalOutputCount, c.remaining()-inputs*minInputMap, minOutputMap)
+	p.Inputs, p.Outputs = make([]Input, inputs), make([]Output, outputs)
+	return err
 }
 
 func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
@@ -134,7 +134,13 @@ func (p *Packet) readInput(c *cursor, index int, records *[]Record) error {
 		input.Previous = &previous
 	}
 	if p.Version == Version2 {
-		input.readParts()
+		txid := input.Find(InPreviousTxID)
+		input.Offset, input.PreviousTxID = txid.Offset, [32]byte(txid.Value)
+		input.OutputIndex = binary.LittleEndian.Uint32(input.Value(InOutputIndex))
+		input.Sequence = defaultSequence
+		if sequence := input.Value(InSequence); sequence != nil {
+			input.Sequence = binary.LittleEndian.Uint32(sequence)
+		}
 	}
 	return nil
 }

@@ -66,21 +66,16 @@ func derivation(b []byte) error {
 
 // tapDerivation checks <number of leaf hashes> ‖ leaf hashes (32 each) ‖ derivation.
 func tapDerivation(b []byte) error {
-	origin, err := tapOrigin(b)
+	origin, err := TapOrigin(b)
 	if err != nil {
 		return err
 	}
 	return derivation(origin)
 }
 
-// TapOrigin returns the key origin, fingerprint and path, of a value that tapDerivation
-// has checked.
-func TapOrigin(value []byte) []byte {
-	origin, _ := tapOrigin(value)
-	return origin
-}
-
-func tapOrigin(b []byte) ([]byte, error) {
+// TapOrigin returns the key origin, fingerprint and path, of such a value. It cannot fail for one
+// that Read has checked.
+func TapOrigin(b []byte) ([]byte, error) {
 	c := cursor{data: b}
 	count := c.compactSize()
 	if count > uint64(c.remaining())/32 {
@@ -180,9 +175,13 @@ func tapTree(b []byte) error {
 		if c.sized(); c.err != nil {
 			return c.err
 		}
-		var ok bool
-		if open, ok = addLeaf(open, head[0]); !ok {
+		if n := len(open); n > 0 && (open[n-1] > head[0] || open[n-1] == 0) {
 			return errors.New("leaves are not in depth-first order")
+		}
+		open = append(open, head[0])
+		for n := len(open); n > 1 && open[n-1] == open[n-2]; n = len(open) {
+			open = open[:n-1]
+			open[n-2]--
 		}
 	}
 	if len(open) != 1 || open[0] != 0 {
@@ -201,18 +200,6 @@ func TapLeaves(b []byte) iter.Seq[[]byte] {
 			}
 		}
 	}
-}
-
-func addLeaf(open []byte, depth byte) ([]byte, bool) {
-	if n := len(open); n > 0 && (open[n-1] > depth || open[n-1] == 0) {
-		return nil, false
-	}
-	open = append(open, depth)
-	for n := len(open); n > 1 && open[n-1] == open[n-2]; n = len(open) {
-		open = open[:n-1]
-		open[n-2]--
-	}
-	return open, true
 }
 
 // locktimeThreshold separates block heights, which are below it, from Unix times.

@@ -149,7 +149,8 @@ func TestTapOrigin(t *testing.T) {
 		{"fd00", ""},
 		{"", ""},
 	} {
-		if got := hex.EncodeToString(TapOrigin(unhex(t, c.value))); got != c.want {
+		origin, _ := TapOrigin(unhex(t, c.value))
+		if got := hex.EncodeToString(origin); got != c.want {
 			t.Errorf("%.20s…: %s, want %s", c.value, got, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package psbt
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -111,6 +112,12 @@ func (t *Transaction) Output(index uint32) (amount uint64, script []byte, err er
 	return amount, script, c.err
 }
 
+// AppendTxOut appends an output: amount in satoshi (8) ‖ <length> ‖ script.
+func AppendTxOut(out []byte, amount uint64, script []byte) []byte {
+	out = binary.LittleEndian.AppendUint64(out, amount)
+	return append(AppendCompactSize(out, uint64(len(script))), script...)
+}
+
 // ReadTxOut decodes a value of PSBT_IN_WITNESS_UTXO: amount in satoshi (8) ‖ <length> ‖
 // script. The script is a view. It cannot fail for a value that Read has checked.
 func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
@@ -141,7 +148,15 @@ func (p *Packet) readUnsigned(record *Record) error {
 	p.TxVersion = uint32(c.uint(4))
 	p.Inputs = make([]Input, readCount(&c, minInput))
 	for i := range p.Inputs {
-		p.Inputs[i].readUnsigned(&c, i)
+		in := &p.Inputs[i]
+		in.Offset = c.offset()
+		copy(in.PreviousTxID[:], c.take(32))
+		in.OutputIndex = uint32(c.uint(4))
+		offset := c.offset()
+		if script := c.sized(); len(script) > 0 {
+			c.fail(offset, "input %d has a script: the transaction must be unsigned", i)
+		}
+		in.Sequence = uint32(c.uint(4))
 	}
 	p.Outputs = make([]Output, readCount(&c, minOutput))
 	for i := range p.Outputs {
@@ -150,15 +165,4 @@ func (p *Packet) readUnsigned(record *Record) error {
 	}
 	p.LockTime = uint32(c.uint(4))
 	return c.end()
-}
-
-func (in *Input) readUnsigned(c *cursor, index int) {
-	in.Offset = c.offset()
-	copy(in.PreviousTxID[:], c.take(32))
-	in.OutputIndex = uint32(c.uint(4))
-	offset := c.offset()
-	if script := c.sized(); len(script) > 0 {
-		c.fail(offset, "input %d has a script: the transaction must be unsigned", index)
-	}
-	in.Sequence = uint32(c.uint(4))
 }

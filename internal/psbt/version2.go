@@ -15,18 +15,6 @@ const (
 // defaultSequence is that of an input without PSBT_IN_SEQUENCE.
 const defaultSequence = math.MaxUint32
 
-// readCounts reads the transaction's version and the number of maps that follow.
-func (p *Packet) readCounts(c *cursor) error {
-	p.TxVersion = binary.LittleEndian.Uint32(p.Global.Value(GlobalTxVersion))
-	inputs, err := p.count(GlobalInputCount, c.remaining(), minInputMap)
-	if err != nil {
-		return err
-	}
-	outputs, err := p.count(GlobalOutputCount, c.remaining()-inputs*minInputMap, minOutputMap)
-	p.Inputs, p.Outputs = make([]Input, inputs), make([]Output, outputs)
-	return err
-}
-
 // count reads a count, whose form was checked, and refuses one for which the bytes left have no room.
 func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 	record := p.Global.Find(keyType)
@@ -37,17 +25,6 @@ func (p *Packet) count(keyType uint64, left, least int) (int, error) {
 			"%d maps do not fit into the %d bytes that follow", count, left)
 	}
 	return int(count), nil
-}
-
-// readParts reads the input's part of the unsigned transaction from its map.
-func (in *Input) readParts() {
-	txid := in.Find(InPreviousTxID)
-	in.Offset, in.PreviousTxID = txid.Offset, [32]byte(txid.Value)
-	in.OutputIndex = binary.LittleEndian.Uint32(in.Value(InOutputIndex))
-	in.Sequence = defaultSequence
-	if sequence := in.Value(InSequence); sequence != nil {
-		in.Sequence = binary.LittleEndian.Uint32(sequence)
-	}
 }
 
 // computeLockTime computes the locktime by the rule of BIP-370. Of the kinds, height or
@@ -106,9 +83,7 @@ func (p *Packet) Unsigned() []byte {
 	}
 	out = AppendCompactSize(out, uint64(len(p.Outputs)))
 	for i := range p.Outputs {
-		out = binary.LittleEndian.AppendUint64(out, p.Outputs[i].Amount)
-		out = AppendCompactSize(out, uint64(len(p.Outputs[i].Script)))
-		out = append(out, p.Outputs[i].Script...)
+		out = AppendTxOut(out, p.Outputs[i].Amount, p.Outputs[i].Script)
 	}
 	return binary.LittleEndian.AppendUint32(out, p.LockTime)
 }

@@ -110,8 +110,9 @@ func parseExtendedKey(text []byte) (*Root, error) {
 	if err := root.place(node, from); err != nil {
 		return nil, err
 	}
-	if err := version.check(root.path); err != nil {
-		return nil, err
+	if purpose := purposeOf(root.path); version.purpose != 0 && purpose != 0 && purpose != version.purpose {
+		return nil, fmt.Errorf("%s… has purpose %d' (SLIP-132), but its origin has %d'", version.prefix,
+			version.purpose, purpose)
 	}
 	root.raw = keystore.NewSecret(raw)
 	root.testNetwork = version.testNetwork || isTestAccount(root.path)
@@ -198,14 +199,6 @@ func versionOf(number uint32) (extendedVersion, error) {
 				"key: convert it to xprv… or tprv… to sign its inputs", version.prefix)
 	}
 	return version, nil
-}
-
-// check compares the purpose required by SLIP-132 with that of the path, if it has one.
-func (v extendedVersion) check(path Path) error {
-	if purpose := purposeOf(path); v.purpose != 0 && purpose != 0 && purpose != v.purpose {
-		return fmt.Errorf("%s… has purpose %d' (SLIP-132), but its origin has %d'", v.prefix, v.purpose, purpose)
-	}
-	return nil
 }
 
 // nodeOf checks the fields of an extended private key that do not depend on its origin.
@@ -297,5 +290,4 @@ func (o *origin) checkChild(node *hdkeychain.ExtendedKey) error {
 	return nil
 }
 
-// stepText returns one step of a path.
 func stepText(index uint32) string { return strings.TrimPrefix(Path{index}.String(), "m/") }

@@ -123,17 +123,13 @@ func Mnemonic(entropy []byte) ([]byte, error) {
 		if i > 0 {
 			text = append(text, ' ')
 		}
-		text = append(text, words()[wordNumber(packed, i)]...)
+		number := 0
+		for position := i * bitsPerWord; position < (i+1)*bitsPerWord; position++ {
+			number = number<<1 | int(packed[position/8]>>(7-position%8)&1)
+		}
+		text = append(text, words()[number]...)
 	}
 	return text, nil
-}
-
-func wordNumber(packed []byte, i int) (number int) {
-	for bit := range bitsPerWord {
-		position := i*bitsPerWord + bit
-		number = number<<1 | int(packed[position/8]>>(7-position%8)&1)
-	}
-	return number
 }
 
 // Seed returns the 64-byte seed of BIP-39:

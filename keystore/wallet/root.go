@@ -250,18 +250,13 @@ func (r *Root) UsualAccounts() (accounts []Account) {
 		}
 	}
 	if accounts == nil {
-		accounts = []Account{{keystore.CurveSecp256k1, r.path.firstBelow()}}
+		// It is m/purpose'/coin'/account'/0/0 below an account. A path with more steps stays; to one
+		// without an account (Electrum's m/0'), change and index are appended.
+		const account, steps = 3, 5
+		missing := max(0, min(2, steps-max(account, len(r.path))))
+		accounts = []Account{{keystore.CurveSecp256k1, r.path.then(make(Path, missing)...)}}
 	}
 	return accounts
-}
-
-// firstBelow completes a path to m/purpose'/coin'/account'/0/0 if it has an account, and
-// returns a path with more steps unchanged. To a path without an account (Electrum's m/0'), it
-// appends change and index.
-func (p Path) firstBelow() Path {
-	const account, steps = 3, 5
-	missing := max(0, min(2, steps-max(account, len(p))))
-	return p.then(make(Path, missing)...)
 }
 
 // String returns "[redacted]".

@@ -251,23 +251,18 @@ func readMultisigFile(text []byte, name string) (*Policy, error) {
 			keys = append(keys, "["+field+path[1:]+"]"+value)
 		}
 	}
-	format, k, ok := multisigFormats[strings.ToUpper(once["Format"])], 0, false
+	format := multisigFormats[strings.ToUpper(once["Format"])]
 	if format == "" {
 		return nil, fmt.Errorf("multisig file: Format: %q is not P2WSH, P2SH-P2WSH or P2SH", once["Format"])
 	}
-	if k, ok = thresholdOf(once["Policy"], len(keys)); !ok {
+	first, _, _ := strings.Cut(once["Policy"], " ")
+	k, err := strconv.Atoi(first)
+	if err != nil || once["Policy"] != fmt.Sprintf("%d of %d", k, len(keys)) {
 		return nil, fmt.Errorf("multisig file: Policy: %q: the file has %d keys, expected such as \"2 of %d\"",
 			once["Policy"], len(keys), len(keys))
 	}
 	return newPolicy(cmp.Or(name, once["Name"]),
 		fmt.Sprintf(format, fmt.Sprintf("sortedmulti(%d,%s)", k, strings.Join(uses, ","))), keys)
-}
-
-// thresholdOf reads the policy "k of n" of n keys.
-func thresholdOf(policy string, n int) (k int, ok bool) {
-	first, _, _ := strings.Cut(policy, " ")
-	k, err := strconv.Atoi(first)
-	return k, err == nil && policy == fmt.Sprintf("%d of %d", k, n)
 }
 
 // multisigKeys are the forms of keys that SLIP-132 defines for scripts of several keys.

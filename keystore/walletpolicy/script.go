@@ -9,7 +9,6 @@ import (
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
-	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
 )
 
@@ -42,25 +41,29 @@ func (p *Policy) Scripts(change bool, index uint32) (*Scripts, error) {
 	if p.template.form == formTR {
 		return d.taproot()
 	}
-	code, err := d.multisig(p.template.multi)
+	keys, err := d.publics(p.template.multi, 0)
 	if err != nil {
 		return nil, err
 	}
-	return wrap(p.template.form, code), nil
-}
-
-func wrap(form form, code []byte) *Scripts {
+	script := txscript.NewScriptBuilder().AddInt64(int64(p.template.multi.k))
+	for _, public := range keys {
+		script.AddData(public)
+	}
+	code, err := script.AddInt64(int64(len(keys))).AddOp(txscript.OP_CHECKMULTISIG).Script()
+	if err != nil {
+		return nil, err
+	}
 	s := &Scripts{Redeem: code}
-	if form != formSH {
+	if p.template.form != formSH {
 		hash := sha256.Sum256(code)
 		s.Witness, s.Redeem = code, append([]byte{txscript.OP_0, 32}, hash[:]...)
 	}
-	if form == formWSH {
+	if p.template.form == formWSH {
 		s.Output, s.Redeem = s.Redeem, nil
-		return s
+		return s, nil
 	}
 	s.Output = append(append([]byte{txscript.OP_HASH160, 20}, address.Hash160(s.Redeem)...), txscript.OP_EQUAL)
-	return s
+	return s, nil
 }
 
 func branchOf(change bool) int {
@@ -107,19 +110,6 @@ func (d deriver) publics(m *multi, cut int) ([][]byte, error) {
 	return keys, nil
 }
 
-// multisig returns <k> <key>… <n> OP_CHECKMULTISIG.
-func (d deriver) multisig(m *multi) ([]byte, error) {
-	keys, err := d.publics(m, 0)
-	if err != nil {
-		return nil, err
-	}
-	script := txscript.NewScriptBuilder().AddInt64(int64(m.k))
-	for _, public := range keys {
-		script.AddData(public)
-	}
-	return script.AddInt64(int64(len(keys))).AddOp(txscript.OP_CHECKMULTISIG).Script()
-}
-
 // leaf returns <x> OP_CHECKSIG (<x> OP_CHECKSIGADD)… <k> OP_NUMEQUAL (BIP-387).
 func (d deriver) leaf(m *multi) ([]byte, error) {
 	keys, err := d.publics(m, 1)
@@ -137,40 +127,29 @@ func (d deriver) leaf(m *multi) ([]byte, error) {
 	return script.AddInt64(int64(m.k)).AddOp(txscript.OP_NUMEQUAL).Script()
 }
 
-// subtree is a part of a tree with its hash, and the leaves below it with their paths.
-type subtree struct {
-	hash   [32]byte
-	leaves []Leaf // Control has the path alone, from the leaf upwards
-}
-
-func (d deriver) hash(t *tree) (*subtree, error) {
+// subtree returns a part of a tree, and the leaves below it, whose Control has the path alone, from
+// the leaf upwards.
+func (d deriver) subtree(t *tree) (txscript.TapNode, []Leaf, error) {
 	if t.leaf != nil {
 		script, err := d.leaf(t.leaf)
-		if err != nil {
-			return nil, err
-		}
-		return &subtree{[32]byte(txscript.NewBaseTapLeaf(script).TapHash()), []Leaf{{Script: script}}}, nil
+		return txscript.NewBaseTapLeaf(script), []Leaf{{Script: script}}, err
 	}
-	left, err := d.hash(t.left)
+	left, leaves, err := d.subtree(t.left)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	right, err := d.hash(t.right)
+	right, more, err := d.subtree(t.right)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i := range left.leaves {
-		left.leaves[i].Control = append(left.leaves[i].Control, right.hash[:]...)
+	leftHash, rightHash := left.TapHash(), right.TapHash()
+	for i := range leaves {
+		leaves[i].Control = append(leaves[i].Control, rightHash[:]...)
 	}
-	for i := range right.leaves {
-		right.leaves[i].Control = append(right.leaves[i].Control, left.hash[:]...)
+	for i := range more {
+		more[i].Control = append(more[i].Control, leftHash[:]...)
 	}
-	a, b := left.hash[:], right.hash[:]
-	if bytes.Compare(a, b) > 0 {
-		a, b = b, a
-	}
-	return &subtree{[32]byte(chainhash.TaggedHash(chainhash.TagTapBranch, a, b)[:]),
-		append(left.leaves, right.leaves...)}, nil
+	return txscript.NewTapBranch(left, right), append(leaves, more...), nil
 }
 
 func (d deriver) taproot() (*Scripts, error) {
@@ -182,12 +161,12 @@ func (d deriver) taproot() (*Scripts, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := d.hash(d.template.tree)
+	root, leaves, err := d.subtree(d.template.tree)
 	if err != nil {
 		return nil, err
 	}
-	output := txscript.ComputeTaprootOutputKey(internal, root.hash[:])
-	s := &Scripts{Internal: [32]byte(public[1:]), Root: root.hash, Leaves: root.leaves}
+	s := &Scripts{Internal: [32]byte(public[1:]), Root: root.TapHash(), Leaves: leaves}
+	output := txscript.ComputeTaprootOutputKey(internal, s.Root[:])
 	s.Output = append([]byte{txscript.OP_1, 32}, schnorr.SerializePubKey(output)...)
 	for i := range s.Leaves {
 		head := byte(txscript.BaseLeafVersion) | output.SerializeCompressed()[0]&1

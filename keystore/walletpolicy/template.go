@@ -41,13 +41,11 @@ type multi struct {
 	sorted bool
 }
 
-// tree is a leaf, or two trees.
 type tree struct {
 	leaf        *multi
 	left, right *tree
 }
 
-// template is a descriptor template.
 type template struct {
 	text     string // in its only form
 	form     form
@@ -98,7 +96,6 @@ func (p *parser) failf(format string, args ...any) {
 	p.fail(fmt.Errorf("at byte %d: %s", len(p.whole)-len(p.text), fmt.Sprintf(format, args...)))
 }
 
-// take drops a prefix if the text has it.
 func (p *parser) take(prefix string) (ok bool) {
 	p.text, ok = strings.CutPrefix(p.text, prefix)
 	return ok

@@ -103,7 +103,6 @@ func hasMember(text []byte, name string) bool {
 	}
 }
 
-// hasLine reports whether a line begins with a prefix.
 func hasLine(text []byte, prefix string) bool {
 	for line := range bytes.Lines(text) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte(prefix)) {
