@@ -132,7 +132,8 @@ var addressSeed = maphash.MakeSeed()
 
 // scriptOf returns the output script that an address of a network stands for.
 // Base58, bech32 and bech32m have one form of each address: letters of both cases in
-// bech32, and padding that is long or not zero, are refused (BIP-173).
+// bech32, and padding that is long or not zero, are refused (BIP-173). So is what the library reads
+// and writes in another way, such as 20 bytes of version 1, of which it drops the version.
 func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
 	parsed, err := address.DecodeAddress(text, params)
 	if err != nil {
@@ -140,6 +141,9 @@ func scriptOf(text string, params *chaincfg.Params) ([]byte, error) {
 	}
 	if !parsed.IsForNet(params) {
 		return nil, errors.New("not an address of this network")
+	}
+	if written := parsed.EncodeAddress(); written != text && written != strings.ToLower(text) {
+		return nil, errors.New("not an address of a kind that is known")
 	}
 	return txscript.PayToAddrScript(parsed)
 }

@@ -223,3 +223,45 @@ func TestAddressHasOneForm(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressOfEachVersion: of all versions and lengths of a witness program, an address that is read
+// stands for the script of that version and program (BIP-141), and the others are refused.
+func TestAddressOfEachVersion(t *testing.T) {
+	read := 0
+	for version := range 17 {
+		for length := 2; length <= 40; length++ {
+			program := bytes.Repeat([]byte{7}, length)
+			if version == 1 && length == 2 {
+				program = []byte{0x4e, 0x73} // pay to anchor
+			}
+			data, err := bech32.ConvertBits(program, 8, 5, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			encode := bech32.EncodeM
+			if version == 0 {
+				encode = bech32.Encode
+			}
+			text, err := encode("bc", append([]byte{byte(version)}, data...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			opcode := byte(version)
+			if version > 0 {
+				opcode += txscript.OP_1 - 1
+			}
+			want := append([]byte{opcode, byte(length)}, program...)
+			words := (bitcoin.Chain{}).Words()
+			script, ok, err := words.ReadAddress(text)
+			if err == nil && ok {
+				read++
+				if !bytes.Equal(script, want) {
+					t.Errorf("version %d, %d bytes, %s: %x, want %x", version, length, text, script, want)
+				}
+			}
+		}
+	}
+	if read < 3 {
+		t.Errorf("%d of the addresses are read", read)
+	}
+}
