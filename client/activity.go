@@ -52,10 +52,7 @@ type Result struct {
 }
 
 // Failure is the reason why an activity failed.
-type Failure struct {
-	Code    activity.Code `json:"code"`
-	Message string        `json:"message"`
-}
+type Failure = activity.Failure
 
 // StatusError reports an activity that ended without a result.
 type StatusError struct{ Activity *Activity }
