@@ -185,8 +185,11 @@ func (h *Head) Encode() []byte {
 	if h.Marked() {
 		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Accepted))
 	}
-	if h.Conflict != nil {
-		out = append(out, h.Conflict.encode()...)
+	if h.Conflict != nil { // remembered (size 8 ‖ root 32) ‖ seen 8 ‖ found 8
+		out = binary.BigEndian.AppendUint64(out, uint64(h.Conflict.Remembered.N))
+		out = append(out, h.Conflict.Remembered.Hash[:]...)
+		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Conflict.Seen))
+		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Conflict.Found))
 	}
 	if len(h.Stops) == 0 {
 		return out
