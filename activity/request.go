@@ -70,7 +70,10 @@ func Decode(body []byte) (*Request, error) {
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
-		strictjson.Optional("submitter", request.readSubmitter),
+		strictjson.Optional("submitter", func(reader *strictjson.Reader) error {
+			return reader.Object(required("userId", &request.Submitter.UserID),
+				required("scheme", &request.Submitter.Scheme))
+		}),
 	)
 	if err != nil {
 		return nil, refuseJSON(err)
@@ -95,14 +98,6 @@ func Decode(body []byte) (*Request, error) {
 	request.Intent, request.GenerateAppProofs = intent, request.GenerateAppProofs || proofs
 	request.Fingerprint = sha256.Sum256(body)
 	return request, nil
-}
-
-// readSubmitter reads the submitter of a call.
-func (r *Request) readSubmitter(reader *strictjson.Reader) error {
-	return reader.Object(
-		required("userId", &r.Submitter.UserID),
-		required("scheme", &r.Submitter.Scheme),
-	)
 }
 
 // parameterText is the parameters of an operation as they were sent.

@@ -73,18 +73,6 @@ func NewAcceptLeaf(organization string, remembered, seen tlog.Tree, at time.Time
 // conflictSize is the length of an encoded conflict.
 const conflictSize = 8 + tlog.HashSize + 8 + 8
 
-// parseConflict parses a conflict as a head has it: conflictSize bytes.
-func parseConflict(in []byte) (*Conflict, error) {
-	size := binary.BigEndian.Uint64(in)
-	seen, seenErr := parseTime(in[conflictSize-16:])
-	seenAt, foundErr := parseTime(in[conflictSize-8:])
-	if size > math.MaxInt64 || seenErr != nil || foundErr != nil {
-		return nil, errHead
-	}
-	tree := tlog.Tree{N: int64(size), Hash: tlog.Hash(in[8 : 8+tlog.HashSize])}
-	return &Conflict{tree, seen, seenAt}, nil
-}
-
 // milliseconds returns a time in milliseconds since the epoch, 0 if it is zero.
 func milliseconds(at time.Time) uint64 {
 	if at.IsZero() {

@@ -240,8 +240,16 @@ func (h *Head) parseMarks(in []byte) (err error) {
 		}
 	}
 	if len(in) > 8 && (len(h.Stops) == 0 || !bytes.HasPrefix(in[8:], noConflict[:])) {
-		h.Conflict, err = parseConflict(in[8 : 8+conflictSize])
-		return err
+		in = in[8 : 8+conflictSize]
+		size := binary.BigEndian.Uint64(in)
+		seen, seenErr := parseTime(in[conflictSize-16:])
+		found, foundErr := parseTime(in[conflictSize-8:])
+		if size > math.MaxInt64 || seenErr != nil || foundErr != nil {
+			return errHead
+		}
+		tree := tlog.Tree{N: int64(size), Hash: tlog.Hash(in[8 : 8+tlog.HashSize])}
+		h.Conflict = &Conflict{tree, seen, found}
+		return nil
 	}
 	if !h.Marked() {
 		return errHead // another encoding of a head without marks

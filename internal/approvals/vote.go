@@ -89,9 +89,11 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	if a.abandoned(waiting.Record) {
 		return a.reject(ctx, waiting)
 	}
-	if counted := latestVote(waiting.Record, s.Caller.Member.User.ID); counted != nil && !s.Request.Time().After(counted.StampedAt) {
+	voted := waiting.Votes[1:] // the submitter's stamp is on the request itself
+	byVoter := func(vote activity.Vote) bool { return vote.UserID == s.Caller.Member.User.ID }
+	if i := slices.IndexFunc(voted, byVoter); i >= 0 && !s.Request.Time().After(voted[i].StampedAt) {
 		s.Repeated = true // sent again, or older than the one that counts
-		if counted.Selection == activity.SelectionApproved {
+		if voted[i].Selection == activity.SelectionApproved {
 			return a.resume(ctx, s, waiting)
 		}
 		return waiting.Record, nil
@@ -100,10 +102,10 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 		return nil, err
 	}
 	vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), a.Records.Now())
-	others := slices.DeleteFunc(slices.Clone(waiting.Votes[1:]), func(other activity.Vote) bool { return other.UserID == vote.UserID })
 	after := new(activity.Record)
 	*after = *waiting.Record
-	after.Votes = append(append([]activity.Vote{waiting.Votes[0]}, others...), vote)
+	after.Votes = append(slices.Clone(waiting.Votes[:1]), slices.DeleteFunc(slices.Clone(voted), byVoter)...)
+	after.Votes = append(after.Votes, vote)
 	var err error
 	if intent.Selection() == activity.SelectionRejected {
 		after.Status, after.Decision.Reason = activity.StatusRejected, ""
@@ -117,17 +119,6 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 		return after, err
 	}
 	return a.resume(ctx, s, &pending{after, waiting.revision + 1, waiting.organization})
-}
-
-// latestVote returns a user's vote after the submitter's stamp, which is on the request
-// itself; or nil.
-func latestVote(record *activity.Record, user string) *activity.Vote {
-	for i := range record.Votes[1:] {
-		if vote := &record.Votes[1+i]; vote.UserID == user {
-			return vote
-		}
-	}
-	return nil
 }
 
 // checkVoter refuses a vote that does not count. Its stamp is then spent: the vote does
