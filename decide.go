@@ -165,15 +165,10 @@ func eachAlone(s *request.Submission, do func(index int, alone *request.Submissi
 
 // askAlone asks about what is no list.
 func (j *judge) askAlone(ctx context.Context, s *request.Submission, votes []access.Vote,
-	spent access.SpentReader) (access.Decision, error) {
-	if j.policy == nil {
-		return access.Decision{}, j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
-	}
-	return j.askPolicy(ctx, s, votes, spent)
-}
-
-func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []access.Vote,
 	spent access.SpentReader) (decision access.Decision, err error) {
+	if j.policy == nil {
+		return decision, j.refuseHazards(s.Intent, s.Caller.Organization, s.Task.Hazards(), nil)
+	}
 	authorization, err := j.authorization(ctx, s)
 	if err != nil {
 		return decision, err
@@ -203,12 +198,16 @@ func (j *judge) askPolicy(ctx context.Context, s *request.Submission, votes []ac
 // authorization returns what a policy is asked about a submission, without votes and
 // ledger.
 func (j *judge) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
+	intent := s.Intent
+	if secret, ok := intent.(activity.Redacter); ok {
+		intent = secret.Redacted()
+	}
 	effects, keys, err := s.Task.Effects(ctx)
 	authorization := access.Authorization{
 		Organization: s.Caller.Organization,
 		User:         s.Caller.Member.User,
 		Credential:   s.Caller.Member.Credential,
-		Intent:       redacted(s.Intent),
+		Intent:       intent,
 		Hazards:      s.Task.Hazards(),
 		Effects:      effects,
 		Keys:         keys,
@@ -235,16 +234,8 @@ func (j *judge) asked(ctx context.Context, s *request.Submission) (all []access.
 	return all, err
 }
 
-// redacted returns an intent without the secrets in it.
-func redacted(intent activity.Intent) activity.Intent {
-	if secret, ok := intent.(activity.Redacter); ok {
-		return secret.Redacted()
-	}
-	return intent
-}
-
 // refuseHazards refuses hazards that neither the configuration, nor the organization,
-// nor a rule allows.
+// nor a rule allows. The refusal says how to allow them.
 func (j *judge) refuseHazards(intent activity.Intent, organization *access.Organization,
 	hazards, byRules []chains.Hazard) error {
 	refused := slices.DeleteFunc(j.allowed.refusedTo(organization, hazards),
@@ -252,17 +243,12 @@ func (j *judge) refuseHazards(intent activity.Intent, organization *access.Organ
 	if len(refused) == 0 {
 		return nil
 	}
-	return nameHazards(intent, refused)
-}
-
-// nameHazards returns the refusal of hazards, which says how to allow them.
-func nameHazards(intent activity.Intent, hazards []chains.Hazard) error {
 	what, field := "transaction", intents.FieldTransaction
 	if intents.IsMessage(intent) {
 		what, field = "message", intents.FieldPayload
 	}
 	var details, names []string
-	for _, hazard := range hazards {
+	for _, hazard := range refused {
 		details = append(details, fmt.Sprintf("%s (%s)", hazard.Name, hazard.Detail))
 		if !slices.Contains(names, hazard.Name) {
 			names = append(names, hazard.Name)

@@ -27,17 +27,12 @@ const maxReading = 2 * time.Second
 // the moment, or has read for maxReading, but never before its first activity: only an
 // empty page means that there are no more.
 func (e *Engine) ListActivities(ctx context.Context, sent SignedBody) ([]*activity.Record, error) {
-	return answerQuery(ctx, e, "list_activities", func(s *request.Submission) ([]*activity.Record, error) {
-		query, err := activity.DecodeListActivities(sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
-		}
-		if err == nil && e.can.Lister == nil {
-			err = activity.NewError(activity.ReasonInternal, "", errNoLister,
+	s := request.New("list_activities")
+	query, err := activity.DecodeListActivities(sent.Body)
+	return answerQuery(ctx, e, s, sent, query.Query, err, func() ([]*activity.Record, error) {
+		if e.can.Lister == nil {
+			return nil, activity.NewError(activity.ReasonInternal, "", errNoLister,
 				"this server cannot list activities: its store is no store.Lister")
-		}
-		if err != nil {
-			return nil, err
 		}
 		p := page{engine: e, reader: s.Caller, filter: filterOf(&query), limit: query.Limit,
 			records: []*activity.Record{}, began: time.Now()}
@@ -160,14 +155,9 @@ func filterOf(query *activity.ListActivitiesQuery) store.Filter {
 // ListPolicies answers a list_policies query: the rules of the policy that concern the
 // credential, read-only, if the policy is a [access.PolicyLister].
 func (e *Engine) ListPolicies(ctx context.Context, sent SignedBody) ([]activity.PolicyRule, error) {
-	return answerQuery(ctx, e, "list_policies", func(s *request.Submission) ([]activity.PolicyRule, error) {
-		query, err := activity.DecodeQuery(sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query, sent)
-		}
-		if err != nil {
-			return nil, err
-		}
+	s := request.New("list_policies")
+	query, err := activity.DecodeQuery(sent.Body)
+	return answerQuery(ctx, e, s, sent, query, err, func() ([]activity.PolicyRule, error) {
 		if lister, ok := e.config.Policy.(access.PolicyLister); ok {
 			return lister.PoliciesOf(s.Caller.Organization, s.Caller.Member), nil
 		}

@@ -83,14 +83,23 @@ func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) ([]ac
 	if err := refuseUndecided(s); err != nil {
 		return nil, err
 	}
-	if s.Caller, err = o.recordedCaller(ctx, record); err != nil {
+	organization, err := request.OrganizationOf(ctx, o.engine.config.Directory, record.Request.OrganizationID)
+	if err != nil {
 		return nil, err
 	}
+	if organization == nil {
+		organization = &access.Organization{ID: record.Request.OrganizationID}
+	}
+	submitter, err := o.recordedMember(ctx, record, record.Submitter())
+	if err != nil {
+		return nil, err
+	}
+	s.Caller = &request.Caller{Organization: organization, Member: submitter}
 	asked, err := o.askedAbout(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	votes, err := o.recordedVotes(ctx, record, s.Caller.Member)
+	votes, err := o.recordedVotes(ctx, record, submitter)
 	for i := range asked {
 		asked[i].Now, asked[i].Votes = record.DecidedAt(), votes
 	}
@@ -157,19 +166,6 @@ func (o Operator) askedAbout(ctx context.Context, s *request.Submission) ([]acce
 		return nil, err
 	}
 	return o.engine.judge.asked(ctx, s)
-}
-
-// recordedCaller returns the submitter of a record.
-func (o Operator) recordedCaller(ctx context.Context, record *activity.Record) (*request.Caller, error) {
-	organization, err := request.OrganizationOf(ctx, o.engine.config.Directory, record.Request.OrganizationID)
-	if err != nil {
-		return nil, err
-	}
-	if organization == nil {
-		organization = &access.Organization{ID: record.Request.OrganizationID}
-	}
-	member, err := o.recordedMember(ctx, record, record.Submitter())
-	return &request.Caller{Organization: organization, Member: member}, err
 }
 
 // recordedMember returns the member that cast a vote, or what the record says of the

@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -20,14 +21,9 @@ import (
 // A query without a timestampMs can be replayed for as long as its credential is
 // valid; one with it, for as long as a request is live.
 func (e *Engine) GetActivity(ctx context.Context, sent SignedBody) (*activity.Record, error) {
-	return answerQuery(ctx, e, "get_activity", func(s *request.Submission) (*activity.Record, error) {
-		query, err := activity.DecodeGetActivity(sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
-		}
-		if err != nil {
-			return nil, err
-		}
+	s := request.New("get_activity")
+	query, err := activity.DecodeGetActivity(sent.Body)
+	return answerQuery(ctx, e, s, sent, query.Query, err, func() (*activity.Record, error) {
 		return e.getActivity(ctx, s.Caller, query)
 	})
 }
@@ -61,14 +57,22 @@ func (e *Engine) getActivity(ctx context.Context, reader *request.Caller,
 	return record, e.proveLogged(ctx, record)
 }
 
-// answerQuery answers a query and reports it to the observer and the log.
-func answerQuery[A any](ctx context.Context, e *Engine, operation string,
-	answer func(s *request.Submission) (A, error)) (A, error) {
-	s := request.New(operation)
-	var answered A
-	err := e.takesRequests()
+// answerQuery authenticates a query, answers it, and reports it to the observer and the log. err is
+// that of decoding it. A query that has a time must be live.
+func answerQuery[A any](ctx context.Context, e *Engine, s *request.Submission, sent SignedBody, query activity.Query,
+	err error, answer func() (A, error)) (answered A, _ error) {
+	if err = cmp.Or(e.takesRequests(), err); err == nil {
+		s.OrganizationID = query.OrganizationID
+		s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent)
+	}
 	if err == nil {
-		answered, err = answer(s)
+		err = checkAddress(ctx, s.Caller)
+	}
+	if err == nil && !query.Time.IsZero() {
+		err = e.checkTime(query.Time)
+	}
+	if err == nil {
+		answered, err = answer()
 	}
 	e.observed(ctx, s, err)
 	if err != nil {
@@ -78,19 +82,6 @@ func answerQuery[A any](ctx context.Context, e *Engine, operation string,
 	return answered, nil
 }
 
-// admitQuery authenticates a query. One that has a time must be live.
-func (e *Engine) admitQuery(ctx context.Context, s *request.Submission, query activity.Query,
-	sent SignedBody) (err error) {
-	s.OrganizationID = query.OrganizationID
-	if s.Caller, err = e.authenticate(ctx, query.OrganizationID, sent); err != nil {
-		return err
-	}
-	if err := checkAddress(ctx, s.Caller); err != nil || query.Time.IsZero() {
-		return err
-	}
-	return e.checkTime(query.Time)
-}
-
 func noActivity(query activity.GetActivityQuery, cause error) error {
 	return activity.NewError(activity.ReasonNotFound, "activityId", cause,
 		"organization %q has no activity %q", refuse.Shorten(query.OrganizationID), refuse.Shorten(query.ActivityID))
@@ -98,14 +89,9 @@ func noActivity(query activity.GetActivityQuery, cause error) error {
 
 // WhoAmI answers a whoami query.
 func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, error) {
-	return answerQuery(ctx, e, "whoami", func(s *request.Submission) (activity.WhoAmI, error) {
-		query, err := activity.DecodeQuery(sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query, sent)
-		}
-		if err != nil {
-			return activity.WhoAmI{}, err
-		}
+	s := request.New("whoami")
+	query, err := activity.DecodeQuery(sent.Body)
+	return answerQuery(ctx, e, s, sent, query, err, func() (activity.WhoAmI, error) {
 		return activity.WhoAmI{
 			OrganizationID:   s.Caller.Organization.ID,
 			OrganizationName: s.Caller.Organization.Name,
@@ -119,14 +105,9 @@ func (e *Engine) WhoAmI(ctx context.Context, sent SignedBody) (activity.WhoAmI, 
 // activity.InventoryQueries. A credential that may sign sees the organization's keys and
 // wallets, others see none; of the users, each sees itself. The answer is JSON.
 func (e *Engine) Inventory(ctx context.Context, path string, sent SignedBody) ([]byte, error) {
-	return answerQuery(ctx, e, path, func(s *request.Submission) ([]byte, error) {
-		query, err := activity.DecodeInventory(path, sent.Body)
-		if err == nil {
-			err = e.admitQuery(ctx, s, query.Query, sent)
-		}
-		if err != nil {
-			return nil, err
-		}
+	s := request.New(path)
+	query, err := activity.DecodeInventory(path, sent.Body)
+	return answerQuery(ctx, e, s, sent, query.Query, err, func() ([]byte, error) {
 		inventory := signing.Inventory{Keystore: e.config.Keystore, Chains: e.preparer.Chains}
 		return inventory.Answer(ctx, path, s.Caller.Organization, s.Caller.Member, query)
 	})

@@ -176,7 +176,15 @@ func (c *Caller) SignMessage(ctx context.Context, organizationID string,
 
 // call returns a call, which is not prepared yet.
 func (c *Caller) call(organizationID string, intent activity.Intent) (call, error) {
-	if err := c.check(); err != nil {
+	var err error // a user that a record cannot name
+	switch {
+	case c.user == nil:
+	case c.user.ID == "":
+		err = errors.New("the user of a call has no ID: policies, limits and records name the user by it")
+	default:
+		err = errors.Join(activity.CheckScheme(c.scheme), access.CheckGranted(c.granted))
+	}
+	if err != nil {
 		return call{}, activity.NewError(activity.ReasonInternal, "", err, "%v", err)
 	}
 	s := request.New("")
@@ -192,15 +200,4 @@ func (c *Caller) call(organizationID string, intent activity.Intent) (call, erro
 		}
 	}
 	return call{c.engine, s}, nil
-}
-
-// check refuses a user that a record cannot name.
-func (c *Caller) check() error {
-	switch {
-	case c.user == nil:
-		return nil
-	case c.user.ID == "":
-		return errors.New("the user of a call has no ID: policies, limits and records name the user by it")
-	}
-	return errors.Join(activity.CheckScheme(c.scheme), access.CheckGranted(c.granted))
 }

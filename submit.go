@@ -84,7 +84,11 @@ func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.
 		if err != nil {
 			return nil, err
 		}
-		return record, e.refuseWithheld(ctx, record)
+		stop, err := e.records.Withhold(ctx, record.Request.OrganizationID, record)
+		if err == nil && stop != nil { // a halt withholds what was signed
+			err = refuse.Store(&store.StoppedError{Stop: *stop})
+		}
+		return record, err
 	case s.Waits:
 		return e.approvals.Wait(ctx, s)
 	}
@@ -228,15 +232,6 @@ func (e *Engine) recorded(ctx context.Context, s *request.Submission, refusal er
 		return nil, refusal
 	}
 	return recorded, nil
-}
-
-// refuseWithheld refuses to answer from a record while a halt withholds what was signed.
-func (e *Engine) refuseWithheld(ctx context.Context, record *activity.Record) error {
-	stop, err := e.records.Withhold(ctx, record.Request.OrganizationID, record)
-	if err == nil && stop != nil {
-		err = refuse.Store(&store.StoppedError{Stop: *stop})
-	}
-	return err
 }
 
 // takesRequests refuses all requests if the engine has no directory.

@@ -174,7 +174,11 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, entryError(item("users", i),
 				"users[%d]: name is missing: policies and records name the user by it, or by an id", i)
 		}
-		if err := user.checkNames(); err != nil {
+		err := errors.Join(keystore.CheckName("id", user.ID), keystore.CheckName("name", user.Name))
+		for _, tag := range user.Tags {
+			err = errors.Join(err, keystore.CheckName("tags", tag)) // voters could not tell them apart
+		}
+		if err != nil {
 			return nil, entryError(item("users", i), "users[%d]: %w", i, err)
 		}
 		id := user.UserID(config.ID)
@@ -226,15 +230,6 @@ func (c *OrganizationConfig) Members() ([]Member, error) {
 		members = append(members, *organization.members[id])
 	}
 	return members, nil
-}
-
-// checkNames refuses names that voters could not tell apart.
-func (u *UserConfig) checkNames() error {
-	err := errors.Join(keystore.CheckName("id", u.ID), keystore.CheckName("name", u.Name))
-	for _, tag := range u.Tags {
-		err = errors.Join(err, keystore.CheckName("tags", tag))
-	}
-	return err
 }
 
 // UserID returns the configured id, or one derived from the organization's id and the
@@ -301,8 +296,14 @@ func (k *PasskeyConfig) credential() (*stamp.Credential, error) {
 		return nil, entryError("userVerification", "userVerification: unknown value %q: use %s, or leave it out",
 			plaintext.Shorten(k.UserVerification, maxShown), required)
 	}
-	if err := k.checkRelyingParty(); err != nil {
-		return nil, err
+	// A passkey of what no browser would report could never be used.
+	if err := weborigin.CheckDomain(k.RPID); err != nil {
+		return nil, entryError("rpId", "rpId: %w", err)
+	}
+	for i, origin := range k.Origins {
+		if err := weborigin.CheckPasskey(origin); err != nil {
+			return nil, entryError(item("origins", i), "origins[%d]: %w", i, err)
+		}
 	}
 	credential, err := stamp.NewPasskey(credentialID, publicKey, k.RPID, k.Origins...)
 	if err != nil {
@@ -330,20 +331,6 @@ func restrict(credential *stamp.Credential, types []activity.Type, addresses []s
 	return nil
 }
 
-// checkRelyingParty refuses a domain or an origin that no browser would report: the
-// passkey could never be used.
-func (k *PasskeyConfig) checkRelyingParty() error {
-	if err := weborigin.CheckDomain(k.RPID); err != nil {
-		return entryError("rpId", "rpId: %w", err)
-	}
-	for i, origin := range k.Origins {
-		if err := weborigin.CheckPasskey(origin); err != nil {
-			return entryError(item("origins", i), "origins[%d]: %w", i, err)
-		}
-	}
-	return nil
-}
-
 // typeNames checks the types that a credential may submit. It refuses an empty list, because
 // its author means none, but [stamp.Credential] takes it as the default.
 func typeNames(types []activity.Type) ([]string, error) {
@@ -354,21 +341,14 @@ func typeNames(types []activity.Type) ([]string, error) {
 	var names []string
 	for i, kind := range types {
 		if !slices.Contains(activity.Types(), kind) {
+			served, _ := typeNames(activity.Types()) // all of them are
 			return nil, entryError(item("activities", i), "activities: %s",
 				plaintext.Meant(fmt.Sprintf("%q is not served", plaintext.Shorten(string(kind), maxShown)),
-					string(kind), activityNames(), fmt.Sprintf("use %v", activity.Types())))
+					string(kind), served, fmt.Sprintf("use %v", activity.Types())))
 		}
 		names = append(names, string(kind))
 	}
 	return names, nil
-}
-
-func activityNames() []string {
-	var names []string
-	for _, kind := range activity.Types() {
-		names = append(names, string(kind))
-	}
-	return names
 }
 
 // Organization implements Directory.

@@ -168,8 +168,16 @@ func (a *answer) activity() {
 	a.buf = strconv.AppendInt(a.buf, a.Request.TimestampMs, 10)
 	a.buf = append(a.buf, '"')
 	a.buf = appendElements(appendMember(a.buf, "appProofs"), a.AppProofs, (*AppProof).appendJSON)
-	a.log()
-	a.failure()
+	if a.Log != nil {
+		a.marshaled("log", a.Log)
+	}
+	if a.buf = appendMember(a.buf, "failure"); a.Failure == nil {
+		a.buf = append(a.buf, "null"...)
+	} else {
+		a.buf = appendRawMember(append(a.buf, '{'), "code", strconv.Itoa(int(a.Failure.Code)))
+		a.buf = appendTextMember(a.buf, "message", a.Failure.Message)
+		a.buf = append(a.buf, `,"details":[]}`...)
+	}
 	if a.Viewer.Review != nil { // what voters are shown
 		a.marshaled("review", a.Viewer.Review)
 	}
@@ -177,28 +185,6 @@ func (a *answer) activity() {
 		a.marshaled("did", a.Did)
 	}
 	a.buf = append(a.buf, '}')
-}
-
-func (a *answer) log() {
-	if a.Log == nil {
-		return
-	}
-	a.buf = append(appendMember(a.buf, "log"), '{')
-	a.buf = appendRawMember(a.buf, "index", strconv.FormatInt(a.Log.Index, 10))
-	a.buf = appendTextMembers(a.buf, "checkpoint", a.Log.Checkpoint, "proof", a.Log.Proof)
-	a.buf = append(a.buf, '}')
-}
-
-func (a *answer) failure() {
-	a.buf = appendMember(a.buf, "failure")
-	if a.Failure == nil {
-		a.buf = append(a.buf, "null"...)
-		return
-	}
-	a.buf = append(a.buf, '{')
-	a.buf = appendRawMember(a.buf, "code", strconv.Itoa(int(a.Failure.Code)))
-	a.buf = appendTextMember(a.buf, "message", a.Failure.Message)
-	a.buf = append(a.buf, `,"details":[]}`...)
 }
 
 // marshaled appends a member as encoding/json writes it. Its texts can be as long as a transaction.
@@ -254,7 +240,7 @@ func (a *answer) tail(form timeForm) {
 		a.vote(&a.Votes[i], form)
 	}
 	a.buf = append(a.buf, `],"fingerprint":`...)
-	a.buf = a.Request.Fingerprint.appendJSON(a.buf)
+	a.buf = appendText(a.buf, a.Request.Fingerprint.String())
 	a.buf = strconv.AppendBool(append(a.buf, `,"canApprove":`...), a.Viewer.CanApprove)
 	a.buf = strconv.AppendBool(append(a.buf, `,"canReject":`...), a.Viewer.CanReject)
 	a.buf = form(append(a.buf, `,"createdAt":`...), a.CreatedAt)
@@ -268,7 +254,11 @@ func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = vote.appendUser(a.buf, form)
 	a.buf = appendTextMembers(a.buf, "activityId", a.ID, "selection", string(vote.Selection))
 	a.buf = appendMember(a.buf, "message")
-	longText(a, a.messageOf(vote))
+	message := []byte(vote.Message)
+	if vote.Message == "" {
+		message = a.Request.Body
+	}
+	longText(a, message)
 	a.buf = append(a.buf, `,"publicKey":`...)
 	a.buf = appendText(a.buf, vote.PublicKey)
 	a.buf = appendTextMembers(a.buf, "signature", vote.Signature, "scheme", vote.Scheme)

@@ -64,7 +64,7 @@ func EventOf(record *Record, sentences []string, missing int) Event {
 	if halt, ok := record.Result.(HaltResult); ok {
 		sentences, missing = []string{halt.Sentence()}, halt.Missing
 	}
-	event := Event{Type: eventTypeOf(record.Status), Timestamp: record.UpdatedAt.UTC(), Data: EventData{
+	event := Event{Type: eventsOf[record.Status], Timestamp: record.UpdatedAt.UTC(), Data: EventData{
 		OrganizationID: record.Request.OrganizationID, ActivityID: record.ID, ActivityType: record.Request.Type,
 		Fingerprint: record.Request.Fingerprint.String(), Status: record.Status,
 		UserID: submitter.UserID, UserName: submitter.UserName, Rules: record.Decision.Rules, MissingVotes: missing,
@@ -81,17 +81,8 @@ func EventOf(record *Record, sentences []string, missing int) Event {
 	return event
 }
 
-func eventTypeOf(status Status) EventType {
-	switch status {
-	case StatusCompleted:
-		return EventCompleted
-	case StatusRejected:
-		return EventRejected
-	case StatusFailed:
-		return EventFailed
-	}
-	return EventWaiting
-}
+var eventsOf = map[Status]EventType{StatusConsensusNeeded: EventWaiting, StatusCompleted: EventCompleted,
+	StatusRejected: EventRejected, StatusFailed: EventFailed}
 
 // Encode returns the event as JSON.
 func (e *Event) Encode() ([]byte, error) { return json.Marshal(e) }

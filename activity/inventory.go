@@ -45,7 +45,11 @@ func DecodeInventory(path string, body []byte) (query InventoryQuery, err error)
 	query.Limit = MaxPage
 	switch {
 	case path == "get_wallet_account":
-		err = query.readAccount(body)
+		err = query.read(body, required("walletId", &query.ID), optional("address", &query.Address),
+			optional("path", &query.Path))
+		if err == nil && (query.Address == "") == (query.Path == "") {
+			err = NewError(ReasonRequestInvalid, "address", nil, "address, path: expected one of the two")
+		}
 	case path == "list_wallet_accounts":
 		err = query.readAccounts(body)
 	case named != "":
@@ -54,14 +58,6 @@ func DecodeInventory(path string, body []byte) (query InventoryQuery, err error)
 		err = query.read(body)
 	}
 	return query, err
-}
-
-func (q *InventoryQuery) readAccount(body []byte) error {
-	err := q.read(body, required("walletId", &q.ID), optional("address", &q.Address), optional("path", &q.Path))
-	if err == nil && (q.Address == "") == (q.Path == "") {
-		err = NewError(ReasonRequestInvalid, "address", nil, "address, path: expected one of the two")
-	}
-	return err
 }
 
 func (q *InventoryQuery) readAccounts(body []byte) error {

@@ -1,7 +1,6 @@
 package activity
 
 import (
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -127,11 +126,5 @@ func appendTimestamp(dst []byte, t time.Time) []byte {
 func appendRFC3339(dst []byte, t time.Time) []byte {
 	dst = append(dst, '"')
 	dst = t.UTC().AppendFormat(dst, time.RFC3339Nano)
-	return append(dst, '"')
-}
-
-func (f Fingerprint) appendJSON(dst []byte) []byte {
-	dst = append(dst, `"sha256:`...)
-	dst = hex.AppendEncode(dst, f[:])
 	return append(dst, '"')
 }

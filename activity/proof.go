@@ -46,30 +46,18 @@ func NewAppProof(proofKey crypto.Signer, payload AppProofPayload) (AppProof, err
 	if err != nil {
 		return AppProof{}, fmt.Errorf("proof key: %w", err)
 	}
-	signature, err := rawSignature(der)
-	if err != nil {
-		return AppProof{}, fmt.Errorf("proof key: %w", err)
+	var signature struct{ R, S *big.Int }
+	rest, err := asn1.Unmarshal(der, &signature)
+	if err != nil || len(rest) > 0 || signature.R.Sign() <= 0 || signature.S.Sign() <= 0 ||
+		signature.R.BitLen() > 256 || signature.S.BitLen() > 256 {
+		return AppProof{}, errors.New("proof key: the signer returned something other than a P-256 signature")
 	}
 	return AppProof{
 		Scheme:       AppProofScheme,
 		PublicKey:    hex.EncodeToString(point) + hex.EncodeToString(point),
 		ProofPayload: string(text),
-		Signature:    hex.EncodeToString(signature),
+		Signature:    fmt.Sprintf("%064x%064x", signature.R, signature.S),
 	}, nil
-}
-
-// rawSignature converts the DER encoding that a crypto.Signer returns to r ‖ s.
-func rawSignature(der []byte) ([]byte, error) {
-	var form struct{ R, S *big.Int }
-	rest, err := asn1.Unmarshal(der, &form)
-	if err != nil || len(rest) > 0 || form.R.Sign() <= 0 || form.S.Sign() <= 0 ||
-		form.R.BitLen() > 256 || form.S.BitLen() > 256 {
-		return nil, errors.New("the signer returned something other than a P-256 signature")
-	}
-	raw := make([]byte, 64)
-	form.R.FillBytes(raw[:32])
-	form.S.FillBytes(raw[32:])
-	return raw, nil
 }
 
 // VerifyAppProof verifies a proof under a key that the caller trusts, not the one in the
@@ -79,8 +67,8 @@ func VerifyAppProof(proof AppProof, trusted *ecdsa.PublicKey) (AppProofPayload, 
 	if err := checkProofKey(proof, trusted); err != nil {
 		return AppProofPayload{}, err
 	}
-	signature, err := decodeLowerHex(proof.Signature)
-	if err != nil || len(signature) != 64 {
+	signature, err := hex.DecodeString(proof.Signature)
+	if err != nil || len(signature) != 64 || hex.EncodeToString(signature) != proof.Signature {
 		return AppProofPayload{}, fmt.Errorf("%w: signature: expected 128 lower-case hex digits", ErrAppProof)
 	}
 	digest := sha256.Sum256([]byte(proof.ProofPayload))
@@ -111,15 +99,6 @@ func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
 		return fmt.Errorf("%w: signed by a key other than the trusted one", ErrAppProof)
 	}
 	return nil
-}
-
-// decodeLowerHex decodes hex without upper-case digits.
-func decodeLowerHex(text string) ([]byte, error) {
-	raw, err := hex.DecodeString(text)
-	if err == nil && hex.EncodeToString(raw) != text {
-		err = errors.New("upper-case hex digit")
-	}
-	return raw, err
 }
 
 // appendJSON appends the proof as in an answer.

@@ -181,14 +181,6 @@ func (r *Record) DecidedAt() time.Time {
 	return r.CreatedAt
 }
 
-// messageOf returns the bytes that a vote's stamp covers.
-func (r *Record) messageOf(vote *Vote) []byte {
-	if vote.Message == "" {
-		return r.Request.Body
-	}
-	return []byte(vote.Message)
-}
-
 // Failure is why an activity failed permanently.
 type Failure struct {
 	Code    Code   `json:"code"`

@@ -70,7 +70,10 @@ func Decode(body []byte) (*Request, error) {
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
-		strictjson.Optional("submitter", request.readSubmitter),
+		strictjson.Optional("submitter", func(reader *strictjson.Reader) error {
+			return reader.Object(required("userId", &request.Submitter.UserID),
+				required("scheme", &request.Submitter.Scheme))
+		}),
 	)
 	if err != nil {
 		return nil, refuseJSON(err)
@@ -84,33 +87,17 @@ func Decode(body []byte) (*Request, error) {
 	}
 	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start,
 		enveloped: true}
-	if err := request.decodeIntent(&text.parameters); err != nil {
+	operation, err := operationOf(request.Type)
+	if err != nil {
 		return nil, err
 	}
+	intent, proofs, err := operation.decode(&text.parameters)
+	if err != nil {
+		return nil, err
+	}
+	request.Intent, request.GenerateAppProofs = intent, request.GenerateAppProofs || proofs
 	request.Fingerprint = sha256.Sum256(body)
 	return request, nil
-}
-
-// readSubmitter reads the submitter of a call.
-func (r *Request) readSubmitter(reader *strictjson.Reader) error {
-	return reader.Object(
-		required("userId", &r.Submitter.UserID),
-		required("scheme", &r.Submitter.Scheme),
-	)
-}
-
-func (r *Request) decodeIntent(parameters *parameterText) error {
-	operation, err := operationOf(r.Type)
-	if err != nil {
-		return err
-	}
-	intent, proofs, err := operation.decode(parameters)
-	if err != nil {
-		return err
-	}
-	r.Intent = intent
-	r.GenerateAppProofs = r.GenerateAppProofs || proofs
-	return nil
 }
 
 // parameterText is the parameters of an operation as they were sent.

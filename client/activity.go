@@ -17,7 +17,7 @@ type Activity struct {
 	Result         Result                 `json:"result"`
 	AppProofs      []activity.AppProof    `json:"appProofs"`
 	Log            *activity.LogProof     `json:"log"` // nil unless the request asked for proofs and the engine keeps a log
-	Failure        *Failure               `json:"failure"`
+	Failure        *activity.Failure      `json:"failure"`
 	Votes          activity.AnsweredVotes `json:"votes"` // the submitter's first
 	CreatedAt      activity.Timestamp     `json:"createdAt"`
 
@@ -49,12 +49,6 @@ type Result struct {
 	InitOTPV3        *activity.InitOTPV3Result        `json:"initOtpResultV2"`
 	VerifyOTP        *activity.VerifyOTPResult        `json:"verifyOtpResult"` // also of VERIFY_OTP_V2
 	Halt             *activity.HaltResult             `json:"haltResult"`      // also of RESUME
-}
-
-// Failure is the reason why an activity failed.
-type Failure struct {
-	Code    activity.Code `json:"code"`
-	Message string        `json:"message"`
 }
 
 // StatusError reports an activity that ended without a result.

@@ -76,8 +76,12 @@ type Client struct {
 
 // New returns a client. It does not connect.
 func New(config Config) (*Client, error) {
-	if err := config.setHandler(); err != nil {
-		return nil, err
+	if config.Handler != nil {
+		if config.URL != "" || config.HTTP != nil {
+			return nil, errors.New("client: Config has Handler as well as URL or HTTP: set one or the other")
+		}
+		config.URL = inProcess
+		config.HTTP = &http.Client{Transport: handlerTransport{config.Handler}, Timeout: DefaultTimeout}
 	}
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.RawQuery != "" || base.Fragment != "" {
@@ -99,18 +103,6 @@ func New(config Config) (*Client, error) {
 	config.Backoff = cmp.Or(max(config.Backoff, 0), DefaultBackoff)
 	config.Poll = cmp.Or(max(config.Poll, 0), DefaultPoll)
 	return &Client{config, strings.TrimRight(config.URL, "/")}, nil
-}
-
-// setHandler sets URL and HTTP from Handler.
-func (c *Config) setHandler() error {
-	switch {
-	case c.Handler == nil:
-		return nil
-	case c.URL != "" || c.HTTP != nil:
-		return errors.New("client: Config has Handler as well as URL or HTTP: set one or the other")
-	}
-	c.URL, c.HTTP = inProcess, &http.Client{Transport: handlerTransport{c.Handler}, Timeout: DefaultTimeout}
-	return nil
 }
 
 // setStamper sets OrganizationID and Stamper from Key.

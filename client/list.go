@@ -48,10 +48,6 @@ func (c *Client) ListActivities(ctx context.Context, options ListOptions) ([]*Ac
 	if err != nil {
 		return nil, err
 	}
-	return parseActivities(answer)
-}
-
-func parseActivities(answer []byte) ([]*Activity, error) {
 	var whole struct {
 		Activities []json.RawMessage `json:"activities"`
 	}
@@ -60,7 +56,6 @@ func parseActivities(answer []byte) ([]*Activity, error) {
 	}
 	page := make([]*Activity, len(whole.Activities))
 	for i, raw := range whole.Activities {
-		var err error
 		if page[i], err = ParseActivity(slices.Concat([]byte(`{"activity":`), raw, []byte(`}`))); err != nil {
 			return nil, err
 		}

@@ -127,14 +127,6 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 // not served.
 const NotServed = "NOT_SERVED"
 
-// notServed logs and counts a request whose path or method is not served.
-func (h *handler) notServed(r *http.Request, id string, cause error) {
-	const maxPath = 200 // bytes: a stranger chose the path
-	h.options.Logger.InfoContext(request.Stranger(r.Context()), "not served", "request", id, "method", r.Method,
-		"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", cause)
-	h.observe("", NotServed)
-}
-
 // observe counts a request that the engine does not count.
 func (h *handler) observe(operation string, reason activity.Reason) {
 	if h.options.Observer != nil {
@@ -156,7 +148,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	asked, err := route(r)
 	if err != nil {
-		h.notServed(r, id, err)
+		const maxPath = 200 // bytes: a stranger chose the path
+		h.options.Logger.InfoContext(request.Stranger(r.Context()), "not served", "request", id, "method", r.Method,
+			"path", r.URL.Path[:min(len(r.URL.Path), maxPath)], "remote", r.RemoteAddr, "cause", err)
+		h.observe("", NotServed)
 		h.refuse(w, id, err)
 		return
 	}
@@ -216,8 +211,11 @@ type operation struct {
 	name        string // the last element of its path
 	transaction bool   // the body carries a transaction, and may be long
 	vote        bool   // it is short, and memory is kept for it
-	do          func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
+	do          serve
 }
+
+// serve carries out an operation.
+type serve func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 
 // reply is an answer: JSON, or one that may be too long to hold in memory and is written
 // in pieces.
@@ -247,7 +245,7 @@ var operations = func() map[string]operation {
 	return all
 }()
 
-func submit(path string) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+func submit(path string) serve {
 	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 		sent.Path = path
 		record, err := engine.Submit(ctx, sent)
@@ -255,7 +253,7 @@ func submit(path string) func(context.Context, *countersign.Engine, countersign.
 	}
 }
 
-func inventory(path string) func(context.Context, *countersign.Engine, countersign.SignedBody) (reply, error) {
+func inventory(path string) serve {
 	return func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 		answer, err := engine.Inventory(ctx, path, sent)
 		return reply{json: answer}, err
@@ -274,10 +272,7 @@ func listActivities(ctx context.Context, engine *countersign.Engine, sent counte
 
 func listPolicies(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
 	rules, err := engine.ListPolicies(ctx, sent)
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{json: activity.AppendPolicies(nil, rules)}, nil
+	return reply{json: activity.AppendPolicies(nil, rules)}, err
 }
 
 func whoAmI(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error) {
@@ -319,16 +314,12 @@ func route(r *http.Request) (routed operation, err error) {
 
 // Refusals with HTTP statuses of their own.
 var (
-	errNoPath    = activity.NewError(activity.ReasonNotFound, "", nil, "this path is not served: %s", paths())
+	errNoPath = activity.NewError(activity.ReasonNotFound, "", nil, "this path is not served: the paths below "+
+		"/public/v1/ are %s", strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
 	errNoConsole = activity.NewError(activity.ReasonNotFound, "", nil,
 		"the approvals page is not served: set console in the configuration, or mount package httpapi/console")
 	errMethod = activity.NewError(activity.ReasonRequestInvalid, "", nil, "this path is served by POST")
 )
-
-// paths lists the paths that are served.
-func paths() string {
-	return "the paths below /public/v1/ are " + strings.Join(slices.Sorted(maps.Keys(operations)), ", ")
-}
 
 // stamps returns all headers that hold a stamp, whatever the case of their names.
 func stamps(header http.Header) []stamp.Header {

@@ -87,7 +87,14 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), ReadyTimeout)
 		defer cancel()
 		if err := engine.Ready(ctx); err != nil {
-			write(w, http.StatusServiceUnavailable, unavailable(err))
+			if refused, ok := errors.AsType[*activity.Error](err); ok && errors.Unwrap(refused) != nil {
+				err = errors.Unwrap(refused) // unlike answers to clients, this one includes the cause
+			}
+			body, _ := json.Marshal(struct {
+				Status string `json:"status"`
+				Cause  string `json:"cause"`
+			}{"unavailable", err.Error()}) // strings always marshal
+			write(w, http.StatusServiceUnavailable, body)
 			return
 		}
 		write(w, http.StatusOK, []byte(`{"status":"ready"}`))
@@ -98,18 +105,4 @@ func Admin(engine *countersign.Engine, metrics http.Handler) http.Handler {
 		mux.Handle("GET /metrics", metrics)
 	}
 	return mux
-}
-
-// unavailable returns the answer of /readyz while the engine is not ready. Unlike answers
-// to clients, it includes the cause.
-func unavailable(err error) []byte {
-	cause := err
-	if refused, ok := errors.AsType[*activity.Error](err); ok && errors.Unwrap(refused) != nil {
-		cause = errors.Unwrap(refused)
-	}
-	body, _ := json.Marshal(struct {
-		Status string `json:"status"`
-		Cause  string `json:"cause"`
-	}{"unavailable", cause.Error()}) // strings always marshal
-	return body
 }

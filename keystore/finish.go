@@ -27,7 +27,11 @@ func FinishECDSA(public PublicKey, digest [32]byte, signature []byte) ([65]byte,
 	if public.curve != CurveSecp256k1 {
 		return [65]byte{}, fmt.Errorf("%w: ecdsa: the public key is not on secp256k1", ErrSignatureCheck)
 	}
-	rs, isDER := parseECDSA(signature)
+	var rs [64]byte
+	var sequence cryptobyte.String
+	der := cryptobyte.String(signature)
+	isDER := der.ReadASN1(&sequence, asn1.SEQUENCE) && der.Empty() &&
+		readScalar(&sequence, rs[:32]) && readScalar(&sequence, rs[32:]) && sequence.Empty()
 	if len(signature) == 64 {
 		// 64 bytes may also be DER with short integers: the one that verifies is meant.
 		finished, err := finishRS(public, digest, [64]byte(signature))
@@ -55,8 +59,12 @@ func FinishEd25519(public PublicKey, message, signature []byte) (verified [64]by
 // finishRS lowers s and finds v.
 func finishRS(public PublicKey, digest [32]byte, rs [64]byte) (signature [65]byte, err error) {
 	copy(signature[:], rs[:])
-	if err := lowerS(signature[32:64]); err != nil {
-		return [65]byte{}, err
+	var s secp256k1.ModNScalar
+	if overflow := s.SetByteSlice(rs[32:]); overflow || s.IsZero() {
+		return [65]byte{}, fmt.Errorf("%w: ecdsa: s is not between 1 and the group order", ErrSignatureCheck)
+	}
+	if s.IsOverHalfOrder() {
+		s.Negate().PutBytesUnchecked(signature[32:64])
 	}
 	for v := range byte(2) {
 		signature[64] = v
@@ -66,27 +74,6 @@ func finishRS(public PublicKey, digest [32]byte, rs [64]byte) (signature [65]byt
 		}
 	}
 	return [65]byte{}, fmt.Errorf("%w: ecdsa: it does not verify under the public key", ErrSignatureCheck)
-}
-
-// lowerS replaces s by n − s if that is smaller.
-func lowerS(s []byte) error {
-	var scalar secp256k1.ModNScalar
-	if overflow := scalar.SetByteSlice(s); overflow || scalar.IsZero() {
-		return fmt.Errorf("%w: ecdsa: s is not between 1 and the group order", ErrSignatureCheck)
-	}
-	if scalar.IsOverHalfOrder() {
-		scalar.Negate().PutBytesUnchecked(s)
-	}
-	return nil
-}
-
-// parseECDSA reads DER into r ‖ s.
-func parseECDSA(der []byte) (rs [64]byte, ok bool) {
-	input := cryptobyte.String(der)
-	var sequence cryptobyte.String
-	ok = input.ReadASN1(&sequence, asn1.SEQUENCE) && input.Empty() &&
-		readScalar(&sequence, rs[:32]) && readScalar(&sequence, rs[32:]) && sequence.Empty()
-	return rs, ok
 }
 
 // readScalar reads an INTEGER of at most 33 bytes that fits 32.

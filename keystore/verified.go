@@ -104,8 +104,12 @@ func (k *verifiedKey) SignSchnorr(ctx context.Context, digest [32]byte, tweak Ta
 	if err != nil {
 		return [64]byte{}, err
 	}
-	if err := verifySchnorr(k.PublicKey(), digest, tweak, signature); err != nil {
-		return [64]byte{}, fmt.Errorf("key %s: %w", k.ID(), err)
+	outputKey, err := tweak.OutputKey(k.PublicKey())
+	if err != nil {
+		return [64]byte{}, fmt.Errorf("key %s: %w: bip-340: %w", k.ID(), ErrSignatureCheck, err)
+	}
+	if !secp256k1.VerifySchnorr(outputKey, digest, signature) {
+		return [64]byte{}, fmt.Errorf("key %s: %w: bip-340", k.ID(), ErrSignatureCheck)
 	}
 	return signature, nil
 }
@@ -166,17 +170,6 @@ func checkForm(signature *[65]byte) error {
 	}
 	if bytes.Compare(signature[32:64], halfOrder) > 0 {
 		return fmt.Errorf("%w: ecdsa: s is high", ErrSignatureCheck)
-	}
-	return nil
-}
-
-func verifySchnorr(pub PublicKey, digest [32]byte, tweak TaprootTweak, signature [64]byte) error {
-	outputKey, err := tweak.OutputKey(pub)
-	if err != nil {
-		return fmt.Errorf("%w: bip-340: %w", ErrSignatureCheck, err)
-	}
-	if !secp256k1.VerifySchnorr(outputKey, digest, signature) {
-		return fmt.Errorf("%w: bip-340", ErrSignatureCheck)
 	}
 	return nil
 }

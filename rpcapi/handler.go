@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/internal/inbound"
 	"github.com/countersign-dev/countersign/keystore"
+	"github.com/countersign-dev/countersign/stamp"
 )
 
 // MaxBodyBytes is the length of the longest body: six blobs with their proofs are 1.6 MB.
@@ -103,7 +104,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnauthorized, err.Error())
 		return
 	}
-	memory := h.arriving.Reserve(who.share())
+	memory := h.arriving.Reserve([2]string{who.organizationID, who.userID}) // the user, by whatever it is recognized
 	defer memory.Release()
 	body, err := inbound.Body{Limit: MaxBodyBytes, Timeout: h.options.BodyTimeout, Memory: memory}.Read(w, r)
 	if err != nil {
@@ -111,7 +112,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer inbound.Begin(r)()
-	if !inbound.Hold(r, who.holder()) {
+	holder := access.Holder{OrganizationID: who.organizationID, CredentialID: stamp.ID("user " + who.userID)}
+	if !inbound.Hold(r, holder) {
 		refuseBody(w, inbound.ErrNoRoom)
 		return
 	}

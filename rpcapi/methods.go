@@ -151,7 +151,11 @@ func (c *call) read(m method) error {
 	}
 	if c.text != nil {
 		err := strictjson.ReadValue(c.text, "params", func(r *strictjson.Reader) error {
-			return atMost(r, "params", m.most(), func(r *strictjson.Reader) error {
+			most := len(m.takes)
+			if m.ignores != "" {
+				most++
+			}
+			return atMost(r, "params", most, func(r *strictjson.Reader) error {
 				var value strictjson.Value
 				if err := r.Into(&value); err != nil {
 					return err
@@ -172,14 +176,6 @@ func (c *call) read(m method) error {
 		return &fault{codeParams, fmt.Sprintf("params: %d, expected %d: %q", len(c.params), len(m.takes), m.takes), nil}
 	}
 	return nil
-}
-
-// most is how many parameters the method takes.
-func (m method) most() int {
-	if m.ignores != "" {
-		return len(m.takes) + 1
-	}
-	return len(m.takes)
 }
 
 // atMost reads an array, and nothing beyond its first elements.

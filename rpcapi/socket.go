@@ -58,7 +58,12 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn,
 	defer bounded.memory.Release()
 	values := jsontext.NewDecoder(bounded, jsontext.AllowDuplicateNames(true)) // readBody refuses them, with a message
 	for {
-		bounded.begin(h.longest(uid), values.UnreadBuffer())
+		bounded.left, bounded.begun = inbound.FreeBody, false // what no user is recognized by is only told so
+		if _, known := h.options.Users().ofPeer(uid); known {
+			bounded.left = MaxBodyBytes
+		}
+		_ = connection.SetReadDeadline(time.Time{})
+		bounded.expect(values.UnreadBuffer()) // the body has begun if some of it came with the one before
 		body, err := values.ReadValue()
 		if err != nil {
 			_, malformed := errors.AsType[*jsontext.SyntacticError](err)
@@ -68,7 +73,14 @@ func (h *Handler) serveConnection(ctx context.Context, connection *net.UnixConn,
 			}
 			return
 		}
-		if h.send(connection, append(h.answerPeer(ctx, uid, body, bounded.memory), '\n')) != nil {
+		answered := []byte(nil)
+		if who, known := h.options.Users().ofPeer(uid); known {
+			origin := access.Origin{RequestID: uuid.NewString(), Remote: who.scheme}
+			answered = h.answer(access.WithOrigin(ctx, origin), who, body, bounded.memory)
+		} else {
+			answered = appendAnswer(nil, answer{id: nullID, fault: &fault{codeRefused, errUnknown.Error(), nil}})
+		}
+		if h.send(connection, append(answered, '\n')) != nil {
 			return
 		}
 		bounded.memory.Release()
@@ -83,15 +95,6 @@ func peerOf(connection *net.UnixConn) (uid uint32, err error) {
 	}
 	failed := raw.Control(func(fd uintptr) { uid, err = uidAt(int(fd)) }) //nolint:gosec // a file descriptor
 	return uid, errors.Join(failed, err)
-}
-
-// longest returns the length of the longest body of a process. What no user is recognized by
-// is only told so.
-func (h *Handler) longest(uid uint32) int {
-	if _, known := h.options.Users().ofPeer(uid); !known {
-		return inbound.FreeBody
-	}
-	return MaxBodyBytes
 }
 
 // send writes an answer, which the process must read in time.
@@ -111,13 +114,6 @@ type counted struct {
 	timeout time.Duration
 	left    int
 	begun   bool
-}
-
-// begin awaits a body of at most limit bytes, which has begun if some of it came with the one before.
-func (c *counted) begin(limit int, read []byte) {
-	c.left, c.begun = limit, false
-	_ = c.from.SetReadDeadline(time.Time{})
-	c.expect(read)
 }
 
 // expect sets the time by which the whole body must have arrived, once some of it has.
@@ -143,14 +139,4 @@ func (c *counted) Read(into []byte) (int, error) {
 		return n, inbound.ErrLate
 	}
 	return n, err
-}
-
-// answerPeer answers a body from a process of a uid.
-func (h *Handler) answerPeer(ctx context.Context, uid uint32, body []byte, memory *inbound.Reservation) []byte {
-	who, known := h.options.Users().ofPeer(uid)
-	if !known {
-		return appendAnswer(nil, answer{id: nullID, fault: &fault{codeRefused, errUnknown.Error(), nil}})
-	}
-	ctx = access.WithOrigin(ctx, access.Origin{RequestID: uuid.NewString(), Remote: who.scheme})
-	return h.answer(ctx, who, body, memory)
 }

@@ -15,8 +15,6 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/inbound"
-	"github.com/countersign-dev/countersign/stamp"
 )
 
 // MinToken is the length of the shortest token, in bytes.
@@ -50,14 +48,6 @@ type identity struct {
 
 func (i identity) same(other identity) bool {
 	return i.organizationID == other.organizationID && i.userID == other.userID
-}
-
-// share returns what has a share of the server's memory: the user, by whatever it is recognized.
-func (i identity) share() inbound.Sharer { return [2]string{i.organizationID, i.userID} }
-
-// holder returns what has a share of the server's connections: the user, too.
-func (i identity) holder() access.Holder {
-	return access.Holder{OrganizationID: i.organizationID, CredentialID: stamp.ID("user " + i.userID)}
 }
 
 // Users knows who calls. It does not change.

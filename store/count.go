@@ -23,16 +23,22 @@ type Count struct {
 // Subject and Window of the charge, and locks nothing.
 func CountOfOthers(ledger Ledger, by Fingerprint, charge Charge, now time.Time) (*Count, error) {
 	counted, at, err := readTally(ledger, charge, now)
-	if err != nil || counted.empty() {
+	if err != nil || len(counted.counts) == 0 && len(counted.slots) == 0 {
 		return new(Count), err
 	}
 	made, err := readReceipt(ledger, by)
 	if err != nil {
 		return nil, err
 	}
-	made.leaveSlots(charge.key(), &counted)
+	unslotted := place{limit: charge.key()}
+	for i := range made {
+		if made[i].limit == unslotted.limit && made[i].slot != unslotted.slot {
+			counted.leave(made[i].slot, made[i].at, made[i].amount)
+		}
+		made[i].window = min(made[i].window, charge.Window)
+	}
 	count := counted.count(at, charge.Window)
-	count.own = made.within(charge.Window).charged(at)[place{charge.key(), [32]byte{}}]
+	count.own = made.charged(at)[unslotted]
 	return count, nil
 }
 

@@ -49,32 +49,6 @@ func (r receipt) charged(now int64) map[place]*big.Int {
 	return all
 }
 
-// leaveSlots takes what the request was charged with slots out of what a limit has counted.
-func (r receipt) leaveSlots(limit Key, counted *tally) {
-	for _, charge := range r {
-		if charge.limit == limit && charge.slot != ([32]byte{}) {
-			counted.leave(charge.slot, charge.at, charge.amount)
-		}
-	}
-}
-
-// within returns the receipt with no window longer than the given one.
-func (r receipt) within(window time.Duration) receipt {
-	capped := slices.Clone(r)
-	for i := range capped {
-		capped[i].window = min(capped[i].window, window)
-	}
-	return capped
-}
-
-func (r receipt) keepUntil() time.Time {
-	var until int64
-	for _, charge := range r {
-		until = max(until, charge.at+charge.window.Milliseconds())
-	}
-	return time.UnixMilli(until).UTC()
-}
-
 // refund takes back all charges of the receipt.
 func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 	if len(r) == 0 {
@@ -96,7 +70,11 @@ func (r receipt) refund(ledger Ledger, by Fingerprint, now time.Time) error {
 		}
 		counted.last = max(counted.last, now.UnixMilli())
 		for _, charge := range of[key] {
-			counted.refund(charge)
+			if charge.slot == ([32]byte{}) {
+				counted.remove(charge.at, charge.amount, charge.window)
+			} else {
+				counted.leave(charge.slot, charge.at, charge.amount)
+			}
 		}
 		if err := ledger.Write(key, Entry{counted.encode(), entries[i].KeepUntil}); err != nil {
 			return err
@@ -203,11 +181,21 @@ func (a *account) save(ledger Ledger) error {
 	for i := range a.limits {
 		l := &a.limits[i]
 		l.last = a.now
-		window := l.list[0].Window
-		keep := time.UnixMilli(max(a.now, l.latest())).Add(window).UTC()
+		latest := a.now
+		for _, counted := range l.counts {
+			latest = max(latest, counted.at)
+		}
+		for _, counted := range l.slots {
+			latest = max(latest, counted.at)
+		}
+		keep := time.UnixMilli(latest).Add(l.list[0].Window).UTC()
 		if err := ledger.Write(l.list[0].of.limit, Entry{l.encode(), keep}); err != nil {
 			return err
 		}
 	}
-	return ledger.Write(receiptKey(a.by), Entry{a.receipt.encode(), a.receipt.keepUntil()})
+	var until int64
+	for _, charge := range a.receipt {
+		until = max(until, charge.at+charge.window.Milliseconds())
+	}
+	return ledger.Write(receiptKey(a.by), Entry{a.receipt.encode(), time.UnixMilli(until).UTC()})
 }

@@ -38,8 +38,6 @@ func (t *tally) prune(now int64, window time.Duration) {
 	}
 }
 
-func (t *tally) empty() bool { return len(t.counts) == 0 && len(t.slots) == 0 }
-
 func sumOf(counts []count) *big.Int {
 	sum := new(big.Int)
 	for _, counted := range counts {
@@ -55,26 +53,6 @@ func (t *tally) charge(slot [32]byte, at int64, amount *big.Int, window time.Dur
 		return
 	}
 	t.slots = append(t.slots, slotted{slot, count{at, amount}})
-}
-
-// latest returns the time of the youngest amount; 0 if there is none.
-func (t *tally) latest() (at int64) {
-	for _, counted := range t.counts {
-		at = max(at, counted.at)
-	}
-	for _, counted := range t.slots {
-		at = max(at, counted.at)
-	}
-	return at
-}
-
-// refund takes back what a charge of a receipt added.
-func (t *tally) refund(made *charge) {
-	if made.slot == ([32]byte{}) {
-		t.remove(made.at, made.amount, made.window)
-		return
-	}
-	t.leave(made.slot, made.at, made.amount)
 }
 
 // add counts an amount. The counts stay sorted by time.

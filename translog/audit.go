@@ -59,7 +59,15 @@ func Audit(ctx context.Context, source Source, checkpoint *Checkpoint,
 	if a.head.Tree() != head.Tree() {
 		return a.audited, fmt.Errorf("%w: the head of the log is not that of its %d leaves", ErrChanged, head.Size)
 	}
-	return a.audited, a.compare()
+	if checkpoint == nil {
+		return a.audited, nil
+	}
+	a.keepTree()
+	if a.signed != checkpoint.Tree {
+		return a.audited, fmt.Errorf("%w: the first %d leaves are not those that the checkpoint signs: the log was "+
+			"rewritten, or continued from an earlier backup", ErrFork, checkpoint.Tree.N)
+	}
+	return a.audited, nil
 }
 
 // auditor rebuilds a log leaf by leaf.
@@ -127,18 +135,5 @@ func (a *auditor) leaf(ctx context.Context, row Row) error {
 			leaf.ID)
 	}
 	a.audited.Records++
-	return nil
-}
-
-// compare compares the rebuilt log with the checkpoint.
-func (a *auditor) compare() error {
-	if a.checkpoint == nil {
-		return nil
-	}
-	a.keepTree()
-	if a.signed != a.checkpoint.Tree {
-		return fmt.Errorf("%w: the first %d leaves are not those that the checkpoint signs: the log was rewritten, or "+
-			"continued from an earlier backup", ErrFork, a.checkpoint.Tree.N)
-	}
 	return nil
 }

@@ -54,11 +54,8 @@ func (s *Signer) Checkpoint(organization string, tree tlog.Tree) ([]byte, error)
 	origin := Origin(organization)
 	signer := &noteSigner{name: origin, kind: typeEd25519, key: s.key,
 		sign: func(text []byte) []byte { return ed25519.Sign(s.key, text) }}
-	return note.Sign(&note.Note{Text: checkpointText(origin, tree)}, signer)
-}
-
-func checkpointText(origin string, tree tlog.Tree) string {
-	return fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, base64.StdEncoding.EncodeToString(tree.Hash[:]))
+	root := base64.StdEncoding.EncodeToString(tree.Hash[:])
+	return note.Sign(&note.Note{Text: fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, root)}, signer)
 }
 
 // Checkpoint is a verified checkpoint.

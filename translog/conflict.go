@@ -73,26 +73,6 @@ func NewAcceptLeaf(organization string, remembered, seen tlog.Tree, at time.Time
 // conflictSize is the length of an encoded conflict.
 const conflictSize = 8 + tlog.HashSize + 8 + 8
 
-// encode returns remembered (size 8 ‖ root 32) ‖ seen 8 ‖ found 8.
-func (c *Conflict) encode() []byte {
-	out := binary.BigEndian.AppendUint64(nil, uint64(c.Remembered.N))
-	out = append(out, c.Remembered.Hash[:]...)
-	out = binary.BigEndian.AppendUint64(out, milliseconds(c.Seen))
-	return binary.BigEndian.AppendUint64(out, milliseconds(c.Found))
-}
-
-// parseConflict parses what encode returns. It has conflictSize bytes.
-func parseConflict(in []byte) (*Conflict, error) {
-	size := binary.BigEndian.Uint64(in)
-	seen, seenErr := parseTime(in[conflictSize-16:])
-	seenAt, foundErr := parseTime(in[conflictSize-8:])
-	if size > math.MaxInt64 || seenErr != nil || foundErr != nil {
-		return nil, errHead
-	}
-	tree := tlog.Tree{N: int64(size), Hash: tlog.Hash(in[8 : 8+tlog.HashSize])}
-	return &Conflict{tree, seen, seenAt}, nil
-}
-
 // milliseconds returns a time in milliseconds since the epoch, 0 if it is zero.
 func milliseconds(at time.Time) uint64 {
 	if at.IsZero() {

@@ -185,8 +185,11 @@ func (h *Head) Encode() []byte {
 	if h.Marked() {
 		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Accepted))
 	}
-	if h.Conflict != nil {
-		out = append(out, h.Conflict.encode()...)
+	if h.Conflict != nil { // remembered (size 8 ‖ root 32) ‖ seen 8 ‖ found 8
+		out = binary.BigEndian.AppendUint64(out, uint64(h.Conflict.Remembered.N))
+		out = append(out, h.Conflict.Remembered.Hash[:]...)
+		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Conflict.Seen))
+		out = binary.BigEndian.AppendUint64(out, milliseconds(h.Conflict.Found))
 	}
 	if len(h.Stops) == 0 {
 		return out
@@ -237,8 +240,16 @@ func (h *Head) parseMarks(in []byte) (err error) {
 		}
 	}
 	if len(in) > 8 && (len(h.Stops) == 0 || !bytes.HasPrefix(in[8:], noConflict[:])) {
-		h.Conflict, err = parseConflict(in[8 : 8+conflictSize])
-		return err
+		in = in[8 : 8+conflictSize]
+		size := binary.BigEndian.Uint64(in)
+		seen, seenErr := parseTime(in[conflictSize-16:])
+		found, foundErr := parseTime(in[conflictSize-8:])
+		if size > math.MaxInt64 || seenErr != nil || foundErr != nil {
+			return errHead
+		}
+		tree := tlog.Tree{N: int64(size), Hash: tlog.Hash(in[8 : 8+tlog.HashSize])}
+		h.Conflict = &Conflict{tree, seen, found}
+		return nil
 	}
 	if !h.Marked() {
 		return errHead // another encoding of a head without marks

@@ -38,7 +38,7 @@ type judgement struct {
 func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record,
 	spent access.SpentReader) (*judgement, error) {
 	j := &judgement{
-		submission: request.NewOf(record.Request.Type), submitter: record.Submitter().UserID,
+		submission: request.New(request.Path(record.Request.Type)), submitter: record.Submitter().UserID,
 		now: a.Records.Now(), groups: slices.Clone(record.Decision.Required),
 	}
 	j.demanded[0] = record.Decision.Required
@@ -191,13 +191,5 @@ func (j *judgement) mayReject(member *access.Member) bool {
 	return slices.ContainsFunc(j.groups, func(group access.Group) bool {
 		group.Passkey = false
 		return access.Admits(&group, vote, j.submitter, j.now)
-	})
-}
-
-// hasVoted reports whether a user has an approval that counts in some group.
-func (j *judgement) hasVoted(user string) bool {
-	return slices.ContainsFunc(j.votes, func(vote access.Vote) bool {
-		return vote.User.ID == user && slices.ContainsFunc(j.groups,
-			func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
 	})
 }

@@ -27,7 +27,11 @@ type pending struct {
 // sweep. An activity without them is returned unchanged. If there is an obstacle that
 // may pass, the activity is returned with the reason and goes on waiting.
 func (a *Approvals) resume(ctx context.Context, s *request.Submission, waiting *pending) (*activity.Record, error) {
-	if lacks, err := a.lacksVotes(ctx, waiting.Record); lacks || err != nil {
+	// With too few votes by what it was submitted with alone, which no policy drops, it need not be
+	// prepared, which takes long of a list of transactions.
+	votes, err := a.countedVotes(ctx, waiting.Record)
+	missing := access.Missing(waiting.Decision.Required, votes, waiting.Submitter().UserID, a.Records.Now())
+	if err != nil || slices.ContainsFunc(missing, func(count int) bool { return count > 0 }) {
 		return waiting.Record, nil //nolint:nilerr // the vote is counted; the sweep continues with it
 	}
 	var limited error
@@ -49,14 +53,6 @@ func (a *Approvals) resume(ctx context.Context, s *request.Submission, waiting *
 		limited = refuse.Store(err)
 	}
 	return a.notNow(ctx, waiting, limited)
-}
-
-// lacksVotes reports whether an activity has too few votes by what it was submitted with alone,
-// which no policy drops: then it need not be prepared, which takes long of a list of transactions.
-func (a *Approvals) lacksVotes(ctx context.Context, record *activity.Record) (bool, error) {
-	votes, err := a.countedVotes(ctx, record)
-	missing := access.Missing(record.Decision.Required, votes, record.Submitter().UserID, a.Records.Now())
-	return slices.ContainsFunc(missing, func(count int) bool { return count > 0 }), err
 }
 
 // carryOut takes the lease of a waiting activity with its charges, and performs it.

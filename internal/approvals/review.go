@@ -90,7 +90,11 @@ func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *
 	}
 	groups, missing := j.missing()
 	admitted := j.admits(reader.Member)
-	viewer.CanApprove = reader.Member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !j.hasVoted(reader.Member.User.ID))
+	voted := slices.ContainsFunc(j.votes, func(vote access.Vote) bool { // so that it counts in some group
+		return vote.User.ID == reader.Member.User.ID && slices.ContainsFunc(j.groups,
+			func(group access.Group) bool { return access.Admits(&group, vote, j.submitter, j.now) })
+	})
+	viewer.CanApprove = reader.Member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !voted)
 	viewer.CanReject = reader.Member.May(activity.TypeRejectActivity) && j.mayReject(reader.Member)
 	if !reader.Submitted(record) && !votesOn(reader, record) && !belongsToAny(reader, j.groups) {
 		return viewer, nil

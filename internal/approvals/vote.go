@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
@@ -90,9 +89,11 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	if a.abandoned(waiting.Record) {
 		return a.reject(ctx, waiting)
 	}
-	if counted := latestVote(waiting.Record, s.Caller.Member.User.ID); counted != nil && !s.Request.Time().After(counted.StampedAt) {
+	voted := waiting.Votes[1:] // the submitter's stamp is on the request itself
+	byVoter := func(vote activity.Vote) bool { return vote.UserID == s.Caller.Member.User.ID }
+	if i := slices.IndexFunc(voted, byVoter); i >= 0 && !s.Request.Time().After(voted[i].StampedAt) {
 		s.Repeated = true // sent again, or older than the one that counts
-		if counted.Selection == activity.SelectionApproved {
+		if voted[i].Selection == activity.SelectionApproved {
 			return a.resume(ctx, s, waiting)
 		}
 		return waiting.Record, nil
@@ -100,7 +101,11 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	if err := a.checkVoter(ctx, s, intent, waiting); err != nil {
 		return nil, err
 	}
-	after := withVote(waiting.Record, s, intent, a.Records.Now())
+	vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), a.Records.Now())
+	after := new(activity.Record)
+	*after = *waiting.Record
+	after.Votes = append(slices.Clone(waiting.Votes[:1]), slices.DeleteFunc(slices.Clone(voted), byVoter)...)
+	after.Votes = append(after.Votes, vote)
 	var err error
 	if intent.Selection() == activity.SelectionRejected {
 		after.Status, after.Decision.Reason = activity.StatusRejected, ""
@@ -116,27 +121,6 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	return a.resume(ctx, s, &pending{after, waiting.revision + 1, waiting.organization})
 }
 
-// latestVote returns a user's vote after the submitter's stamp, which is on the request
-// itself; or nil.
-func latestVote(record *activity.Record, user string) *activity.Vote {
-	for i := range record.Votes[1:] {
-		if vote := &record.Votes[1+i]; vote.UserID == user {
-			return vote
-		}
-	}
-	return nil
-}
-
-// withVote returns a copy of the record in which the user's new vote replaces any
-// older one.
-func withVote(record *activity.Record, s *request.Submission, intent activity.VoteIntent, now time.Time) *activity.Record {
-	vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), now)
-	after := *record
-	after.Votes = slices.DeleteFunc(slices.Clone(record.Votes[1:]), func(other activity.Vote) bool { return other.UserID == vote.UserID })
-	after.Votes = append(append([]activity.Vote{record.Votes[0]}, after.Votes...), vote)
-	return &after
-}
-
 // checkVoter refuses a vote that does not count. Its stamp is then spent: the vote does
 // not count later either, when its voter has been given the right to vote.
 func (a *Approvals) checkVoter(ctx context.Context, s *request.Submission, intent activity.VoteIntent, waiting *pending) error {
@@ -150,7 +134,10 @@ func (a *Approvals) checkVoter(ctx context.Context, s *request.Submission, inten
 	}
 	refused := activity.NewError(activity.ReasonNotAuthorized, "", access.ErrDenied,
 		"not authorized: no rule that this activity waits for counts a vote of this user with this credential")
-	spent, until := spentVote(s), a.Records.KeepUntil(s.Request, a.Records.Now())
+	// It depends on the credential too, since two users may send the same body.
+	named := append([]byte("countersign vote v1"), s.Request.Fingerprint[:]...)
+	spent := store.Key{Kind: store.KindVote, ID: sha256.Sum256(append(named, s.Caller.Member.Credential.ID()...))}
+	until := a.Records.KeepUntil(s.Request, a.Records.Now())
 	return a.Records.Store.Change(ctx, s.Caller.Organization.ID, store.ChangeFunc(func(ledger store.Ledger) (error, error) {
 		if counts {
 			entry, err := ledger.Read(spent)
@@ -164,13 +151,6 @@ func (a *Approvals) checkVoter(ctx context.Context, s *request.Submission, inten
 		}
 		return refused, ledger.Write(spent, store.Entry{Value: []byte{1}, KeepUntil: until})
 	}))
-}
-
-// spentVote returns the key under which the ledger notes that a vote was refused. It
-// depends on the credential too, since two users may send the same body.
-func spentVote(s *request.Submission) store.Key {
-	named := append([]byte("countersign vote v1"), s.Request.Fingerprint[:]...)
-	return store.Key{Kind: store.KindVote, ID: sha256.Sum256(append(named, s.Caller.Member.Credential.ID()...))}
 }
 
 // awaitHolder waits until no one is carrying out the activity.

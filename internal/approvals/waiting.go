@@ -50,7 +50,11 @@ func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.
 	record, err := a.waiting(ctx, s)
 	var event *store.Event
 	if err == nil {
-		event, err = a.Records.Tell(record, a.missing(s, record))
+		now, needed := a.Records.Now(), 0 // in addition to the submitter's vote
+		for _, missing := range access.Missing(record.Decision.Required, s.OwnVote(now), s.Caller.Member.User.ID, now) {
+			needed += missing
+		}
+		event, err = a.Records.Tell(record, needed)
 	}
 	if err == nil {
 		err = a.Records.Complete(ctx, s, record, event, operation.Outcome{})
@@ -73,15 +77,6 @@ func (a *Approvals) waiting(ctx context.Context, s *request.Submission) (*activi
 	record.Decision.Charges = nil
 	record.Decision.Required = withAges(s.Decision.Approvals)
 	return record, nil
-}
-
-// missing returns how many votes a new record needs in addition to its submitter's.
-func (a *Approvals) missing(s *request.Submission, record *activity.Record) (sum int) {
-	now := a.Records.Now()
-	for _, missing := range access.Missing(record.Decision.Required, s.OwnVote(now), s.Caller.Member.User.ID, now) {
-		sum += missing
-	}
-	return sum
 }
 
 // Refuse returns the refusal of a request that needs approvals and cannot wait

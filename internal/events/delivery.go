@@ -192,19 +192,14 @@ func (s *Sender) deliver(ctx context.Context, a attempt) (inRow int) {
 		if err != nil {
 			return s.failed(&a.lane[i], err, a.probe)
 		}
-		s.succeeded(&a.lane[i])
+		s.mu.Lock()
+		s.unanswered, s.pause, s.standing[a.lane[i].OrganizationID].inRow = 0, 0, 0 // the endpoint is there
+		delete(s.late, a.lane[i].Lane())
+		s.stats.Delivered++
+		s.stats.Waiting--
+		s.mu.Unlock()
 	}
 	return 0
-}
-
-// succeeded notes that an event was taken: the endpoint is there.
-func (s *Sender) succeeded(event *store.Pending) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unanswered, s.pause, s.standing[event.OrganizationID].inRow = 0, 0, 0
-	delete(s.late, event.Lane())
-	s.stats.Delivered++
-	s.stats.Waiting--
 }
 
 // warnEvery is how often failing attempts are logged.

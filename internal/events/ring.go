@@ -91,35 +91,32 @@ type Store struct {
 	Keep bool // in the outbox as well
 }
 
-// passing returns the event of an activity, and takes it away unless it is to be kept.
-func (s *Store) passing(activity *store.Activity) *store.Event {
+// passing writes an activity whose event goes through the ring, and is taken away unless it is to be
+// kept.
+func (s *Store) passing(activity store.Activity, write func(store.Activity) error) error {
 	event := activity.Event
 	if !s.Keep {
 		activity.Event = nil
 	}
-	return event
-}
-
-func (s *Store) seen(event *store.Event, err error) {
+	err := write(activity)
 	if err == nil && event != nil {
 		s.Ring.add(*event)
 	}
+	return err
 }
 
 // Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
-	event := s.passing(&activity)
-	err := s.Full.Complete(ctx, lease, activity, change)
-	s.seen(event, err)
-	return err
+	return s.passing(activity, func(written store.Activity) error {
+		return s.Full.Complete(ctx, lease, written, change)
+	})
 }
 
 // Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
-	event := s.passing(&activity)
-	err := s.Full.Replace(ctx, activity, now, change)
-	s.seen(event, err)
-	return err
+	return s.passing(activity, func(written store.Activity) error {
+		return s.Full.Replace(ctx, written, now, change)
+	})
 }
 
 // AddEvents implements store.Outbox.

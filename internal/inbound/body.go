@@ -55,7 +55,11 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (body []byte, err err
 	}()
 
 	source := http.MaxBytesReader(w, r.Body, int64(b.Limit))
-	body = make([]byte, 0, firstBuffer(r.ContentLength))
+	size := FreeBody
+	if 0 <= r.ContentLength && r.ContentLength < FreeBody {
+		size = int(r.ContentLength) + 1 // one byte in which to detect the end
+	}
+	body = make([]byte, 0, size)
 	for {
 		n, readErr := source.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
@@ -78,15 +82,6 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (body []byte, err err
 		}
 		body = append(make([]byte, 0, 2*cap(body)), body...)
 	}
-}
-
-// firstBuffer returns the initial size of a body's buffer: FreeBody, or for a shorter body
-// its length and one byte, in which to detect the end.
-func firstBuffer(length int64) int {
-	if 0 <= length && length < FreeBody {
-		return int(length) + 1
-	}
-	return FreeBody
 }
 
 // reason returns the error of this package for one of reading.

@@ -66,30 +66,6 @@ func (b *Budget) reserve(by []Sharer, held, size int, votes bool) bool {
 // fits reports whether a share leaves enough to others.
 func (b *Budget) fits(share, used int) bool { return leftToOthers*share <= b.limit-used }
 
-// share makes what a request holds a part of one more share. It reports whether that one may
-// have it.
-func (b *Budget) share(sharer Sharer, held int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if others := b.shares[sharer]; held > 0 && others > 0 && !b.fits(others+held, b.used) {
-		return false
-	}
-	b.shares[sharer] += held
-	return true
-}
-
-// free returns reserved memory.
-func (b *Budget) free(by []Sharer, size int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used -= size
-	for _, sharer := range by {
-		if b.shares[sharer] -= size; b.shares[sharer] <= 0 {
-			delete(b.shares, sharer)
-		}
-	}
-}
-
 // Reservation is the memory that one request holds.
 type Reservation struct {
 	of    *Budget
@@ -117,16 +93,28 @@ func (r *Reservation) Take(size int) bool {
 // ShareWith makes what is held, and what will be, a part of one more share, such as that of the
 // credential that signed the request. It reports whether that one may have so much.
 func (r *Reservation) ShareWith(sharer Sharer) bool {
-	if !r.of.share(sharer, r.size) {
+	b := r.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if others := b.shares[sharer]; r.size > 0 && others > 0 && !b.fits(others+r.size, b.used) {
 		return false
 	}
+	b.shares[sharer] += r.size
 	r.by = append(r.by[:len(r.by):len(r.by)], sharer)
 	return true
 }
 
 // Give returns part of it.
 func (r *Reservation) Give(size int) {
-	r.of.free(r.by, size)
+	b := r.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= size
+	for _, sharer := range r.by {
+		if b.shares[sharer] -= size; b.shares[sharer] <= 0 {
+			delete(b.shares, sharer)
+		}
+	}
 	r.size -= size
 }
 

@@ -181,13 +181,6 @@ func (c *connection) leave() {
 	c.becomeIdle()
 }
 
-// end counts one request less.
-func (c *connection) end() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.requests--
-}
-
 // becomeIdle marks the connection as idle if nothing of it is in flight. The caller holds of.mu.
 func (c *connection) becomeIdle() {
 	if !c.closed && (c.quiet || c.streams > 0) && c.requests == 0 && c.idleAt == nil {
@@ -276,7 +269,11 @@ func Begin(r *http.Request) (done func()) {
 	defer c.of.mu.Unlock()
 	c.requests++
 	c.unlist()
-	return c.end
+	return func() {
+		c.of.mu.Lock()
+		defer c.of.mu.Unlock()
+		c.requests--
+	}
 }
 
 // Hold makes the connection of a request busy for the user or the credential that sent it. It

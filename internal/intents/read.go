@@ -56,25 +56,13 @@ func (t Table) Read(kind activity.TransactionType, unsigned string) (chains.Tran
 	return tx, nil
 }
 
-// payloads returns an intent to sign one message or several as that of several. ok is
-// false if it is about something else.
-func payloads(intent activity.Intent) (several activity.SignRawPayloadsIntent, ok bool) {
-	switch intent := intent.(type) {
-	case activity.SignRawPayloadIntent:
-		return activity.SignRawPayloadsIntent{
-			SignWith: intent.SignWith, Payloads: []string{intent.Payload},
-			Encoding: intent.Encoding, HashFunction: intent.HashFunction,
-		}, true
-	case activity.SignRawPayloadsIntent:
-		return intent, true
-	}
-	return several, false
-}
-
 // IsMessage reports whether an intent is about messages.
 func IsMessage(intent activity.Intent) bool {
-	_, ok := payloads(intent)
-	return ok
+	switch intent.(type) {
+	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
+		return true
+	}
+	return false
 }
 
 // Refuse translates an error of a chain about a transaction or its signer into an

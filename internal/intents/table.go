@@ -48,16 +48,12 @@ func (t Table) Of(kind activity.TransactionType) (chains.Chain, error) {
 			return chain, nil
 		}
 	}
-	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, FieldType, chains.ErrUnsupported,
-		"unsupported transaction type %q: use %s", plaintext.Shorten(string(kind), maxQuoted), t.names())
-}
-
-func (t Table) names() string {
 	var names []string
 	for _, chain := range t {
 		names = append(names, string(TransactionType(chain)))
 	}
-	return strings.Join(names, ", ")
+	return nil, activity.NewError(activity.ReasonUnsupportedTransactionType, FieldType, chains.ErrUnsupported,
+		"unsupported transaction type %q: use %s", plaintext.Shorten(string(kind), maxQuoted), strings.Join(names, ", "))
 }
 
 // HazardNames returns the names of all hazards of the chains, each once.

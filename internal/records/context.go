@@ -72,13 +72,9 @@ func (c *lateContext) Err() error {
 func (c *lateContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.made == nil {
-		c.make()
+	if c.made != nil {
+		return c.made.Done()
 	}
-	return c.made.Done()
-}
-
-func (c *lateContext) make() {
 	parent := c.parent
 	if c.detached {
 		parent = context.WithoutCancel(parent)
@@ -92,6 +88,7 @@ func (c *lateContext) make() {
 	if c.cause != nil {
 		c.stop(c.cause)
 	}
+	return c.made.Done()
 }
 
 // Value implements context.Context.

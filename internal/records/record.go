@@ -28,28 +28,21 @@ func (k *Keeper) New(s *request.Submission) *activity.Record {
 // completed returns the record of a task that was performed: a new one, or for an
 // activity that waited, its record with the result.
 func (k *Keeper) completed(ctx context.Context, s *request.Submission) (*activity.Record, error) {
+	var record *activity.Record
 	if s.Record == nil {
-		record := k.New(s)
-		record.Status, record.Result, record.Did = activity.StatusCompleted, s.Result, k.did(ctx, s)
-		return record, k.Prove(record, s.Task)
+		record = k.New(s)
+	} else {
+		waited := *s.Record
+		record = &waited
+		record.UpdatedAt, record.Decision = k.Now(), recordedDecision(&s.Decision)
+		record.Decision.Required = s.Record.Decision.Required
 	}
-	record := *s.Record
-	record.Status, record.Result, record.UpdatedAt = activity.StatusCompleted, s.Result, k.Now()
-	record.Decision = recordedDecision(&s.Decision)
-	record.Decision.Required = s.Record.Decision.Required
-	record.Did = k.did(ctx, s)
-	return &record, k.Prove(&record, s.Task)
-}
-
-// did returns what was signed, nil if nothing was.
-func (k *Keeper) did(ctx context.Context, s *request.Submission) *activity.Did {
-	signs := s.Signs()
-	if signs == nil {
-		return nil
+	record.Status, record.Result = activity.StatusCompleted, s.Result
+	if signs := s.Signs(); signs != nil {
+		record.Did = signs.Did(ctx, k.Names)
+		record.Did.Rules = s.Decision.Rules
 	}
-	did := signs.Did(ctx, k.Names)
-	did.Rules = s.Decision.Rules
-	return did
+	return record, k.Prove(record, s.Task)
 }
 
 // recordedDecision returns a decision as a record keeps it.
@@ -117,9 +110,10 @@ func (k *Keeper) stored(record *activity.Record) (store.Activity, error) {
 		Status:         string(record.Status),
 		Waiting:        record.Status.Waits(),
 		Data:           record.Encode(),
-		KeepUntil:      k.KeepUntil(record.Request, k.lastChange(record)),
+		KeepUntil:      k.KeepUntil(record.Request, record.UpdatedAt),
 	}
 	if entry.Waiting {
+		entry.KeepUntil = k.KeepUntil(record.Request, record.CreatedAt.Add(k.MaxWaiting)) // then a sweep rejects it
 		entry.Most = store.Crowd{OfUser: access.MaxWaitingOfUser, OfOrganization: access.MaxWaitingOfOrganization}
 	}
 	if k.Log == nil {
@@ -157,15 +151,6 @@ func (k *Keeper) KeepUntil(request *activity.Request, completed time.Time) time.
 		from = completed
 	}
 	return from.Add(k.Window)
-}
-
-// lastChange returns the latest time at which a record can change: a sweep after that
-// time rejects one that waits.
-func (k *Keeper) lastChange(record *activity.Record) time.Time {
-	if record.Status.Waits() {
-		return record.CreatedAt.Add(k.MaxWaiting)
-	}
-	return record.UpdatedAt
 }
 
 // decodedCopies is about how many copies of a record are in memory while it is decoded.

@@ -17,23 +17,17 @@ var latestID atomic.Uint64
 // the heap, and without an error: a system without randomness ends the program.
 func NewID() string {
 	var id uuid.UUID
-	now := tick(time.Now())
+	// With the fraction in 4096ths of a millisecond (RFC 9562, section 6.2, method 3).
+	nanoseconds := uint64(time.Now().UnixNano())
+	fresh := nanoseconds/1e6<<12 | nanoseconds%1e6<<12/1e6
+	latest := latestID.Load()
+	now := max(fresh, latest+1)
+	for !latestID.CompareAndSwap(latest, now) {
+		latest = latestID.Load()
+		now = max(fresh, latest+1)
+	}
 	binary.BigEndian.PutUint64(id[:8], now>>12<<16|0x7000|now&0xfff)
 	rand.Read(id[8:])
 	id[8] = id[8]&0x3f | 0x80
 	return id.String()
-}
-
-// tick returns the time of a new ID, with the fraction in 4096ths of a millisecond (RFC 9562,
-// section 6.2, method 3).
-func tick(now time.Time) uint64 {
-	nanoseconds := uint64(now.UnixNano())
-	fresh := nanoseconds/1e6<<12 | nanoseconds%1e6<<12/1e6
-	for {
-		latest := latestID.Load()
-		next := max(fresh, latest+1)
-		if latestID.CompareAndSwap(latest, next) {
-			return next
-		}
-	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/intents"
 	"github.com/countersign-dev/countersign/internal/refuse"
-	"github.com/countersign-dev/countersign/operation"
 )
 
 // Log writes the log line of the request: as far as it came, who sent it, which keys it
@@ -56,8 +55,8 @@ func (s *Submission) Log(ctx context.Context, logger *slog.Logger, err error) {
 	} else {
 		attributes = append(attributes, slog.String("reason", string(refused.Reason)),
 			slog.String("message", s.withoutContents(refused.Message, refused)))
-		if cause := causeOf(refused); cause != "" && cause != refused.Message {
-			attributes = append(attributes, slog.String("cause", s.withoutContents(cause, refused)))
+		if cause := errors.Unwrap(refused); cause != nil && cause.Error() != "" && cause.Error() != refused.Message {
+			attributes = append(attributes, slog.String("cause", s.withoutContents(cause.Error(), refused)))
 		}
 	}
 	logger.LogAttrs(ctx, level, "request", attributes...)
@@ -77,14 +76,6 @@ func (s *Submission) state(err error) string {
 	return ""
 }
 
-// causeOf returns what the log says behind the message.
-func causeOf(refused *activity.Error) string {
-	if cause := errors.Unwrap(refused); cause != nil {
-		return cause.Error()
-	}
-	return ""
-}
-
 // attributes returns who sent the request and what it does.
 func (s *Submission) attributes() []slog.Attr {
 	user := s.Caller.Member.User
@@ -99,7 +90,15 @@ func (s *Submission) attributes() []slog.Attr {
 	}
 	carried := s.Carried()
 	if p := carried.Signs(); p != nil {
-		attributes = append(attributes, signed(p)...)
+		attributes = append(attributes,
+			slog.String("chain", p.Chain().Name()),
+			slog.Any("keys", p.KeyIDs()),
+			slog.Any("addresses", p.Addresses()),
+			slog.Any("effects", shortEffects(p.Claimed())),
+		)
+		if len(p.Readings()) > 0 {
+			attributes = append(attributes, slog.String("readings", p.Readings().DigestText()))
+		}
 	}
 	if len(carried.Decision.Rules) > 0 {
 		attributes = append(attributes, slog.Any("rules", carried.Decision.Rules))
@@ -125,20 +124,6 @@ func recorded(record *activity.Record) []slog.Attr {
 	}
 	if len(sentences) > 0 {
 		attributes = append(attributes, slog.Any("does", sentences))
-	}
-	return attributes
-}
-
-// signed returns the chain, the keys and the effects.
-func signed(p operation.SigningTask) []slog.Attr {
-	attributes := []slog.Attr{
-		slog.String("chain", p.Chain().Name()),
-		slog.Any("keys", p.KeyIDs()),
-		slog.Any("addresses", p.Addresses()),
-		slog.Any("effects", shortEffects(p.Claimed())),
-	}
-	if len(p.Readings()) > 0 {
-		attributes = append(attributes, slog.String("readings", p.Readings().DigestText()))
 	}
 	return attributes
 }

@@ -56,9 +56,6 @@ func New(operation string) *Submission {
 	return &Submission{Operation: operation, Attempt: Attempt{Started: time.Now()}}
 }
 
-// NewOf returns the submission of a request for a type of activity that has just arrived.
-func NewOf(kind activity.Type) *Submission { return New(Path(kind)) }
-
 // Restart begins another attempt to carry out a call.
 func (s *Submission) Restart() { s.Call, s.Attempt = nil, Attempt{Started: time.Now()} }
 

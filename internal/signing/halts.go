@@ -125,9 +125,17 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	}
 	seen := head.Stops[i]
 	after := seen
-	if after.Resume, err = h.asking(ctx, seen.Resume); err != nil {
-		return operation.Outcome{}, err
+	after.Resume = nil
+	for _, id := range seen.Resume { // those who are users still
+		is, err := h.hasUser(ctx, h.request.Organization.ID, id)
+		if err != nil {
+			return operation.Outcome{}, err
+		}
+		if is && id != h.request.UserID {
+			after.Resume = append(after.Resume, id)
+		}
 	}
+	after.Resume = append(after.Resume, h.request.UserID)
 	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
 	result.Halted = result.Missing > 0
 	return operation.Outcome{Result: result,
@@ -156,20 +164,6 @@ func (h *halting) refuseHalted(stops []translog.Stop) error {
 			"not authorized: a user who is halted cannot resume")
 	}
 	return nil
-}
-
-// asking returns who asks for the end with this request: those who are users still.
-func (h *halting) asking(ctx context.Context, before []string) (users []string, err error) {
-	for _, id := range before {
-		is, err := h.hasUser(ctx, h.request.Organization.ID, id)
-		if err != nil {
-			return nil, err
-		}
-		if is && id != h.request.UserID {
-			users = append(users, id)
-		}
-	}
-	return append(users, h.request.UserID), nil
 }
 
 func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subject }

@@ -110,7 +110,11 @@ func (a *asking) held() (all held, err error) {
 		if _, err := access.OriginOf(a.ctx).Reserve(shownSize); err != nil {
 			return all, err
 		}
-		switch wallet, err := a.walletOf(finder, info.ID); {
+		wallet, err := keystore.Wallet{}, keystore.ErrKeyNotFound
+		if finder != nil {
+			wallet, err = finder.WalletOf(a.ctx, a.of.ID, info.ID)
+		}
+		switch {
 		case inWallet[info.ID]:
 		case errors.Is(err, keystore.ErrKeyNotFound):
 			all.keys = append(all.keys, info)
@@ -124,13 +128,6 @@ func (a *asking) held() (all held, err error) {
 		}
 	}
 	return all, nil
-}
-
-func (a *asking) walletOf(finder keystore.WalletFinder, keyID string) (keystore.Wallet, error) {
-	if finder == nil {
-		return keystore.Wallet{}, keystore.ErrKeyNotFound
-	}
-	return finder.WalletOf(a.ctx, a.of.ID, keyID)
 }
 
 // addresses returns a key's addresses in all formats, each once.

@@ -174,12 +174,7 @@ func (l *List) OwnEffects(ctx context.Context) (effects []chains.Effect, err err
 
 // Effects implements operation.Task.
 func (l *List) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
-	effects, err := l.OwnEffects(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	keys, err := l.Signers(ctx)
-	return effects, keys, err
+	return effects(ctx, l)
 }
 
 // Hazards implements operation.Task.

@@ -108,18 +108,6 @@ func (p *Prepared) SignerView(ctx context.Context) ([]chains.Field, error) {
 	return fields, accounts.err
 }
 
-// sign signs, and returns the result that the intent asks for.
-func (p *Prepared) sign(ctx context.Context) (activity.Result, error) {
-	if p.result == nil {
-		return p.signTransaction(ctx)
-	}
-	signed, err := p.signing.AppendSigned(ctx, nil)
-	if err != nil {
-		return nil, refuse.Key(err)
-	}
-	return p.result(p.intent, signed)
-}
-
 // rooms have signed transactions, and the hex of them, until that is copied into a result;
 // maxRoom is the size of the largest that is kept.
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
@@ -149,27 +137,28 @@ func (p *Prepared) Summary() *chains.Summary {
 	return p.cached
 }
 
-// Hazards implements operation.Task.
+// Hazards implements operation.Task: those that descriptors do not dispel.
 func (p *Prepared) Hazards() []chains.Hazard {
-	p.judging.Do(p.judge)
+	p.judging.Do(func() {
+		p.hazards = slices.Concat(p.signing.Hazards(), p.stray)
+		if len(p.reading) > 0 {
+			p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
+		}
+	})
 	return p.hazards
-}
-
-// judge finds the hazards that descriptors do not dispel.
-func (p *Prepared) judge() {
-	p.hazards = slices.Concat(p.signing.Hazards(), p.stray)
-	if len(p.reading) > 0 {
-		p.hazards = p.reading.Sighted(p.hazards, p.signing.Effects())
-	}
 }
 
 // Effects implements operation.Task.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
-	effects, err := p.OwnEffects(ctx)
+	return effects(ctx, p)
+}
+
+func effects(ctx context.Context, task Task) ([]chains.Effect, []access.SigningKey, error) {
+	effects, err := task.OwnEffects(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	keys, err := p.Signers(ctx)
+	keys, err := task.Signers(ctx)
 	return effects, keys, err
 }
 
@@ -179,8 +168,16 @@ func (p *Prepared) Signs() operation.SigningTask { return p }
 // Begin implements operation.Task: signing changes no ledger.
 func (p *Prepared) Begin(time.Time) store.Change { return nil }
 
-// Perform implements operation.Task.
+// Perform implements operation.Task: it signs.
 func (p *Prepared) Perform(ctx context.Context) (operation.Outcome, error) {
-	result, err := p.sign(ctx)
+	if p.result == nil {
+		result, err := p.signTransaction(ctx)
+		return operation.Outcome{Result: result}, err
+	}
+	signed, err := p.signing.AppendSigned(ctx, nil)
+	if err != nil {
+		return operation.Outcome{}, refuse.Key(err)
+	}
+	result, err := p.result(p.intent, signed)
 	return operation.Outcome{Result: result}, err
 }

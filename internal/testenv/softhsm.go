@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"os"
@@ -94,6 +95,18 @@ func (h Token) Add(t testing.TB, label string) {
 	command.Env = append(command.Environ(), "SOFTHSM2_CONF="+h.Config)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("softhsm2-util: %v\n%s", err, out)
+	}
+}
+
+// GenerateP256 generates a key pair on P-256, as docs/hsm.md says to create that of app proofs.
+func (h Token) GenerateP256(t testing.TB, label string, id []byte) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), Tool(t, "pkcs11-tool"), "--module", h.Module, "--token-label", h.Label,
+		"--login", "--pin", h.PIN, "--keypairgen", "--key-type", "EC:prime256v1", "--label", label,
+		"--id", hex.EncodeToString(id))
+	command.Env = append(command.Environ(), "SOFTHSM2_CONF="+h.Config)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("pkcs11-tool: %v\n%s", err, out)
 	}
 }
 

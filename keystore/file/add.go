@@ -180,7 +180,10 @@ func (b *batch) sift() error {
 			continue
 		}
 		if k.info.Name != "" {
-			if err := errors.Join(b.namesOf(b.organizationID).check(k.info), taken.take(k.info)); err != nil {
+			if b.names[b.organizationID] == nil {
+				_, _, b.names[b.organizationID] = b.all(b.organizationID)
+			}
+			if err := errors.Join(b.names[b.organizationID].check(k.info), taken.take(k.info)); err != nil {
 				k.fail(keystore.KeyInfo{}, err)
 				continue
 			}

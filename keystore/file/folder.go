@@ -1,9 +1,11 @@
 package file
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign/internal/trust"
@@ -28,7 +30,11 @@ const (
 )
 
 func newFolder(on disk, dir string, options Options) folder {
-	return folder{dir: dir, options: options.withDefaults(), disk: on, registry: &registry{}}
+	options.WorkFactor = cmp.Or(options.WorkFactor, DefaultWorkFactor)
+	options.MaxWorkFactor = cmp.Or(options.MaxWorkFactor, DefaultMaxWorkFactor)
+	options.LockWait = cmp.Or(options.LockWait, DefaultLockWait)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	return folder{dir: dir, options: options, disk: on, registry: &registry{}}
 }
 
 // close destroys the keys of the folder and closes its directories.
@@ -36,7 +42,10 @@ func (f *folder) close() (err error) {
 	if f.sealer != nil {
 		f.sealer.macKey.Destroy()
 	}
-	f.registry.close()
+	f.registry.mu.Lock()
+	f.registry.key.Destroy()
+	f.registry.was = nil
+	f.registry.mu.Unlock()
 	f.identity, f.sealer = nil, nil
 	for _, root := range []directory{f.root, f.keysRoot} {
 		if root != nil {

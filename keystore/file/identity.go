@@ -56,7 +56,12 @@ func newIdentity(recovery []string, postQuantum bool) (*identity, error) {
 		postQuantum = postQuantum || isPostQuantum(recipient)
 	}
 	var err error
-	if i.key, err = generateKey(postQuantum); err != nil {
+	if postQuantum {
+		i.key, err = keyOf(age.GenerateHybridIdentity())
+	} else {
+		i.key, err = keyOf(age.GenerateX25519Identity())
+	}
+	if err != nil {
 		return nil, err
 	}
 	return i, i.check()
@@ -97,14 +102,6 @@ func (i *identity) encrypt(passphrase []byte, workFactor int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := i.text()
-	defer keystore.Wipe(text)
-	_, err = payload.Write(text)
-	err = errors.Join(err, payload.Close()) // flushes to file
-	return file.Bytes(), err
-}
-
-func (i *identity) text() []byte {
 	var text bytes.Buffer
 	text.Grow(maxIdentitySize) // growing later would leave a copy of the secret behind
 	text.WriteString(createdPrefix + i.created.UTC().Format(time.RFC3339) + "\n")
@@ -113,7 +110,10 @@ func (i *identity) text() []byte {
 		text.WriteString(recoveryPrefix + recipient.String() + "\n")
 	}
 	text.WriteString(i.key.secret() + "\n")
-	return text.Bytes()
+	defer keystore.Wipe(text.Bytes())
+	_, err = payload.Write(text.Bytes())
+	err = errors.Join(err, payload.Close()) // flushes to file
+	return file.Bytes(), err
 }
 
 // decryptIdentity reads identity.age. It refuses a work factor above the limit before
@@ -171,9 +171,16 @@ func (i *identity) parseLine(line string) (err error) {
 		return nil
 	case i.key.identity != nil:
 		return errors.New("a second identity")
+	case strings.HasPrefix(line, postQuantumIdentity):
+		if i.key, err = keyOf(age.ParseHybridIdentity(line)); err != nil {
+			return errors.New("not a post-quantum identity (AGE-SECRET-KEY-PQ-1…)")
+		}
+		return nil
 	}
-	i.key, err = parseKey(line)
-	return err
+	if i.key, err = keyOf(age.ParseX25519Identity(line)); err != nil {
+		return errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
+	}
+	return nil
 }
 
 // deriveKeys derives from the identity the keys of the files.
@@ -246,27 +253,6 @@ func keyOf[R ageRecipient](identity interface {
 		return ageKey{}, err
 	}
 	return ageKey{identity, identity.String, identity.Recipient()}, nil
-}
-
-func generateKey(postQuantum bool) (ageKey, error) {
-	if postQuantum {
-		return keyOf(age.GenerateHybridIdentity())
-	}
-	return keyOf(age.GenerateX25519Identity())
-}
-
-// parseKey never quotes its input.
-func parseKey(line string) (key ageKey, err error) {
-	if strings.HasPrefix(line, postQuantumIdentity) {
-		if key, err = keyOf(age.ParseHybridIdentity(line)); err != nil {
-			err = errors.New("not a post-quantum identity (AGE-SECRET-KEY-PQ-1…)")
-		}
-		return key, err
-	}
-	if key, err = keyOf(age.ParseX25519Identity(line)); err != nil {
-		err = errors.New("not an X25519 identity (AGE-SECRET-KEY-1…)")
-	}
-	return key, err
 }
 
 // parseRecipient never quotes its input, which may be an identity by mistake.

@@ -42,10 +42,15 @@ func (s *sealer) open(file []byte) (content, error) {
 func (s *sealer) openWith(reader *reader, file []byte) (content, error) {
 	defer func() { keystore.Wipe(reader.fileKey) }()
 	fileKey, err := age.DecryptHeader(file, reader)
-	if err != nil {
-		return content{}, reader.explain(err)
+	switch {
+	case err == nil: // the MACs have been verified: the header is authentic
+	case reader.refusal != nil:
+		return content{}, reader.refusal
+	case reader.metadata != nil: // the file key is authentic, but the header was altered
+		return content{}, fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
+	default:
+		return content{}, fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
 	}
-	// The MACs have been verified: the header is authentic.
 	text, err := openPayload(fileKey, file)
 	if err != nil {
 		return content{}, err
@@ -95,8 +100,12 @@ func (r *reader) unwrap(stanzas []*age.Stanza) ([]byte, error) {
 		return nil, err
 	}
 	if r.asAge {
-		if err := r.checkAge(r.fileKey, stanzas); err != nil {
+		other, err := r.fileKeyOfAge(stanzas)
+		if err != nil {
 			return nil, err
+		}
+		if !bytes.Equal(other, r.fileKey) {
+			return nil, errors.New("the age command could not decrypt it")
 		}
 	}
 	r.kind = kind(ours.Type)
@@ -155,29 +164,6 @@ func (s *sealer) fileKeyOfAge(stanzas []*age.Stanza) ([]byte, error) {
 		return nil, fmt.Errorf("%w: not encrypted to this keystore", ErrNotAuthentic)
 	}
 	return fileKey, nil
-}
-
-// checkAge returns an error unless age's own stanza holds the same file key.
-func (s *sealer) checkAge(fileKey []byte, stanzas []*age.Stanza) error {
-	other, err := s.fileKeyOfAge(stanzas)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(other, fileKey) {
-		return errors.New("the age command could not decrypt it")
-	}
-	return nil
-}
-
-// explain translates an error of age.Decrypt.
-func (r *reader) explain(err error) error {
-	switch {
-	case r.refusal != nil:
-		return r.refusal
-	case r.metadata != nil: // the file key is authentic, but the header was altered
-		return fmt.Errorf("%w: altered: %w", ErrNotAuthentic, err)
-	}
-	return fmt.Errorf("%w: not an age file: %w", ErrMalformed, err)
 }
 
 // payloadNonceSize is the size of the nonce between an age header and its payload.

@@ -25,7 +25,7 @@ type contents struct {
 	wallets  map[string]*knownWallet // by id
 	accounts map[string]string       // wallet id by key id
 	bad      map[string]badFile      // by file name
-	names    map[string]named        // see namesOf
+	names    map[string]named        // by organization, of all until anything but a new key changes them
 	missed   bool                    // this turn wrote a file that is not in the index
 
 	// settled is the modification time of keys/ in nanoseconds if all its files have been
@@ -46,12 +46,8 @@ type badFile struct {
 
 // isFinal reports whether the file was read and refused.
 func (b badFile) isFinal() bool {
-	for _, final := range []error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists} {
-		if errors.Is(b.err, final) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{ErrNotAuthentic, ErrMalformed, ErrPermissions, keystore.ErrKeyExists},
+		func(final error) bool { return errors.Is(b.err, final) })
 }
 
 // loaded is a file that was read: its content, or the error.
@@ -174,7 +170,7 @@ func (c *contents) insertWallet(file loaded) error {
 // changed. The caller holds s.mu.
 func (c *contents) insertAccount(file loaded, i int, isNew bool) error {
 	clear(c.names)
-	w, account := file.wallet, file.wallet.Accounts[i]
+	account := file.wallet.Accounts[i]
 	if !isNew {
 		key, err := c.index.Key(context.Background(), file.organizationID, keystore.ByID(account.ID))
 		if err == nil && !account.Disabled && key.Info().ActsFor == account.ActsFor {
@@ -188,11 +184,11 @@ func (c *contents) insertAccount(file loaded, i int, isNew bool) error {
 		c.parked.add(file.organizationID, account.KeyInfo)
 		return nil
 	}
-	if _, err := c.index.Insert(file.organizationID, w.keys[i]); err != nil {
-		return err
+	_, err := c.index.Insert(file.organizationID, file.wallet.keys[i])
+	if err == nil {
+		file.wallet.keys[i] = nil
 	}
-	w.keys[i] = nil
-	return nil
+	return err
 }
 
 // setOwner records the organization of a key or wallet. The caller holds s.mu.

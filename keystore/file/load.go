@@ -89,11 +89,19 @@ func (c *contents) unchangedBad(name string, bad badFile) bool {
 // readAll reads key files on all processors.
 func (c *contents) readAll(ctx context.Context, names []string) ([]loaded, error) {
 	files := make([]loaded, len(names))
-	progress := progress{total: len(names), report: c.options.OnRead}
+	report, read := c.options.OnRead, 0
+	var counting sync.Mutex
 	inParallel(len(names), runtime.GOMAXPROCS(0), func(i int) {
-		if ctx.Err() == nil {
-			files[i] = c.read(names[i])
-			progress.count()
+		if ctx.Err() != nil {
+			return
+		}
+		files[i] = c.read(names[i])
+		if report != nil && len(names) >= progressStep {
+			counting.Lock()
+			defer counting.Unlock()
+			if read++; read%progressStep == 0 || read == len(names) {
+				report(read, len(names))
+			}
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -141,28 +149,9 @@ func (f *folder) read(name string) loaded {
 	return file
 }
 
-// progressStep is the number of key files read between two calls of Options.OnRead.
+// progressStep is the number of key files read between two calls of Options.OnRead. Reading fewer is
+// not reported.
 const progressStep = 256
-
-// progress counts key files while they are read.
-type progress struct {
-	mu          sync.Mutex
-	read, total int
-	report      func(read, total int)
-}
-
-// count counts one file. Reading fewer than progressStep files is not reported.
-func (p *progress) count() {
-	if p.report == nil || p.total < progressStep {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.read++
-	if p.read%progressStep == 0 || p.read == p.total {
-		p.report(p.read, p.total)
-	}
-}
 
 // walletChanged reports whether a file that was read is a wallet to which another process
 // may have added accounts since. The caller holds s.mu.

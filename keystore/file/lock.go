@@ -23,9 +23,12 @@ const lockPoll = 2 * time.Millisecond
 // progress for as long as wait, and the context's error if the context ends first.
 // before is the modification time of the lock file that the previous writer left.
 func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(), before time.Time, err error) {
-	file, err := openLock(root)
-	if err != nil {
-		return nil, before, err
+	file, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil { // a read-only directory is enough, because flock does not need write permission
+		var readErr error
+		if file, readErr = root.OpenFile(lockName, os.O_RDONLY, 0); readErr != nil {
+			return nil, before, err
+		}
 	}
 	var lastProgress time.Time
 	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
@@ -57,19 +60,6 @@ func lock(ctx context.Context, root directory, wait time.Duration) (unlock func(
 func showProgress(root directory) {
 	now := time.Now()
 	_ = root.Chtimes(lockName, now, now)
-}
-
-// openLock opens the lock file. A read-only directory is enough, because flock does not
-// need write permission.
-func openLock(root directory) (openFile, error) {
-	file, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
-	if err == nil {
-		return file, nil
-	}
-	if file, readErr := root.OpenFile(lockName, os.O_RDONLY, 0); readErr == nil {
-		return file, nil
-	}
-	return nil, err
 }
 
 // asWriter calls write while holding s.mu and the lock, after taking in what other

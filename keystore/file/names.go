@@ -32,17 +32,6 @@ func (n named) take(info keystore.KeyInfo) error {
 	return nil
 }
 
-// namesOf returns the names of an organization's keys, which are kept until anything but a new
-// key changes them. The caller holds the lock.
-func (c *contents) namesOf(organizationID string) named {
-	names := c.names[organizationID]
-	if names == nil {
-		_, _, names = c.all(organizationID)
-		c.names[organizationID] = names
-	}
-	return names
-}
-
 // all returns the keys of an organization that are found, those that are disabled, and the
 // names of both. The caller holds the lock.
 func (c *contents) all(organizationID string) (enabled, disabled []keystore.KeyInfo, names named) {

@@ -32,7 +32,12 @@ func (s *Store) open(ctx context.Context, passphrase []byte) error {
 	if err := s.readIdentity(passphrase); err != nil {
 		return err
 	}
-	s.sweep()
+	// A writer that is active now keeps its temporary files.
+	if unlock, _, err := lock(context.Background(), s.root, 0); err == nil {
+		sweep(s.root)
+		sweep(s.keysRoot)
+		unlock()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, err := s.changesVersion() // later changes are read again
@@ -69,16 +74,4 @@ func (f *folder) readIdentity(passphrase []byte) (err error) {
 		return f.fileError(err, identityName)
 	}
 	return f.deriveKeys()
-}
-
-// sweep removes the temporary files of crashed writers, unless a writer is active now.
-// Failure is harmless and ignored.
-func (f *folder) sweep() {
-	unlock, _, err := lock(context.Background(), f.root, 0)
-	if err != nil {
-		return
-	}
-	defer unlock()
-	sweep(f.root)
-	sweep(f.keysRoot)
 }

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -69,16 +68,6 @@ type Options struct {
 	// Logger receives bad files that are skipped and look-ups of disabled keys.
 	// nil discards them.
 	Logger *slog.Logger
-}
-
-func (o Options) withDefaults() Options {
-	o.WorkFactor = cmp.Or(o.WorkFactor, DefaultWorkFactor)
-	o.MaxWorkFactor = cmp.Or(o.MaxWorkFactor, DefaultMaxWorkFactor)
-	o.LockWait = cmp.Or(o.LockWait, DefaultLockWait)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
 }
 
 func (o Options) check() error {

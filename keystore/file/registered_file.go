@@ -42,14 +42,6 @@ type registration struct {
 	Policy         json.RawMessage `json:"policy"`
 }
 
-// close overwrites the key.
-func (r *registry) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.key.Destroy()
-	r.was = nil
-}
-
 func (r *registry) mac(line []byte) (sum []byte, err error) {
 	err = r.key.Reveal(func(key []byte) error {
 		mac := hmac.New(sha256.New, key)

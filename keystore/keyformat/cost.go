@@ -75,9 +75,7 @@ func (c pbkdf2Cost) key(password, salt []byte, size int) ([]byte, error) {
 }
 
 // stretch derives a key from a password.
-type stretch interface {
-	key(password, salt []byte, size int) ([]byte, error)
-}
+type stretch func(password, salt []byte, size int) ([]byte, error)
 
 // fault keeps the first error of reading a file. What is read after it does not count.
 type fault struct{ err error }

@@ -131,17 +131,14 @@ func (o object) hex(name string, least, most int) []byte {
 	if err != nil {
 		o.errorf(o.members[name].offset, name, "expected an even number of hex digits, without 0x")
 	}
+	want := strconv.Itoa(least)
+	if least != most {
+		want = fmt.Sprintf("%d to %d", least, most)
+	}
 	if len(raw) < least || len(raw) > most {
-		o.errorf(o.members[name].offset, name, "%d bytes, want %s", len(raw), between(least, most))
+		o.errorf(o.members[name].offset, name, "%d bytes, want %s", len(raw), want)
 	}
 	return raw
-}
-
-func between(least, most int) string {
-	if least == most {
-		return strconv.Itoa(least)
-	}
-	return fmt.Sprintf("%d to %d", least, most)
 }
 
 // number reads a natural number.

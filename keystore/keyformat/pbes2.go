@@ -66,8 +66,17 @@ func parseEncryptedPrivateKeyInfo(content, password []byte) (Key, error) {
 	outer := newDER(content)
 	info := outer.inside("EncryptedPrivateKeyInfo", tag.SEQUENCE)
 	outer.end("EncryptedPrivateKeyInfo")
+	oid, algorithm := info.algorithm("encryptionAlgorithm")
+	if !oid.Equal(oidPBES2) {
+		info.fail(fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'",
+			ErrUnsupported, oid))
+	}
+	parameters := algorithm.inside("PBES2-params", tag.SEQUENCE)
+	algorithm.end("encryptionAlgorithm")
 	var scheme pbes2
-	scheme.read(info)
+	scheme.readKDF(parameters)
+	scheme.readCipher(parameters)
+	parameters.end("PBES2-params")
 	encrypted := info.inside("encryptedData", tag.OCTET_STRING)
 	info.end("EncryptedPrivateKeyInfo")
 	if size := len(encrypted.String); size == 0 || size%aes.BlockSize != 0 {
@@ -76,11 +85,13 @@ func parseEncryptedPrivateKeyInfo(content, password []byte) (Key, error) {
 	if info.err != nil {
 		return Key{}, info.err
 	}
-	plain, err := scheme.decrypt(encrypted.String, password)
+	block, err := scheme.block(password)
 	if err != nil {
 		return Key{}, err
 	}
+	plain := make([]byte, len(encrypted.String))
 	defer keystore.Wipe(plain)
+	cipher.NewCBCDecrypter(block, scheme.iv).CryptBlocks(plain, encrypted.String)
 	return readDecrypted(plain)
 }
 
@@ -104,19 +115,6 @@ func readDecrypted(plain []byte) (Key, error) {
 	return parsePrivateKeyInfo(content)
 }
 
-func (s *pbes2) read(info *der) {
-	oid, outer := info.algorithm("encryptionAlgorithm")
-	if !oid.Equal(oidPBES2) {
-		info.fail(fmt.Errorf("pkcs8: %w: encryption %v: only PBES2 is supported: re-encrypt it with 'openssl pkcs8 -topk8'",
-			ErrUnsupported, oid))
-	}
-	parameters := outer.inside("PBES2-params", tag.SEQUENCE)
-	outer.end("encryptionAlgorithm")
-	s.readKDF(parameters)
-	s.readCipher(parameters)
-	parameters.end("PBES2-params")
-}
-
 func (s *pbes2) readKDF(parameters *der) {
 	oid, outer := parameters.algorithm("keyDerivationFunc")
 	kdf := outer.inside("keyDerivationFunc.parameters", tag.SEQUENCE)
@@ -129,7 +127,13 @@ func (s *pbes2) readKDF(parameters *der) {
 	case oid.Equal(oidPBKDF2):
 		s.readPBKDF2(kdf)
 	case oid.Equal(oidScrypt):
-		s.readScrypt(kdf)
+		offset := kdf.at()
+		cost := scryptCost{kdf.number("costParameter"), kdf.number("blockSize"), kdf.number("parallelizationParameter")}
+		if err := cost.check(); err != nil {
+			kdf.fail(fmt.Errorf("pkcs8: costParameter at byte %d: %w", offset, err))
+		}
+		s.stretch = cost.key
+		s.readKeyLength(kdf)
 	default:
 		kdf.fail(fmt.Errorf("pkcs8: %w: key derivation %v: only PBKDF2 and scrypt are supported", ErrUnsupported, oid))
 	}
@@ -155,17 +159,7 @@ func (s *pbes2) readPBKDF2(kdf *der) {
 		}
 		prf.end("prf")
 	}
-	s.stretch = cost
-}
-
-func (s *pbes2) readScrypt(kdf *der) {
-	offset := kdf.at()
-	cost := scryptCost{kdf.number("costParameter"), kdf.number("blockSize"), kdf.number("parallelizationParameter")}
-	if err := cost.check(); err != nil {
-		kdf.fail(fmt.Errorf("pkcs8: costParameter at byte %d: %w", offset, err))
-	}
-	s.stretch = cost
-	s.readKeyLength(kdf)
+	s.stretch = cost.key
 }
 
 func (s *pbes2) readKeyLength(kdf *der) {
@@ -196,7 +190,7 @@ func (s *pbes2) readCipher(parameters *der) {
 }
 
 func (s *pbes2) block(password []byte) (cipher.Block, error) {
-	key, err := s.stretch.key(password, s.salt, s.aesSize)
+	key, err := s.stretch(password, s.salt, s.aesSize)
 	if err != nil {
 		return nil, fmt.Errorf("pkcs8: %w", err)
 	}
@@ -204,22 +198,12 @@ func (s *pbes2) block(password []byte) (cipher.Block, error) {
 	return aes.NewCipher(key)
 }
 
-func (s *pbes2) decrypt(encrypted, password []byte) ([]byte, error) {
-	block, err := s.block(password)
-	if err != nil {
-		return nil, err
-	}
-	plain := make([]byte, len(encrypted))
-	cipher.NewCBCDecrypter(block, s.iv).CryptBlocks(plain, encrypted)
-	return plain, nil
-}
-
 // writtenRounds is OWASP's recommendation for PBKDF2-HMAC-SHA-256 (2023).
 const writtenRounds = 600_000
 
 func encryptPrivateKeyInfo(info, password []byte) ([]byte, error) {
 	scheme := &pbes2{
-		stretch: pbkdf2Cost{rounds: writtenRounds, prf: sha256.New},
+		stretch: pbkdf2Cost{rounds: writtenRounds, prf: sha256.New}.key,
 		salt:    make([]byte, 16), iv: make([]byte, aes.BlockSize), aesSize: 32,
 	}
 	_, _ = rand.Read(scheme.salt) // never fails

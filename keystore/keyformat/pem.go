@@ -78,7 +78,13 @@ func onlyBlock(file []byte) (*pem.Block, error) {
 // PKCS8 returns the key as a PKCS#8 PEM file: encrypted with PBES2
 // (PBKDF2-HMAC-SHA-256, AES-256-CBC) if there is a password, plain if not.
 func (k Key) PKCS8(password []byte) ([]byte, error) {
-	der, err := k.privateKeyInfo()
+	infos := map[keystore.Curve]cryptobyte.BuilderContinuation{
+		keystore.CurveSecp256k1: k.secp256k1Info, keystore.CurveEd25519: k.ed25519Info,
+	}
+	if infos[k.Curve] == nil {
+		return nil, fmt.Errorf("pkcs8: %w: a key on %v", ErrUnsupported, k.Curve)
+	}
+	der, err := build(infos[k.Curve])
 	if err != nil {
 		return nil, err
 	}
@@ -91,17 +97,6 @@ func (k Key) PKCS8(password []byte) ([]byte, error) {
 		return nil, err
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: pemEncrypted, Bytes: encrypted}), nil
-}
-
-// privateKeyInfo returns the DER that openssl writes for the key.
-func (k Key) privateKeyInfo() ([]byte, error) {
-	switch k.Curve {
-	case keystore.CurveSecp256k1:
-		return build(k.secp256k1Info)
-	case keystore.CurveEd25519:
-		return build(k.ed25519Info)
-	}
-	return nil, fmt.Errorf("pkcs8: %w: a key on %v", ErrUnsupported, k.Curve)
 }
 
 // maxInfo is enough for any key, so that the builder's buffer never grows, which would leave

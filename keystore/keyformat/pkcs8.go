@@ -87,7 +87,14 @@ func parsePrivateKeyInfo(content []byte) (Key, error) {
 	}
 	curve := readCurve(info)
 	inner := info.inside("privateKey", tag.OCTET_STRING)
-	claimed := readRest(info, version)
+	if attributes := tag.Tag(0).Constructed().ContextSpecific(); info.PeekASN1Tag(attributes) && !info.SkipASN1(attributes) {
+		info.errorf("attributes", "malformed")
+	}
+	var claimed []byte
+	if version == 1 {
+		claimed = wholeBits(info.inside("publicKey", tag.Tag(1).ContextSpecific()), "publicKey")
+	}
+	info.end("PrivateKeyInfo")
 	if curve == keystore.CurveEd25519 {
 		seed := inner.inside("CurvePrivateKey", tag.OCTET_STRING)
 		inner.end("CurvePrivateKey")
@@ -117,20 +124,6 @@ func readCurve(info *der) keystore.Curve {
 	}
 	parameters.end("privateKeyAlgorithm")
 	return curve
-}
-
-// readRest reads the optional elements after the private key, and returns the public key if
-// there is one.
-func readRest(info *der, version uint64) (public []byte) {
-	attributes := tag.Tag(0).Constructed().ContextSpecific()
-	if info.PeekASN1Tag(attributes) && !info.SkipASN1(attributes) {
-		info.errorf("attributes", "malformed")
-	}
-	if version == 1 {
-		public = wholeBits(info.inside("publicKey", tag.Tag(1).ContextSpecific()), "publicKey")
-	}
-	info.end("PrivateKeyInfo")
-	return public
 }
 
 // wholeBits returns the bytes of a BIT STRING without unused bits: they follow a zero byte.

@@ -66,9 +66,9 @@ func ParseWeb3(file, password []byte) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("web3: %w", err)
 	}
-	if err := w.checkAddress(key); err != nil {
+	if own := web3Address(key); w.address != "" && w.address != own {
 		key.Wipe()
-		return Key{}, err
+		return Key{}, fmt.Errorf("web3: %w: the file has the address %s, the secret %s", ErrOtherKey, w.shown(w.address), w.shown(own))
 	}
 	return key, nil
 }
@@ -86,7 +86,7 @@ func (w web3) unlock(password []byte) ([]byte, error) {
 		}
 	}
 	for _, password := range tried {
-		derived, err := w.stretchPassword.key(password, w.salt, web3KeySize)
+		derived, err := w.stretchPassword(password, w.salt, web3KeySize)
 		if err != nil {
 			return nil, fmt.Errorf("web3: crypto.kdfparams: %w", err)
 		}
@@ -104,16 +104,6 @@ func aesCTR(key, iv, to, from []byte) error {
 		return err
 	}
 	cipher.NewCTR(block, iv).XORKeyStream(to, from)
-	return nil
-}
-
-func (w web3) checkAddress(key Key) error {
-	if w.address == "" {
-		return nil
-	}
-	if own := web3Address(key); w.address != own {
-		return fmt.Errorf("web3: %w: the file has the address %s, the secret %s", ErrOtherKey, w.shown(w.address), w.shown(own))
-	}
 	return nil
 }
 
@@ -155,7 +145,15 @@ func readWeb3(file []byte) (w web3, err error) {
 			top.errorf(second.offset, "crypto", "the file also has a member Crypto")
 		}
 	}
-	w.readCrypto(top.object(name))
+	section := top.object(name)
+	section.only("cipher", "cipherparams", "ciphertext", "kdf", "kdfparams", "mac")
+	section.is("cipher", "aes-128-ctr")
+	params := section.object("cipherparams")
+	params.only("iv")
+	w.iv = params.hex("iv", aes.BlockSize, aes.BlockSize)
+	w.ciphertext = section.hex("ciphertext", 1, keystore.SecretSize)
+	w.mac = section.hex("mac", 32, 32)
+	w.readKDF(section)
 	return w, top.err
 }
 
@@ -193,17 +191,6 @@ func (o object) is(name, supported string) {
 	}
 }
 
-func (w *web3) readCrypto(section object) {
-	section.only("cipher", "cipherparams", "ciphertext", "kdf", "kdfparams", "mac")
-	section.is("cipher", "aes-128-ctr")
-	params := section.object("cipherparams")
-	params.only("iv")
-	w.iv = params.hex("iv", aes.BlockSize, aes.BlockSize)
-	w.ciphertext = section.hex("ciphertext", 1, keystore.SecretSize)
-	w.mac = section.hex("mac", 32, 32)
-	w.readKDF(section)
-}
-
 func (w *web3) readKDF(section object) {
 	kdf, params := section.text("kdf"), section.object("kdfparams")
 	switch kdf {
@@ -213,7 +200,7 @@ func (w *web3) readKDF(section object) {
 		if err := cost.check(); err != nil {
 			params.fail(fmt.Errorf("web3: crypto.kdfparams at byte %d: %w", params.offset, err))
 		}
-		w.stretchPassword = cost
+		w.stretchPassword = cost.key
 	case "pbkdf2":
 		params.only("dklen", "c", "prf", "salt")
 		params.is("prf", "hmac-sha256")
@@ -221,7 +208,7 @@ func (w *web3) readKDF(section object) {
 		if err := cost.check(); err != nil {
 			params.fail(fmt.Errorf("web3: crypto.kdfparams.c at byte %d: %w", params.members["c"].offset, err))
 		}
-		w.stretchPassword = cost
+		w.stretchPassword = cost.key
 	default:
 		params.fail(fmt.Errorf("web3: %w: kdf %.32q at byte %d: only scrypt and pbkdf2 are supported", ErrUnsupported,
 			kdf,

@@ -191,7 +191,7 @@ func TestNothingPrintsThePIN(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
 	store := open(t, token.URI(""), options)
-	proof := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token.PIN)
+	proof := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token)
 	info := generate(t, store, org, "", keystore.CurveEd25519)
 	key, err := store.Find(t.Context(), org, keystore.ByID(info.ID))
 	if err != nil {

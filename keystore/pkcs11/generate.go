@@ -53,7 +53,13 @@ func (s *Store) add(ctx context.Context, organizationID, name string, id uuid.UU
 	}
 	size := s.idSize
 	for try := 1; ; try++ {
-		k, err := s.addAs(ctx, newID(size), label, create)
+		fresh := uuid.Must(uuid.NewV7())
+		ckaID := fresh[:]
+		if size > 0 {
+			ckaID = make([]byte, size)
+			_, _ = rand.Read(ckaID) // never fails
+		}
+		k, err := s.addAs(ctx, ckaID, label, create)
 		short, isShort := errors.AsType[*shortIDError](err)
 		if !isShort || try == maxTries {
 			if err == nil {
@@ -71,27 +77,14 @@ const maxTries = 64
 // smallID is the CKA_ID length of tokens that refuse 16 bytes: the YubiHSM 2's.
 const smallID = 2
 
-// newID generates a CKA_ID of a size in bytes, a UUID if the size is 0.
-func newID(size int) []byte {
-	if size == 0 {
-		id := uuid.Must(uuid.NewV7())
-		return id[:]
-	}
-	id := make([]byte, size)
-	_, _ = rand.Read(id) // never fails
-	return id
-}
-
 // shortIDError is the error for an id that cannot be used. size is the length of the next
 // one to try.
 type shortIDError struct {
-	size  int
-	cause error
+	size int
+	error
 }
 
-func (e *shortIDError) Error() string { return e.cause.Error() }
-
-func (e *shortIDError) Unwrap() error { return e.cause }
+func (e *shortIDError) Unwrap() error { return e.error }
 
 // addAs is add with a given CKA_ID and CKA_LABEL.
 func (s *Store) addAs(ctx context.Context, ckaID []byte, label string, create creator) (*key, error) {

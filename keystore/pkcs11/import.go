@@ -91,8 +91,9 @@ func (s *Store) create(ctx context.Context, organizationID string, k keystore.Ne
 }
 
 // existing returns the key with this public key or, unless it is uuid.Nil, with this id, and
-// nil if there is none. It reads only such keys from the token, so that importing many keys
-// does not read all of them every time.
+// nil if there is none. If a key with this id was skipped, it returns keystore.ErrKeyExists. It
+// reads only such keys from the token, so that importing many keys does not read all of them every
+// time.
 func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUID, public keystore.PublicKey) (*key, error) {
 	locators := keystore.Locators(public)
 	if id != uuid.Nil {
@@ -107,23 +108,18 @@ func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUI
 	if k := s.lookUpAny(organizationID, locators); k != nil {
 		return k, nil
 	}
-	return nil, s.skippedID(id)
+	for _, reason := range s.Skipped() {
+		if id != uuid.Nil && strings.Contains(reason.Error(), fmt.Sprintf("CKA_ID %x ", id[:])) {
+			return nil, fmt.Errorf("%w: %w", keystore.ErrKeyExists, reason)
+		}
+	}
+	return nil, nil
 }
 
 func (s *Store) lookUpAny(organizationID string, locators []keystore.Locator) *key {
 	for _, locator := range locators {
 		if k := s.lookUp(organizationID, locator); k != nil {
 			return k
-		}
-	}
-	return nil
-}
-
-// skippedID returns keystore.ErrKeyExists if a key with this id was skipped.
-func (s *Store) skippedID(id uuid.UUID) error {
-	for _, reason := range s.Skipped() {
-		if id != uuid.Nil && strings.Contains(reason.Error(), fmt.Sprintf("CKA_ID %x ", id[:])) {
-			return fmt.Errorf("%w: %w", keystore.ErrKeyExists, reason)
 		}
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/miekg/pkcs11"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Tokens lock themselves after a few wrong PINs, most of them permanently or until a
@@ -43,20 +45,15 @@ func (t pinTrust) refuseByFlags(flags uint) error {
 	return nil
 }
 
-// readCredentials is readPIN together with the trust in the PIN.
-func readCredentials(uri URI, options Options) (with credentials, err error) {
-	if uri.RetryPIN {
-		with.trust = pinForced
-	}
-	with.pin, with.source, err = readPIN(uri, options)
-	return with, err
-}
-
 // checkLogin returns an error if the token has refused the PIN before, or if its flags make
 // trying the PIN too risky.
 func (c *connection) checkLogin(info pkcs11.TokenInfo) error {
-	if err := c.module.refusal(info.SerialNumber, c.pin); err != nil {
-		return err
+	c.module.mu.Lock()
+	defer c.module.mu.Unlock()
+	for _, r := range c.module.refused {
+		if r.serial == info.SerialNumber && r.pin.Equal(c.pin) {
+			return r.err
+		}
 	}
 	return c.trust.refuseByFlags(info.Flags)
 }
@@ -64,7 +61,12 @@ func (c *connection) checkLogin(info pkcs11.TokenInfo) error {
 // refuse records that the token has refused the PIN, and returns the error for it.
 func (c *connection) refuse(serial string, cause error) error {
 	err := fmt.Errorf("%w: %w (the PIN is from %s; it has used up one of the token's tries)", ErrPIN, cause, c.pinSource)
-	c.module.refuse(serial, c.pin, err)
+	c.module.mu.Lock()
+	defer c.module.mu.Unlock()
+	_ = c.pin.Reveal(func(pin []byte) error {
+		c.module.refused = append(c.module.refused, refusal{serial, keystore.NewSecret(pin), err})
+		return nil
+	})
 	return err
 }
 

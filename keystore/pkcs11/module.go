@@ -163,28 +163,6 @@ func (m *module) release(closeCrypto func() error) (err error) {
 	return err
 }
 
-// refusal returns the error with which a token has refused this PIN, nil if it never did.
-func (m *module) refusal(serial string, pin keystore.Secret) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, r := range m.refused {
-		if r.serial == serial && r.pin.Equal(pin) {
-			return r.err
-		}
-	}
-	return nil
-}
-
-// refuse records that a token has refused a PIN.
-func (m *module) refuse(serial string, pin keystore.Secret, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_ = pin.Reveal(func(bytes []byte) error {
-		m.refused = append(m.refused, refusal{serial, keystore.NewSecret(bytes), err})
-		return nil
-	})
-}
-
 // loadError returns the system's reason for not loading a library.
 func loadError(path string) string {
 	name := C.CString(path)

@@ -27,7 +27,7 @@ import (
 func TestSecondInitialize(t *testing.T) {
 	r := newRig(t, 2)
 	r.proxy.Forgive()
-	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
+	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	r.mustSign(t, "beside a key of app proofs")
 	second, err := pkcs11.Open(t.Context(), r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
 	if err != nil {
@@ -84,7 +84,7 @@ func TestTwoPathsToOneModule(t *testing.T) {
 	if listed := list(t, other, org); len(listed) != 1 || listed[0] != info {
 		t.Errorf("by the other path: %v, want %v", listed, info)
 	}
-	proof := generateProofKey(t, proofURI(token, link, "object=proof;id=%01"), token.PIN)
+	proof := generateProofKey(t, proofURI(token, link, "object=proof;id=%01"), token)
 	if err := proof.Close(); err != nil {
 		t.Error(err)
 	}
@@ -115,7 +115,7 @@ func TestP11Kit(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			proof := generateProofKey(t, proofURI(token, module, "object="+name+";id=%01"), token.PIN)
+			proof := generateProofKey(t, proofURI(token, module, "object="+name+";id=%01"), token)
 			digest := sha256.Sum256(nil)
 			if _, err := proof.Sign(nil, digest[:], nil); err != nil {
 				t.Error(err)
@@ -223,7 +223,7 @@ func TestRefusedPINNamesItsFile(t *testing.T) {
 // process.
 func TestChangedPINIsTriedOnce(t *testing.T) {
 	r := newRig(t, 1)
-	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
+	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	before := r.proxy.Logins()
 	r.proxy.LogOut(1)
 	r.proxy.RefusePIN(100)

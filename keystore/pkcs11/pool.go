@@ -56,9 +56,13 @@ func newPool(connection *connection, size int) *pool {
 
 // openPool logs in to the token.
 func openPool(ctx context.Context, settings settings, options Options) (*pool, error) {
-	with, err := readCredentials(settings.uri, options)
+	pin, source, err := readPIN(settings.uri, options)
 	if err != nil {
 		return nil, err
+	}
+	with := credentials{pin: pin, source: source}
+	if settings.uri.RetryPIN {
+		with.trust = pinForced
 	}
 	connection, err := connect(ctx, settings.uri, with)
 	if err != nil {
@@ -91,12 +95,12 @@ func (p *pool) do(ctx context.Context, run operation) error {
 		return keystore.ErrClosed
 	}
 	if ctx.Done() == nil {
-		return p.permitted(ctx, run)
+		return p.inSession(ctx, run)
 	}
 	// A call into a module cannot be interrupted, so it gets its own goroutine. That costs
 	// two goroutine switches; a long-lived worker would cost as much.
 	done := make(chan error, 1)
-	go func() { done <- p.permitted(ctx, run) }()
+	go func() { done <- p.inSession(ctx, run) }()
 	select {
 	case err := <-done:
 		return err
@@ -105,14 +109,10 @@ func (p *pool) do(ctx context.Context, run operation) error {
 	}
 }
 
-// permitted is do for a caller with a permit, which it returns.
-func (p *pool) permitted(ctx context.Context, run operation) error {
-	defer func() { p.permits <- struct{}{} }()
-	return p.inSession(ctx, run)
-}
-
-// inSession takes a session and runs the operation, twice if necessary.
+// inSession takes a session and runs the operation, twice if necessary, for a caller with a permit,
+// which it returns.
 func (p *pool) inSession(ctx context.Context, run operation) error {
+	defer func() { p.permits <- struct{}{} }()
 	lent, err := p.take(ctx)
 	if err == nil {
 		err = p.use(lent, run, false)

@@ -41,22 +41,7 @@ var _ crypto.Signer = (*ProofSigner)(nil)
 // OpenProofSigner opens the P-256 key pair that the URI names by object (its CKA_LABEL), id
 // (its CKA_ID) or both, on the token that the URI selects.
 func OpenProofSigner(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
-	return openProof(ctx, uri, options, (*ProofSigner).open)
-}
-
-// GenerateProofKey generates the key pair that the URI names by both object and id, and opens
-// it. If it exists, the error is keystore.ErrKeyExists.
-func GenerateProofKey(ctx context.Context, uri string, options Options) (*ProofSigner, error) {
-	return openProof(ctx, uri, options, func(p *ProofSigner, ctx context.Context) error {
-		if err := p.generate(ctx); err != nil {
-			return err
-		}
-		return p.open(ctx)
-	})
-}
-
-func openProof(ctx context.Context, text string, options Options, open func(*ProofSigner, context.Context) error) (*ProofSigner, error) {
-	settings, err := settle(text, options)
+	settings, err := settle(uri, options)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +53,7 @@ func openProof(ctx context.Context, text string, options Options, open func(*Pro
 		return nil, err
 	}
 	p := &ProofSigner{uri: settings.uri, pool: pool, closeTimeout: settings.closeTimeout}
-	if err := open(p, ctx); err != nil {
+	if err := p.open(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -105,8 +90,8 @@ func (p *ProofSigner) open(ctx context.Context) error {
 var errProofCheck = fmt.Errorf("%w: ecdsa on P-256: the token is faulty, or the key of app proofs has changed: "+
 	"restart if that is intended", keystore.ErrSignatureCheck)
 
-// template returns the attributes by which the URI names the private object.
-func (p *ProofSigner) template() []*pkcs11.Attribute {
+// lookUp returns the handle of the private object that the URI names.
+func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, error) {
 	named := []*pkcs11.Attribute{
 		pkcs11.NewAttribute(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
 	}
@@ -116,12 +101,7 @@ func (p *ProofSigner) template() []*pkcs11.Attribute {
 	if p.uri.ID != nil {
 		named = append(named, pkcs11.NewAttribute(pkcs11.CKA_ID, p.uri.ID))
 	}
-	return named
-}
-
-// lookUp returns the handle of the private object.
-func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, error) {
-	handle, matching, err := p.pool.connection.object(lent, again, &p.handle, p.template()...)
+	handle, matching, err := p.pool.connection.object(lent, again, &p.handle, named...)
 	switch {
 	case err == nil && matching == 0:
 		err = fmt.Errorf("the token has no key pair with object=%q, id=%x: generate one on P-256", p.uri.Object,
@@ -164,37 +144,6 @@ func (p *ProofSigner) claims(in pkcs11.SessionHandle, private pkcs11.ObjectHandl
 		return nil, errors.New("the key of app proofs is not on P-256")
 	}
 	return claimed, nil
-}
-
-// generate creates the key pair. A key that appears after the caller has given up is
-// destroyed.
-func (p *ProofSigner) generate(ctx context.Context) error {
-	if p.uri.Object == "" || p.uri.ID == nil {
-		return errors.New("pkcs11 uri: a new key needs both object=LABEL and id=%01")
-	}
-	connection := p.pool.connection
-	_, err := p.pool.inWritable(ctx, func(in pkcs11.SessionHandle, awaited func() bool) ([]pkcs11.ObjectHandle, error) {
-		existing, err := find(connection.module.Ctx, in, p.template()...)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("looking for the key of app proofs: %w", err)
-		case len(existing) > 0:
-			return nil, fmt.Errorf("%w: object=%q, id=%x", keystore.ErrKeyExists, p.uri.Object, p.uri.ID)
-		}
-		common := []*pkcs11.Attribute{
-			pkcs11.NewAttribute(pkcs11.CKA_ID, p.uri.ID), pkcs11.NewAttribute(pkcs11.CKA_LABEL, p.uri.Object),
-			pkcs11.NewAttribute(pkcs11.CKA_TOKEN, true),
-		}
-		objects, err := generatePair(connection.module.Ctx, in, p256, common)
-		if err != nil {
-			return nil, fmt.Errorf("generating the key of app proofs: %w", err)
-		}
-		if !awaited() {
-			return nil, connection.destroy(in, p.uri.ID, objects)
-		}
-		return objects, nil
-	})
-	return err
 }
 
 // Public returns the *ecdsa.PublicKey.

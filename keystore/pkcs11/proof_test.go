@@ -22,9 +22,13 @@ func proofURI(token testenv.Token, module, key string) string {
 	return strings.Replace(token.URI(module), "?", ";"+key+"?", 1)
 }
 
-func generateProofKey(t *testing.T, uri, pin string) *pkcs11.ProofSigner {
+// generateProofKey generates the key pair that a URI names, as docs/hsm.md says, and opens it.
+func generateProofKey(t *testing.T, uri string, token testenv.Token) *pkcs11.ProofSigner {
 	t.Helper()
-	signer, err := pkcs11.GenerateProofKey(t.Context(), uri, pkcs11.Options{PIN: []byte(pin)})
+	named, err := pkcs11.ParseURI(uri)
+	testenv.Must(t, err)
+	token.GenerateP256(t, named.Object, named.ID)
+	signer, err := pkcs11.OpenProofSigner(t.Context(), uri, pkcs11.Options{PIN: []byte(token.PIN)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,7 @@ func TestProofSigner(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
 	uri := proofURI(token, "", "object=proof;id=%01")
-	signer := generateProofKey(t, uri, token.PIN)
+	signer := generateProofKey(t, uri, token)
 	for _, key := range []string{"object=proof", "id=%01", "id=%01;object=proof;type=private"} {
 		found, err := pkcs11.OpenProofSigner(t.Context(), proofURI(token, "", key), options)
 		if err != nil {
@@ -70,15 +74,12 @@ func TestProofSigner(t *testing.T) {
 			t.Errorf("%s: after Close: %v, want ErrClosed", key, err)
 		}
 	}
-	if _, err := pkcs11.GenerateProofKey(t.Context(), uri, options); !errors.Is(err, keystore.ErrKeyExists) {
-		t.Errorf("generated twice: %v, want ErrKeyExists", err)
-	}
 }
 
 func TestProofSignerRefuses(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	options := pkcs11.Options{PIN: []byte(token.PIN)}
-	signer := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token.PIN)
+	signer := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token)
 	for _, size := range []int{0, 31, 33, 64} {
 		if _, err := signer.Sign(nil, make([]byte, size), crypto.SHA256); err == nil || !strings.Contains(err.Error(), "digests of 32 bytes") {
 			t.Errorf("digest of %d bytes: %v", size, err)
@@ -96,15 +97,12 @@ func TestProofSignerRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %q", key, err, want)
 		}
 	}
-	if _, err := pkcs11.GenerateProofKey(t.Context(), proofURI(token, "", "object=proof"), options); err == nil || !strings.Contains(err.Error(), "needs both") {
-		t.Errorf("generated without an id: %v", err)
-	}
 }
 
 // TestProofKeyIsNotASigningKey: no locator finds the app-proof key, and it is not listed.
 func TestProofKeyIsNotASigningKey(t *testing.T) {
 	token := testenv.SoftHSM(t)
-	generateProofKey(t, proofURI(token, "", "object=org%2Fproof;id=0123456789abcdef"), token.PIN)
+	generateProofKey(t, proofURI(token, "", "object=org%2Fproof;id=0123456789abcdef"), token)
 	store := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN), Organization: "org"})
 	for info, err := range store.Keys(t.Context(), "org") {
 		t.Errorf("listed: %v, %v", info, err)
@@ -120,7 +118,7 @@ func TestProofKeyIsNotASigningKey(t *testing.T) {
 // disturbing each other.
 func TestProofSignerRecovers(t *testing.T) {
 	r := newRig(t, 2)
-	signer := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
+	signer := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	for name, inject := range map[string]func(*faultproxy.Proxy, int){
 		"sessions killed": (*faultproxy.Proxy).KillSessions,
 		"login lost":      (*faultproxy.Proxy).LogOut,
@@ -148,7 +146,7 @@ func TestProofSignerRecovers(t *testing.T) {
 
 func TestProofSignerFaults(t *testing.T) {
 	r := newRig(t, 2)
-	signer := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token.PIN)
+	signer := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	r.proxy.FlipBit(100)
 	if signature, err := signer.Sign(nil, make([]byte, 32), crypto.SHA256); !errors.Is(err, keystore.ErrSignatureCheck) || signature != nil {
 		t.Errorf("flipped bit: %x, %v, want ErrSignatureCheck", signature, err)

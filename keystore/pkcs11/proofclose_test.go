@@ -21,7 +21,8 @@ func TestCloseBetweenTries(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	uri := strings.Replace(token.URI(proxy.Module), "?", ";object=proof;id=%01?", 1)
-	signer, err := GenerateProofKey(t.Context(), uri, Options{PIN: []byte(token.PIN)})
+	token.GenerateP256(t, "proof", []byte{1})
+	signer, err := OpenProofSigner(t.Context(), uri, Options{PIN: []byte(token.PIN)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,18 +34,18 @@ func newProofRig(t *testing.T) *proofRig {
 	token := testenv.SoftHSM(t)
 	r := &proofRig{token: token, proxy: faultproxy.Build(t, token.Module)}
 	r.uri = proofURI(token, r.proxy.Module, "object=proof;id=%01")
-	r.signer = generateProofKey(t, r.uri, token.PIN)
+	r.signer = generateProofKey(t, r.uri, token)
 	return r
 }
 
 func (r *proofRig) sign() ([]byte, error) { return r.signer.Sign(nil, make([]byte, 32), crypto.SHA256) }
 
-// TestOpenProofSignerFails makes one step after the other fail, also while a key is generated.
+// TestOpenProofSignerFails makes one step after the other fail.
 // A key that has not signed is never used.
 func TestOpenProofSignerFails(t *testing.T) {
 	r := newProofRig(t)
 	options := pkcs11.Options{PIN: []byte(r.token.PIN)}
-	second := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%02"), r.token.PIN)
+	second := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%02"), r.token)
 	b := openBare(t, r.token)
 	p384 := []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22}
 	template := []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_TOKEN, true), miekg.NewAttribute(miekg.CKA_LABEL, "p384"), miekg.NewAttribute(miekg.CKA_ID, []byte{3})}
@@ -58,42 +58,33 @@ func TestOpenProofSignerFails(t *testing.T) {
 	cancel()
 	for name, c := range map[string]struct {
 		ctx     context.Context
-		open    func(context.Context, string, pkcs11.Options) (*pkcs11.ProofSigner, error)
 		key     string
 		options pkcs11.Options
 		inject  func()
 		want    string
 		is      error
 	}{
-		"a URI of something else": {t.Context(), pkcs11.OpenProofSigner, "tokens=a", options, none, "tokens: unknown attribute", nil},
-		"no PIN":                  {t.Context(), pkcs11.OpenProofSigner, "object=proof", pkcs11.Options{}, none, "no PIN: name its file with pin-source", nil},
-		"a context that is over":  {ended, pkcs11.OpenProofSigner, "id=%02", options, none, "context canceled", context.Canceled},
-		"two keys of that label":  {t.Context(), pkcs11.OpenProofSigner, "object=proof", options, none, `the token has 2 key pairs with object="proof", id=: name one by both`, nil},
-		"a key on P-384":          {t.Context(), pkcs11.OpenProofSigner, "id=%03", options, none, "the key of app proofs is not on P-256", nil},
+		"a URI of something else": {t.Context(), "tokens=a", options, none, "tokens: unknown attribute", nil},
+		"no PIN":                  {t.Context(), "object=proof", pkcs11.Options{}, none, "no PIN: name its file with pin-source", nil},
+		"a context that is over":  {ended, "id=%02", options, none, "context canceled", context.Canceled},
+		"two keys of that label":  {t.Context(), "object=proof", options, none, `the token has 2 key pairs with object="proof", id=: name one by both`, nil},
+		"a key on P-384":          {t.Context(), "id=%03", options, none, "the key of app proofs is not on P-256", nil},
 		"no search": {
-			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			t.Context(), "id=%02", options,
 			func() { r.proxy.Fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY) }, "looking for the key of app proofs: pkcs11: 0x2: CKR_HOST_MEMORY", nil,
 		},
 		"a signature that does not verify": {
-			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			t.Context(), "id=%02", options,
 			func() { r.proxy.FlipBit(7) }, "signature check failed: ecdsa on P-256", keystore.ErrSignatureCheck,
 		},
 		"no signature": {
-			t.Context(), pkcs11.OpenProofSigner, "id=%02", options,
+			t.Context(), "id=%02", options,
 			func() { r.proxy.Fail(faultproxy.SignInit, miekg.CKR_HOST_MEMORY) }, "CKR_HOST_MEMORY", nil,
-		},
-		"nobody knows whether there is one": {
-			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%02", options,
-			func() { r.proxy.Fail(faultproxy.FindObjectsInit, miekg.CKR_HOST_MEMORY, 0) }, "looking for the key of app proofs: pkcs11: 0x2: CKR_HOST_MEMORY", nil,
-		},
-		"the token makes none": {
-			t.Context(), pkcs11.GenerateProofKey, "object=proof;id=%04", options,
-			func() { r.proxy.Fail(faultproxy.GenerateKeyPair, miekg.CKR_DEVICE_ERROR) }, "generating the key of app proofs: pkcs11: 0x30: CKR_DEVICE_ERROR", keystore.ErrUnavailable,
 		},
 	} {
 		before := b.objects(t)
 		c.inject()
-		signer, err := c.open(c.ctx, proofURI(r.token, r.proxy.Module, c.key), c.options)
+		signer, err := pkcs11.OpenProofSigner(c.ctx, proofURI(r.token, r.proxy.Module, c.key), c.options)
 		if signer != nil || err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v, %v, want %q", name, signer, err, c.want)
 		}
@@ -175,7 +166,7 @@ func TestProofKeyChanged(t *testing.T) {
 	}
 	first := r.signer.Public().(*ecdsa.PublicKey)
 	rename("proof", "first")
-	second := generateProofKey(t, r.uri, r.token.PIN)
+	second := generateProofKey(t, r.uri, r.token)
 	for range 2 {
 		r.proxy.Break(1)
 		if signature, err := r.sign(); err == nil || signature != nil || !strings.Contains(err.Error(), "has changed: restart if that is intended") {
@@ -252,28 +243,4 @@ func TestProofSessions(t *testing.T) {
 	if open > 1+1+1+2 {
 		t.Errorf("%d sessions are open, want crypto11's of two signers, one of the first and two of the second at most", open)
 	}
-}
-
-// TestProofKeyNotAwaited: a key that the token generates after the caller has given up is
-// destroyed.
-func TestProofKeyNotAwaited(t *testing.T) {
-	r := newProofRig(t)
-	b := openBare(t, r.token)
-	before := b.objects(t)
-	ctx, giveUp := context.WithCancel(t.Context())
-	defer giveUp()
-	r.proxy.Fail(faultproxy.GenerateKeyPair, faultproxy.Hold)
-	calls := r.proxy.Calls(faultproxy.GenerateKeyPair)
-	generated := make(chan error, 1)
-	go func() {
-		_, err := pkcs11.GenerateProofKey(ctx, proofURI(r.token, r.proxy.Module, "object=proof;id=%09"), pkcs11.Options{PIN: []byte(r.token.PIN)})
-		generated <- err
-	}()
-	testenv.Await(t, "the token generates", func() bool { return r.proxy.Calls(faultproxy.GenerateKeyPair) > calls })
-	giveUp()
-	r.proxy.Release(faultproxy.GenerateKeyPair)
-	if err := <-generated; !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want context.Canceled", err)
-	}
-	testenv.Await(t, "the key is destroyed", func() bool { return b.objects(t) == before })
 }

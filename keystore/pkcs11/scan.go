@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/miekg/pkcs11"
 
@@ -81,7 +82,9 @@ func (s *scanner) collect(keyType uint, only []*pkcs11.Attribute) error {
 	if err != nil || len(private) == 0 {
 		return err
 	}
-	public, err := publicObjects(s.connection.module.Ctx, s.in, keyType, idOf(only))
+	// Public objects share the CKA_ID with private ones, whereas their labels may differ.
+	shared := slices.DeleteFunc(slices.Clone(only), func(a *pkcs11.Attribute) bool { return a.Type != pkcs11.CKA_ID })
+	public, err := publicObjects(s.connection.module.Ctx, s.in, keyType, shared)
 	if err != nil {
 		return err
 	}
@@ -94,17 +97,6 @@ func (s *scanner) collect(keyType uint, only []*pkcs11.Attribute) error {
 		s.objects = append(s.objects, c)
 	}
 	return nil
-}
-
-// idOf returns the CKA_ID among the attributes: public objects share it with private ones,
-// whereas their labels may differ.
-func idOf(attributes []*pkcs11.Attribute) (shared []*pkcs11.Attribute) {
-	for _, attribute := range attributes {
-		if attribute.Type == pkcs11.CKA_ID {
-			shared = append(shared, attribute)
-		}
-	}
-	return shared
 }
 
 // pair finds the public key of each private one.

@@ -259,7 +259,10 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 			err := cmp.Or(ctx.Err(), k.prove(ctx))
 			switch {
 			case errors.Is(err, keystore.ErrSignatureCheck):
-				s.skip(err)
+				s.settings.logger.Warn("key skipped", "error", err)
+				s.mu.Lock()
+				s.skipped = append(s.skipped, err)
+				s.mu.Unlock()
 			case err != nil:
 				yield(keystore.KeyInfo{}, err)
 				return
@@ -283,13 +286,6 @@ func (s *Store) list(ctx context.Context, organizationID string) ([]*key, error)
 		return slices.SortedFunc(slices.Values(org.keys), compare), nil
 	}
 	return nil, nil
-}
-
-func (s *Store) skip(why error) {
-	s.settings.logger.Warn("key skipped", "error", why)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.skipped = append(s.skipped, why)
 }
 
 // Skipped implements keystore.Skipper, with the result of the last scan.

@@ -52,9 +52,3 @@ func OpenProofSigner(_ context.Context, uri string, _ Options) (*ProofSigner, er
 	_, err := Check(uri)
 	return nil, err
 }
-
-// GenerateProofKey returns an error, like Open.
-func GenerateProofKey(_ context.Context, uri string, _ Options) (*ProofSigner, error) {
-	_, err := Check(uri)
-	return nil, err
-}

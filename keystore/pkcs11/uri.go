@@ -66,9 +66,10 @@ func ParseURI(text string) (URI, error) {
 	return uri, nil
 }
 
-// The reserved characters that need no encoding in values: pk11-path-res-avail and
+// The characters that need no encoding in values: unreserved of RFC 3986, and pk11-path-res-avail and
 // pk11-query-res-avail of RFC 7512, section 2.3.
 const (
+	unreserved    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	pathReserved  = ":[]@!$'()*+,=&"
 	queryReserved = ":[]@!$'()*+,=/?|"
 )
@@ -117,17 +118,13 @@ func decodeValue(encoded, reserved string, offset int) (string, error) {
 			}
 			decoded = append(decoded, byte(b))
 			i += 2
-		case isUnreserved(c) || strings.IndexByte(reserved, c) >= 0:
+		case strings.IndexByte(unreserved, c) >= 0 || strings.IndexByte(reserved, c) >= 0:
 			decoded = append(decoded, c)
 		default:
 			return "", fmt.Errorf("byte %d: this character must be written %%%02X", offset+i, c)
 		}
 	}
 	return string(decoded), nil
-}
-
-func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
 func (u *URI) setPath(name, value string) (err error) {
@@ -246,22 +243,14 @@ func parseSessions(value string) (int, error) {
 // without a module or a token in it, or by a program built without cgo.
 func Check(text string) (URI, error) {
 	uri, err := ParseURI(text)
-	if err == nil {
-		err = uri.check()
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case uri.ModulePath == "":
+		err = errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")
+	case uri.Token == "" && uri.Serial == "" && uri.SlotID == nil:
+		err = errors.New("pkcs11 uri: it selects no token: write token=LABEL or serial=NUMBER")
+	default:
 		err = errNoCgo
 	}
 	return uri, err
-}
-
-// check refuses a URI that names no module, or selects no token in it.
-func (u *URI) check() error {
-	switch {
-	case u.ModulePath == "":
-		return errors.New("pkcs11 uri: module-path is missing: write ?module-path=/PATH/OF/THE/MODULE.so")
-	case u.Token == "" && u.Serial == "" && u.SlotID == nil:
-		return errors.New("pkcs11 uri: it selects no token: write token=LABEL or serial=NUMBER")
-	}
-	return nil
 }

@@ -64,19 +64,25 @@ func (k *key) call(ctx context.Context, operation string, do func(context.Contex
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	end, err := k.store.begin()
-	if err != nil {
-		return err
+	k.store.mu.RLock()
+	closed, slots := k.store.closed, k.store.slots[k.site]
+	if !closed {
+		k.store.calls.Add(1) // Close waits for it
+		defer k.store.calls.Done()
 	}
-	defer end()
+	k.store.mu.RUnlock()
+	if closed {
+		return keystore.ErrClosed
+	}
 	bounded, cancel := context.WithTimeout(ctx, k.store.options.Timeout)
 	defer cancel()
 	defer context.AfterFunc(k.store.base, cancel)()
-	leave, err := k.enter(bounded)
-	if err != nil {
-		return k.explain(ctx, bounded, err)
+	select {
+	case slots <- struct{}{}: // a place among the calls of the site
+		defer func() { <-slots }()
+	case <-bounded.Done():
+		return k.explain(ctx, bounded, bounded.Err())
 	}
-	defer leave()
 	start := time.Now()
 	remote, err := k.remote(bounded)
 	if err == nil {
@@ -85,19 +91,6 @@ func (k *key) call(ctx context.Context, operation string, do func(context.Contex
 	err = k.explain(ctx, bounded, err)
 	k.store.options.Observe(Observation{k.site.scheme, operation, outcomeOf(err), time.Since(start)})
 	return err
-}
-
-// enter waits for a place among the calls of the site.
-func (k *key) enter(ctx context.Context) (leave func(), err error) {
-	k.store.mu.RLock()
-	slots := k.store.slots[k.site]
-	k.store.mu.RUnlock()
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // remote opens the key at its service, once.
@@ -118,14 +111,11 @@ func (k *key) remote(ctx context.Context) (Key, error) {
 	return k.opened, nil
 }
 
-// classes are the errors that a service may return as they are.
-var classes = []error{
-	keystore.ErrUnavailable, keystore.ErrKeyNotFound, keystore.ErrSignatureCheck, keystore.ErrUnsupported,
-}
-
 // explain names the key in an error of a service, and puts those that are of no class, such as a
 // broken connection, into ErrUnavailable. If the caller gave up, its own error is returned.
 func (k *key) explain(caller, bounded context.Context, err error) error {
+	callers, limited := caller.Deadline()
+	earliest, _ := bounded.Deadline()
 	switch {
 	case err == nil:
 		return nil
@@ -133,24 +123,19 @@ func (k *key) explain(caller, bounded context.Context, err error) error {
 		return caller.Err()
 	case k.store.base.Err() != nil:
 		return keystore.ErrClosed
-	case errors.Is(err, context.DeadlineExceeded) && isCallers(caller, bounded):
+	case errors.Is(err, context.DeadlineExceeded) && limited && callers.Equal(earliest):
 		return context.DeadlineExceeded // a client may notice before the context does
 	case bounded.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %v: no answer within %v: %w", keystore.ErrUnavailable, k, k.store.options.Timeout, errNoAnswer)
 	}
-	for _, class := range classes {
+	for _, class := range []error{
+		keystore.ErrUnavailable, keystore.ErrKeyNotFound, keystore.ErrSignatureCheck, keystore.ErrUnsupported,
+	} {
 		if errors.Is(err, class) {
 			return fmt.Errorf("%v: %w", k, err)
 		}
 	}
 	return fmt.Errorf("%w: %v: %w", keystore.ErrUnavailable, k, err)
-}
-
-// isCallers reports whether the deadline of a call is the caller's, and not that of Timeout.
-func isCallers(caller, bounded context.Context) bool {
-	callers, ok := caller.Deadline()
-	earliest, _ := bounded.Deadline()
-	return ok && callers.Equal(earliest)
 }
 
 // errNoAnswer stands for the error of a context that was ours and not the caller's.

@@ -33,7 +33,10 @@ type knowledge struct {
 }
 
 func newKey(store *Store, pin Pin) (*key, error) {
-	if err := pin.check(); err != nil {
+	if pin.URI == "" || pin.PublicKey.IsZero() || pin.OrganizationID == "" {
+		return nil, fmt.Errorf("a pinned key needs a URI, a public key and an organization")
+	}
+	if err := keystore.CheckName("name", pin.Name); err != nil {
 		return nil, err
 	}
 	service, scheme, err := store.services.Of(pin.URI)
@@ -44,7 +47,10 @@ func newKey(store *Store, pin Pin) (*key, error) {
 		return nil, err
 	}
 	pin.ID = cmp.Or(pin.ID, IDOf(pin.PublicKey))
-	k := &key{store: store, service: service, site: siteOf(service, scheme, pin.URI), pin: pin, id: pin.ID, turn: make(chan struct{}, 1)}
+	k := &key{store: store, service: service, site: site{scheme: scheme}, pin: pin, id: pin.ID, turn: make(chan struct{}, 1)}
+	if sited, ok := service.(Sited); ok {
+		k.site.name = sited.Site(pin.URI)
+	}
 	k.known.Store(&knowledge{})
 	return k, nil
 }
@@ -110,22 +116,6 @@ func (k *key) moved() error { return k.known.Load().moved }
 func (k *key) recentlyUsable() bool {
 	knowledge := k.known.Load()
 	return knowledge.moved == nil && k.store.options.Now().Sub(knowledge.usedAt) < readyFor
-}
-
-// vouched returns nil if the service is known to have the pinned key. It asks if that is not
-// known, or not lately. A service that does not answer is trusted on its earlier answer:
-// every signature is verified.
-func (k *key) vouched(ctx context.Context) error {
-	knowledge := k.known.Load()
-	if knowledge.moved == nil && k.store.options.Now().Sub(knowledge.checkedAt) < RecheckInterval {
-		return nil
-	}
-	err := k.check(ctx)
-	if err != nil && ctx.Err() == nil && knowledge.moved == nil && !knowledge.checkedAt.IsZero() &&
-		errors.Is(err, keystore.ErrUnavailable) {
-		return nil
-	}
-	return err
 }
 
 // check asks the service for the public key and compares it with the pin.

@@ -31,14 +31,6 @@ func IDOf(public keystore.PublicKey) string {
 	return id.String()
 }
 
-// check refuses a pin that cannot be used, whatever the services say.
-func (p *Pin) check() error {
-	if p.URI == "" || p.PublicKey.IsZero() || p.OrganizationID == "" {
-		return fmt.Errorf("a pinned key needs a URI, a public key and an organization")
-	}
-	return keystore.CheckName("name", p.Name)
-}
-
 // table has the keys of a store. It does not change, but what is known of its keys does.
 type table struct {
 	keys []*key // in the order of the pins
@@ -51,7 +43,11 @@ func newTable(store *Store, pins []Pin, before *table) (*table, error) {
 	for i, pin := range pins {
 		made, err := newKey(store, pin)
 		if err == nil {
-			made = before.known(made)
+			if before != nil {
+				if old := before.at[made.pin.OrganizationID][keystore.ByID(made.id)]; old != nil && old.pin == made.pin {
+					made = old
+				}
+			}
 			err = next.insert(made)
 		}
 		if err != nil {
@@ -59,17 +55,6 @@ func newTable(store *Store, pins []Pin, before *table) (*table, error) {
 		}
 	}
 	return next, nil
-}
-
-// known returns the key that the table has for the same pin, or else this one.
-func (t *table) known(k *key) *key {
-	if t == nil {
-		return k
-	}
-	if old := t.at[k.pin.OrganizationID][keystore.ByID(k.id)]; old != nil && old.pin == k.pin {
-		return old
-	}
-	return k
 }
 
 func (t *table) insert(k *key) error {

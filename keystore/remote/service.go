@@ -73,15 +73,7 @@ type Sited interface {
 	Site(uri string) string
 }
 
-// siteOf returns what the calls of a URI share a bound with.
-func siteOf(service Service, scheme, uri string) site {
-	if sited, ok := service.(Sited); ok {
-		return site{scheme, sited.Site(uri)}
-	}
-	return site{scheme: scheme}
-}
-
-// site is a part of a service that can fail alone.
+// site is a part of a service that can fail alone: what calls share a bound with.
 type site struct{ scheme, name string }
 
 // Keeper is a Service with work to do while none of its keys is used, such as to renew a token

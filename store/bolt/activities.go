@@ -56,10 +56,8 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 			return err
 		}
 	}
-	if change != nil {
-		if err := t.applyWhole(activity.OrganizationID, change); err != nil {
-			return err
-		}
+	if err := t.applyWhole(activity.OrganizationID, change); err != nil {
+		return err
 	}
 	activity.ID, activity.SubmittedBy, activity.User, activity.Type = before.ID, before.SubmittedBy, before.User,
 		before.Type
@@ -73,10 +71,11 @@ func (s *Store) Find(ctx context.Context, organizationID string,
 	fingerprint store.Fingerprint) (store.Activity, error) {
 	var recorded *store.Activity
 	err := s.view(ctx, func(tx *transaction) (err error) {
-		recorded, err = tx.waited(organizationID, fingerprint)
+		id := tx.get(bucketWaited, within(organizationID, fingerprint[:]))
+		recorded, err = tx.named(organizationID, fingerprint, id)
 		return err
 	})
-	if err == nil && recorded == nil {
+	if err == nil && (recorded == nil || !recorded.Waited()) {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -87,20 +86,20 @@ func (s *Store) Find(ctx context.Context, organizationID string,
 
 // Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err error) {
-	err = s.eachWaiting(ctx, func(activity *store.Activity) { activities = append(activities, *activity) })
+	err = s.view(ctx, func(tx *transaction) error {
+		return tx.eachWaiting(nil, func(activity *store.Activity) { activities = append(activities, *activity) })
+	})
 	return activities, err
 }
 
 // eachWaiting calls use with the activities that wait, without data.
-func (s *Store) eachWaiting(ctx context.Context, use func(*store.Activity)) error {
-	return s.view(ctx, func(tx *transaction) error { return tx.eachWaiting(nil, use) })
-}
-
 func (t *transaction) eachWaiting(prefix []byte, use func(*store.Activity)) error {
 	for w := t.walk(bucketWaiting, prefix, prefix, false); w.key != nil; w.next() {
 		activity, _, err := decodeHead(t.get(bucketActivities, w.key))
 		if err == nil {
-			activity.OrganizationID, activity.ID, err = splitKey(w.key)
+			var id []byte
+			activity.OrganizationID, id, err = cutText(w.key)
+			activity.ID = string(id)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: a waiting activity: %w", store.ErrUnavailable, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/store"
@@ -39,16 +38,6 @@ func encodeActivity(activity *store.Activity) []byte {
 		out = append(out, text...)
 	}
 	return append(out, activity.Data...)
-}
-
-// decodeActivity decodes an activity. It copies: the file's memory must not be used after
-// the transaction.
-func decodeActivity(in []byte) (store.Activity, error) {
-	activity, rest, err := decodeHead(in)
-	if err == nil {
-		activity.Data = slices.Clone(rest)
-	}
-	return activity, err
 }
 
 // decodeHead decodes everything but the data, which it returns without copying.
@@ -107,7 +96,16 @@ func (t *transaction) write(activity, before *store.Activity) error {
 	if activity.Leaf == nil {
 		return nil
 	}
-	return t.appendLeaf(activity)
+	head, err := t.logHead(activity.OrganizationID)
+	if err == nil {
+		err = activity.Restop(&head)
+	}
+	if err != nil {
+		return err
+	}
+	t.appendTo(&head, activity.OrganizationID, activity.ID, activity.Leaf)
+	t.put(bucketHeads, within(activity.OrganizationID, nil), head.Encode())
+	return nil
 }
 
 // index writes the entries under which an activity is found other than by its id. An

@@ -31,6 +31,7 @@
 package bolt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ import (
 	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/store/internal/batch"
 	"github.com/countersign-dev/countersign/store/internal/leases"
 )
 
@@ -114,7 +116,8 @@ func open(path string, create bool) (*Store, error) {
 		return nil, errors.Join(err, file.close())
 	}
 	s := &Store{file: file, checked: size <= CheckedSize, leases: leases.New(), closed: make(chan struct{})}
-	s.writer = newWriter(file, s.leases.Held)
+	s.writer = &writer{file: file}
+	s.writer.batches = batch.New(batch.Options{Max: maxBatch, Gather: gather, Expected: s.leases.Held}, s.writer.commit)
 	return s, nil
 }
 
@@ -162,10 +165,8 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 		if err := tx.admitWaiting(&activity); err != nil {
 			return err
 		}
-		if change != nil {
-			if err := tx.applyWhole(lease.OrganizationID, change); err != nil {
-				return err
-			}
+		if err := tx.applyWhole(lease.OrganizationID, change); err != nil {
+			return err
 		}
 		return tx.record(&activity)
 	}, &s.writer.completed)
@@ -241,10 +242,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 		refusal, err = change.Apply(tx.ledger(organizationID))
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return refusal
+	return cmp.Or(err, refusal)
 }
 
 // Forgets implements store.Retention: it does not.
@@ -264,7 +262,9 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Stats returns counts since Open.
-func (s *Store) Stats() Stats { return s.writer.stats() }
+func (s *Store) Stats() Stats {
+	return Stats{s.writer.commits.Load(), s.writer.changes.Load(), s.writer.completed.Load()}
+}
 
 // Close implements store.Store. It waits for writes in progress.
 func (s *Store) Close() (err error) {

@@ -61,19 +61,6 @@ func (t *transaction) setCounts(c counts) error {
 	return unavailable(t.tx.Bucket(bucketMeta).Put(keyCounts, seal(bucketMeta, keyCounts, value)))
 }
 
-// settle writes the numbers that the changes of the transaction lead to.
-func (t *transaction) settle() error {
-	if t.change == (counts{}) {
-		return nil
-	}
-	total := t.counts()
-	for i := range total {
-		total[i] += t.change[i]
-	}
-	t.change = counts{}
-	return t.setCounts(total)
-}
-
 // verify reads every entry, looks each up, and compares their number with the one that was written.
 // It panics with what is damaged.
 func (t *transaction) verify(ctx context.Context) error {
@@ -140,15 +127,4 @@ func checkLengths(tx *bbolt.Tx) error {
 		id += page.OverflowCount
 	}
 	return nil
-}
-
-// checkSize refuses a file that is shorter than its pages: reading behind its end is a fault.
-func (f *file) checkSize() error {
-	return f.view(func(t *transaction) error {
-		size, err := f.size()
-		if err == nil && size < t.tx.Size() {
-			return f.damaged(fmt.Errorf("it is cut off: it has %d bytes of %d", size, t.tx.Size()))
-		}
-		return err
-	})
 }

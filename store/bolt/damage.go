@@ -50,7 +50,13 @@ func openFile(path string, options bbolt.Options) (f *file, err error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := f.checkSize(); err != nil {
+	if err := f.view(func(t *transaction) error {
+		size, err := f.size()
+		if err == nil && size < t.tx.Size() { // reading behind its end is a fault
+			return f.damaged(fmt.Errorf("it is cut off: it has %d bytes of %d", size, t.tx.Size()))
+		}
+		return err
+	}); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -158,8 +164,14 @@ func (f *file) update(write func(*transaction) error) error {
 		if err := write(t); err != nil {
 			return err
 		}
-		if err := t.settle(); err != nil {
-			return err
+		if t.change != (counts{}) {
+			total := t.counts()
+			for i := range total {
+				total[i] += t.change[i]
+			}
+			if err := t.setCounts(total); err != nil {
+				return err
+			}
 		}
 		return tx.Commit()
 	})

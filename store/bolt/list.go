@@ -22,12 +22,6 @@ func cutText(in []byte) (text string, rest []byte, err error) {
 	return string(in[n : n+int(length)]), in[n+int(length):], nil
 }
 
-// splitKey splits a key within an organization.
-func splitKey(key []byte) (organizationID, rest string, err error) {
-	organizationID, tail, err := cutText(key)
-	return organizationID, string(tail), err
-}
-
 // List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string,
 	filter store.Filter) (activities []store.Activity, err error) {

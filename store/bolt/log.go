@@ -27,20 +27,6 @@ func (t *transaction) admit(organizationID string, sent time.Time, of store.Stop
 	return store.Admit(&head, sent, of)
 }
 
-// appendLeaf adds the leaf of an activity to the log of its organization.
-func (t *transaction) appendLeaf(activity *store.Activity) error {
-	head, err := t.logHead(activity.OrganizationID)
-	if err == nil {
-		err = activity.Restop(&head)
-	}
-	if err != nil {
-		return err
-	}
-	t.appendTo(&head, activity.OrganizationID, activity.ID, activity.Leaf)
-	t.put(bucketHeads, within(activity.OrganizationID, nil), head.Encode())
-	return nil
-}
-
 // appendTo adds a leaf and updates head, which the caller writes.
 func (t *transaction) appendTo(head *translog.Head, organizationID, id string, leaf []byte) {
 	index := head.Size
@@ -74,12 +60,8 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 // AppendLeaves implements store.Log.
 func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []store.LogEntry) (index int64, err error) {
-	err = s.write(ctx, func(tx *transaction) error {
-		head, err := tx.logHead(organizationID)
-		if err != nil {
-			return err
-		}
-		if err := store.Admit(&head, time.Time{}, nil); err != nil {
+	_, err = s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
+		if err := store.Admit(head, time.Time{}, nil); err != nil {
 			return err
 		}
 		if size >= 0 && head.Size != size {
@@ -87,7 +69,7 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 		}
 		index = head.Size
 		for _, entry := range leaves {
-			tx.appendTo(&head, organizationID, entry.ID, entry.Leaf)
+			tx.appendTo(head, organizationID, entry.ID, entry.Leaf)
 		}
 		tx.put(bucketHeads, within(organizationID, nil), head.Encode())
 		return nil

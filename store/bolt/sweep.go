@@ -33,7 +33,14 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (swept store.SweepStat
 
 // sweep removes what has expired, up to sweepStep.
 func (t *transaction) sweep(now time.Time) (entries int, more bool) {
-	all := t.due(now)
+	// The expiry keys are copied. An entry that is kept until now is still kept.
+	var all [][]byte
+	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
+	cursor := t.tx.Bucket(bucketExpiry).Cursor()
+	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 &&
+		len(all) < sweepStep; key, _ = cursor.Next() {
+		all = append(all, slices.Clone(key))
+	}
 	for _, due := range all {
 		t.remove(bucketExpiry, due)
 		if t.sweepEntry(due[keepUntilSize:], now) {
@@ -41,18 +48,6 @@ func (t *transaction) sweep(now time.Time) (entries int, more bool) {
 		}
 	}
 	return entries, len(all) == sweepStep
-}
-
-// due returns copies of the expiry keys strictly before now: an entry that is kept until
-// now is still kept.
-func (t *transaction) due(now time.Time) (keys [][]byte) {
-	end := binary.BigEndian.AppendUint64(nil, milliseconds(now))
-	cursor := t.tx.Bucket(bucketExpiry).Cursor()
-	for key, _ := cursor.First(); len(key) >= keepUntilSize && bytes.Compare(key[:8], end) < 0 &&
-		len(keys) < sweepStep; key, _ = cursor.Next() {
-		keys = append(keys, slices.Clone(key))
-	}
-	return keys
 }
 
 // sweepEntry removes an entry, or, if it is now kept longer, adds it to the expiry bucket

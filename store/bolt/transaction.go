@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -73,13 +74,13 @@ func within(organizationID string, rest []byte) []byte {
 	return append(key, rest...)
 }
 
-// applyWhole makes a change and returns its refusal as an error.
+// applyWhole makes a change, which may be nil, and returns its refusal as an error.
 func (t *transaction) applyWhole(organizationID string, change store.Change) error {
-	refusal, err := change.Apply(t.ledger(organizationID))
-	if err != nil {
-		return err
+	if change == nil {
+		return nil
 	}
-	return refusal
+	refusal, err := change.Apply(t.ledger(organizationID))
+	return cmp.Or(err, refusal)
 }
 
 // requestKey begins with the time that the body names, so that the entries of new requests
@@ -93,16 +94,6 @@ func (t *transaction) recorded(organizationID string, at int64,
 	fingerprint store.Fingerprint) (*store.Activity, error) {
 	id := t.get(bucketRequests, requestKey(organizationID, at, fingerprint))
 	return t.named(organizationID, fingerprint, id)
-}
-
-// waited returns the activity of a request if it waits or has waited, or nil.
-func (t *transaction) waited(organizationID string, fingerprint store.Fingerprint) (*store.Activity, error) {
-	id := t.get(bucketWaited, within(organizationID, fingerprint[:]))
-	recorded, err := t.named(organizationID, fingerprint, id)
-	if err != nil || recorded == nil || !recorded.Waited() {
-		return nil, err
-	}
-	return recorded, nil
 }
 
 // named returns the activity with the id under which a request was found, nil if id is nil.
@@ -123,11 +114,12 @@ func (t *transaction) activity(organizationID, id string) (store.Activity, error
 	if value == nil {
 		return store.Activity{}, store.ErrNotFound
 	}
-	activity, err := decodeActivity(value)
+	activity, data, err := decodeHead(value)
 	if err != nil {
 		return activity, fmt.Errorf("%w: activity %s: %w", store.ErrUnavailable, id, err)
 	}
-	activity.OrganizationID, activity.ID = organizationID, id
+	// It copies: the file's memory must not be used after the transaction.
+	activity.OrganizationID, activity.ID, activity.Data = organizationID, id, slices.Clone(data)
 	return activity, nil
 }
 

@@ -46,13 +46,6 @@ type write struct {
 	answer chan error
 }
 
-// newWriter starts a writer. expected returns how many requests are in flight.
-func newWriter(file *file, expected func() int) *writer {
-	w := &writer{file: file}
-	w.batches = batch.New(batch.Options{Max: maxBatch, Gather: gather, Expected: expected}, w.commit)
-	return w
-}
-
 // write makes a change and returns when it is on disk. The function may be called more
 // than once; only its last call counts.
 func (w *writer) write(do func(*transaction) error, count *counter) error {
@@ -126,8 +119,4 @@ func (w *writer) try(batch []*write) (failed int, err error) {
 		return nil
 	})
 	return failed, err
-}
-
-func (w *writer) stats() Stats {
-	return Stats{Commits: w.commits.Load(), Changes: w.changes.Load(), Completed: w.completed.Load()}
 }

@@ -44,10 +44,8 @@ func (s *Store) put(activity store.Activity, before *kept, reserved int, change 
 	if err := s.room(cost + leafCost(leaf) + eventCost(event) - reserved); err != nil {
 		return err
 	}
-	if change != nil {
-		if err := s.applyWhole(activity.OrganizationID, change); err != nil {
-			return err
-		}
+	if err := s.apply(activity.OrganizationID, change, true); err != nil {
+		return err
 	}
 	if leaf != nil {
 		s.append(activity.OrganizationID, activity.ID, leaf)
@@ -190,18 +188,6 @@ func (s *Store) List(ctx context.Context, organizationID string,
 		}
 	}
 	return filter.Ordered(activities), nil
-}
-
-// admitWaiting refuses an activity that would wait with too many others.
-func (s *Store) admitWaiting(activity *store.Activity) error {
-	if !activity.Bounds() {
-		return nil
-	}
-	var others store.Crowd
-	for _, other := range s.waiting {
-		others.Count(activity, other.Activity)
-	}
-	return activity.Admit(others)
 }
 
 // Waiting implements store.Waiter.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,33 +26,20 @@ type ledger struct {
 
 var _ store.Ledger = (*ledger)(nil)
 
-// apply makes a change. If it returns an error, nothing is written.
-func (s *Store) apply(organizationID string, change store.Change) (refusal, err error) {
-	l := &ledger{store: s, organization: organizationID}
-	refusal, err = change.Apply(l)
-	if err != nil {
-		l.rollback()
+// apply makes a change, if there is one. An error undoes what it wrote, and so does the
+// refusal of a change that is to be made as a whole.
+func (s *Store) apply(organizationID string, change store.Change, whole bool) error {
+	if change == nil {
+		return nil
 	}
-	return refusal, err
-}
-
-// applyWhole makes a change whose refusal, too, undoes what it wrote.
-func (s *Store) applyWhole(organizationID string, change store.Change) error {
 	l := &ledger{store: s, organization: organizationID}
 	refusal, err := change.Apply(l)
-	if err == nil {
-		err = refusal
+	if err != nil || whole && refusal != nil {
+		for _, undo := range slices.Backward(l.undo) {
+			undo()
+		}
 	}
-	if err != nil {
-		l.rollback()
-	}
-	return err
-}
-
-func (l *ledger) rollback() {
-	for _, undo := range slices.Backward(l.undo) {
-		undo()
-	}
+	return cmp.Or(err, refusal)
 }
 
 // Lock implements store.Ledger. The whole store is locked already.

@@ -127,14 +127,7 @@ func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 			return err
 		}
 	}
-	if change == nil {
-		return nil
-	}
-	refusal, err := s.apply(claim.OrganizationID, change)
-	if err != nil {
-		return err
-	}
-	return refusal
+	return s.apply(claim.OrganizationID, change, false)
 }
 
 // Renew implements store.Store.
@@ -178,8 +171,14 @@ func (s *Store) record(lease store.Lease, activity store.Activity, change store.
 		before != nil && before.ID != activity.ID {
 		return fmt.Errorf("store: activity id %s is taken", activity.ID)
 	}
-	if err := s.admitWaiting(&activity); err != nil {
-		return err
+	if activity.Bounds() {
+		var others store.Crowd
+		for _, other := range s.waiting {
+			others.Count(&activity, other.Activity)
+		}
+		if err := activity.Admit(others); err != nil {
+			return err
+		}
 	}
 	return s.put(activity, before, s.leases.Size(lease), change)
 }
@@ -208,11 +207,9 @@ func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Cha
 	if err := s.leases.Pin(lease); err != nil {
 		return err
 	}
-	if change != nil {
-		if err := s.applyWhole(lease.OrganizationID, change); err != nil {
-			s.leases.Unpin(lease)
-			return err
-		}
+	if err := s.apply(lease.OrganizationID, change, true); err != nil {
+		s.leases.Unpin(lease)
+		return err
 	}
 	s.leases.End(lease)
 	return nil
@@ -238,11 +235,7 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 	}
 	defer s.mu.Unlock()
 	s.sweep(s.seen, sweepStep)
-	refusal, err := s.apply(organizationID, change)
-	if err != nil {
-		return err
-	}
-	return refusal
+	return s.apply(organizationID, change, false)
 }
 
 // Forgets implements store.Retention: it does.

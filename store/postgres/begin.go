@@ -38,10 +38,7 @@ func (l *leases) begin(ctx context.Context, claim store.Claim,
 		}
 		return err
 	})
-	if err == nil {
-		err = refusal
-	}
-	if err != nil {
+	if err = cmp.Or(err, refusal); err != nil {
 		return store.BeginResult{}, err
 	}
 	return begun, nil
@@ -175,17 +172,25 @@ func (l *leases) Begin(ctx context.Context, claim store.Claim,
 }
 
 // admit admits a claim if the database is the one that was checked, and the log has no conflict.
-// A stop that another node may have ended is looked up again.
+// A stop that another node may have ended is looked up again. It makes the claim of a request that
+// an acceptance supersedes, or a stop applies to, one that takes no lease, so that the request is
+// answered if it is recorded.
 func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
 	if err := l.guard.admit(ctx); err != nil {
 		return err
 	}
-	if errors.Is(l.logs.marks.refusal(claim), store.ErrStopped) {
+	err := l.logs.marks.refusal(claim)
+	if errors.Is(err, store.ErrStopped) {
 		if _, err := l.logs.LogHeads(ctx, claim.OrganizationID); err != nil {
 			return err
 		}
+		err = l.logs.marks.refusal(claim)
 	}
-	return l.logs.marks.admit(claim)
+	if (errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrStopped)) && claim.Revision == 0 {
+		claim.LiveUntil = claim.Now.Add(-1)
+		return nil
+	}
+	return err
 }
 
 // Renew implements store.Store. It goes by the database's clock.

@@ -224,7 +224,14 @@ func record(all []*completion) *statement {
 	columns := []any{organizations, fingerprints, tokens, ids, submitters, data, until, users, kinds, statuses, waiting}
 	form := recordHeld
 	if slices.ContainsFunc(all, func(call *completion) bool { return call.activity.Event != nil }) {
-		form, columns = recordTold, append(columns, eventsOf(all)...)
+		form = recordTold // the data is null if there is no event
+		eventIDs, times, events := make([]string, len(all)), make([]int64, len(all)), make([][]byte, len(all))
+		for i, call := range all {
+			if event := call.activity.Event; event != nil {
+				eventIDs[i], times[i], events[i] = event.ID, event.At.UnixMilli(), dataOf(event)
+			}
+		}
+		columns = append(columns, eventIDs, times, events)
 	}
 	sql, arguments := form.of(len(all), columns...)
 	return &statement{sql, arguments,
@@ -236,17 +243,6 @@ func record(all []*completion) *statement {
 			})
 			return err
 		}}
-}
-
-// eventsOf returns the columns of the events of activities; the data is null if there is none.
-func eventsOf(all []*completion) []any {
-	ids, times, data := make([]string, len(all)), make([]int64, len(all)), make([][]byte, len(all))
-	for i, call := range all {
-		if event := call.activity.Event; event != nil {
-			ids[i], times[i], data[i] = event.ID, event.At.UnixMilli(), dataOf(event)
-		}
-	}
-	return []any{ids, times, data}
 }
 
 // Replace implements store.Waiter. It goes by the database's clock.

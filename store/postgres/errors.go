@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/store"
@@ -36,21 +37,8 @@ func codeOf(err error) string {
 	return refused.Code
 }
 
-// cannotWrite reports whether an error says that the database cannot be written to: its
-// disk is full or broken, or it is a standby or read-only.
-func cannotWrite(err error) bool {
-	code := codeOf(err)
-	return code == diskFull || code == ioError || code == readOnlyTransaction
-}
-
 // errRollBack rolls back a transaction whose change was refused.
 var errRollBack = errors.New("the change was refused")
-
-// gaveWay reports whether the database rolled a transaction back in favor of another one.
-func gaveWay(err error) bool {
-	code := codeOf(err)
-	return code == serializationFailure || code == deadlockDetected
-}
 
 // hadNoEffect reports whether the work may be repeated: the database refused it, or it was
 // never sent. What one server refused is repeated only with another
@@ -87,13 +75,9 @@ func unavailable(ctx context.Context, err error) error {
 
 // isOurs reports whether an error is of this package, not of the database.
 func isOurs(err error) bool {
-	for _, ours := range []error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict,
-		store.ErrStopped, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack} {
-		if errors.Is(err, ours) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{pgx.ErrNoRows, store.ErrLeaseLost, store.ErrStale, store.ErrConflict,
+		store.ErrStopped, store.ErrChanged, store.ErrHeld, store.ErrUnavailable, store.ErrClosed, errRollBack},
+		func(ours error) bool { return errors.Is(err, ours) })
 }
 
 // Codes of PostgreSQL's errors (appendix A of its manual).

@@ -34,10 +34,6 @@ type guard struct {
 	asked  time.Time     // when the last one that was answered began
 }
 
-func newGuard() guard {
-	return guard{turn: make(chan struct{}, 1), asking: make(chan struct{}, 1), node: store.NewToken()}
-}
-
 // server identifies a run of a server, and the database in it.
 type server struct {
 	started  time.Time

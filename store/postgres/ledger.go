@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -125,8 +126,5 @@ func (db *database) Change(ctx context.Context, organizationID string, change st
 		refusal, err = change.Apply(&ledger{ctx: ctx, q: q, organization: organizationID})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return refusal
+	return cmp.Or(err, refusal)
 }

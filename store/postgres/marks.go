@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/countersign-dev/countersign/store"
@@ -32,29 +31,13 @@ func (m *marks) set(organizationID string, head *translog.Head) {
 // learn is set for locked heads.
 func (m *marks) learn(heads logHeads) {
 	for organizationID, head := range heads {
-		if m.marked(organizationID) || head.Marked() {
+		m.mu.RLock()
+		_, marked := m.log[organizationID]
+		m.mu.RUnlock()
+		if marked || head.Marked() {
 			m.set(organizationID, head)
 		}
 	}
-}
-
-func (m *marks) marked(organizationID string) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	_, ok := m.log[organizationID]
-	return ok
-}
-
-// admit returns store.ErrConflict if the log has a conflict. It makes the claim of a
-// request that an acceptance supersedes, or a stop applies to, one that takes no lease, so that
-// the request is answered if it is recorded.
-func (m *marks) admit(claim *store.Claim) error {
-	err := m.refusal(claim)
-	if (errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrStopped)) && claim.Revision == 0 {
-		claim.LiveUntil = claim.Now.Add(-1)
-		return nil
-	}
-	return err
 }
 
 // refusal returns what store.Admit does, nil without a log.

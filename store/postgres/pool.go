@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,7 +57,11 @@ func newPool(ctx context.Context, dsn string, moved func(context.Context, querie
 	if _, ok := given.RuntimeParams["pool_max_conns"]; !ok {
 		config.MaxConns = DefaultConnections
 	}
-	if given.ValidateConnect == nil && severalServers(given) {
+	// Fallbacks also has an entry for each TLS setting that is tried.
+	several := slices.ContainsFunc(given.Fallbacks, func(other *pgconn.FallbackConfig) bool {
+		return other.Host != given.Host || other.Port != given.Port
+	})
+	if given.ValidateConnect == nil && several {
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	config.ConnConfig.OnNotice = noteWarning
@@ -74,7 +79,11 @@ func newPool(ctx context.Context, dsn string, moved func(context.Context, querie
 		}
 		elsewhere, err := moved(ctx, c)
 		if elsewhere {
-			p.replaceOthers(c)
+			data := c.PgConn().CustomData()
+			p.retire(data[generationKey].(*generation))
+			p.mu.Lock()
+			data[generationKey] = p.current // the new connection stays
+			p.mu.Unlock()
 		}
 		return err
 	}
@@ -82,54 +91,29 @@ func newPool(ctx context.Context, dsn string, moved func(context.Context, querie
 	return p, err
 }
 
-// severalServers reports whether an address names more than one server. Fallbacks also
-// has an entry for each TLS setting that is tried.
-func severalServers(config *pgx.ConnConfig) bool {
-	for _, other := range config.Fallbacks {
-		if other.Host != config.Host || other.Port != config.Port {
-			return true
-		}
-	}
-	return false
-}
-
 // prepare prepares a new connection. In a session of our own, the planner is to find rows
 // by their keys, one by one: each statement is for a few rows, whatever the size of the
-// table, and a connection keeps plans that it made when the table was empty.
+// table, and a connection keeps plans that it made when the table was empty. A connection
+// pooler that stands between has told the client an identification of its own, not that of
+// the process which serves the session now.
 func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 	p.mu.Lock()
 	c.PgConn().CustomData()[generationKey] = p.current
 	p.mu.Unlock()
 	const settings = `set enable_seqscan = off; set enable_bitmapscan = off;
 		set enable_hashjoin = off; set enable_mergejoin = off`
-	shared, err := isShared(ctx, c)
+	var pid uint32
+	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid)
 	switch {
 	case err != nil:
 		return err
-	case !shared && !p.shared.Load():
+	case pid == c.PgConn().PID() && !p.shared.Load():
 		_, err = c.Exec(ctx, settings)
 		return err
 	case !p.shared.Swap(true):
 		return errShared
 	}
 	return nil
-}
-
-// replaceOthers replaces all connections but a new one.
-func (p *pool) replaceOthers(c *pgx.Conn) {
-	data := c.PgConn().CustomData()
-	p.retire(data[generationKey].(*generation))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	data[generationKey] = p.current
-}
-
-// isShared reports whether a connection pooler stands between. It has told the client an
-// identification of its own, not that of the process which serves the session now.
-func isShared(ctx context.Context, c *pgx.Conn) (bool, error) {
-	var pid uint32
-	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid)
-	return pid != c.PgConn().PID(), err
 }
 
 // Keys of a connection's custom data.
@@ -171,8 +155,10 @@ func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) err
 		if codeOf(err) == transactionAborted {
 			err = data[errorKey].(*pgconn.PgError)
 		}
+		// A warning that comes with a commit may say that it no longer waits for a synchronous standby: its
+		// text is in the language of the server, and its code that of any warning, or of a shutdown.
 		warning, _ := data[warningKey].(*pgconn.Notice)
-		if err == nil && isUnconfirmed(warning) {
+		if err == nil && warning != nil && (warning.Code == anyWarning || warning.Code == adminShutdown) {
 			err = commitError{fmt.Errorf("committed, but perhaps not on the standby: %s", warning.Message)}
 		}
 		if isStatementLost(err) {
@@ -184,13 +170,6 @@ func (p *pool) with(ctx context.Context, do func(context.Context, *pgx.Conn) err
 		return err
 	})
 	return replaced || errors.Is(err, errShared), err
-}
-
-// isUnconfirmed reports whether a warning that came with a commit says that it no longer
-// waits for a synchronous standby: its text is in the language of the server, and its code
-// is that of any warning, or of a shutdown.
-func isUnconfirmed(warning *pgconn.Notice) bool {
-	return warning != nil && (warning.Code == anyWarning || warning.Code == adminShutdown)
 }
 
 // endsSession reports whether the connections to the server are of no more use: it cannot

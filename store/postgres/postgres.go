@@ -53,7 +53,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) { return open(ctx, ds
 func OpenExisting(ctx context.Context, dsn string) (*Store, error) { return open(ctx, dsn, false) }
 
 func open(ctx context.Context, dsn string, create bool) (*Store, error) {
-	db := &database{closed: make(chan struct{}), guard: newGuard()}
+	db := &database{closed: make(chan struct{}), guard: guard{turn: make(chan struct{}, 1),
+		asking: make(chan struct{}, 1), node: store.NewToken()}}
 	var err error
 	if db.pool, err = newPool(ctx, dsn, db.guard.compare); err != nil {
 		return nil, fmt.Errorf("store: PostgreSQL address: %w", err)

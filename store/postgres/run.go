@@ -85,15 +85,20 @@ func (db *database) repeat(ctx context.Context, limit time.Duration, do func(con
 		if err == nil {
 			return nil
 		}
-		if cannotWrite(err) {
-			db.failed.Store(true)
+		code := codeOf(err)
+		if code == diskFull || code == ioError || code == readOnlyTransaction {
+			db.failed.Store(true) // the disk is full or broken, or the server is a standby or read-only
 		}
 		if ctx.Err() == nil { // otherwise pgx closed the connection for a caller that is gone
 			db.guard.noteLost(err)
 		}
 		switch {
-		case gaveWay(err):
-			pause(bounded, attempt)
+		case code == serializationFailure || code == deadlockDetected: // rolled back in favor of another transaction
+			// At random, and longer after more attempts, so that they do not meet again.
+			select {
+			case <-time.After(rand.N(time.Millisecond << min(attempt, mostDoublings))):
+			case <-bounded.Done():
+			}
 		case attempt >= attempts || !hadNoEffect(err, replaced):
 			return unavailable(ctx, err)
 		}
@@ -106,22 +111,17 @@ func (db *database) repeat(ctx context.Context, limit time.Duration, do func(con
 // mostDoublings bounds the pause before work is repeated, to 128 ms.
 const mostDoublings = 7
 
-// pause waits for a random time, longer after more attempts, so that transactions that
-// disturbed each other do not meet again.
-func pause(ctx context.Context, attempt int) {
-	select {
-	case <-time.After(rand.N(time.Millisecond << min(attempt, mostDoublings))):
-	case <-ctx.Done():
-	}
-}
-
 // pipeline executes a transaction in two round trips: first the statements of first, then
 // those of second, which is called after first's rows have been read, and the commit. If
 // second returns an error, the transaction is rolled back. It may call both again.
 func (db *database) pipeline(ctx context.Context, first func() []*statement,
 	second func() ([]*statement, error)) error {
 	return db.repeat(ctx, OperationTimeout, func(ctx context.Context, c *pgx.Conn) error {
-		defer rollBack(ctx, c)
+		defer func() {
+			if !c.IsClosed() && c.PgConn().TxStatus() != noTransaction {
+				_, _ = c.Exec(ctx, "rollback") // if it fails, the pool closes the connection
+			}
+		}()
 		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(), read: nothingRead}}
 		if err := send(ctx, c, append(begin, first()...)); err != nil {
 			return err
@@ -161,13 +161,6 @@ const (
 	noTransaction     = 'I'
 	failedTransaction = 'E'
 )
-
-// rollBack ends a transaction that was not committed.
-func rollBack(ctx context.Context, c *pgx.Conn) {
-	if !c.IsClosed() && c.PgConn().TxStatus() != noTransaction {
-		_, _ = c.Exec(ctx, "rollback") // if it fails, the pool closes the connection
-	}
-}
 
 // OperationTimeout bounds each call whose context allows more: a database that does not
 // answer counts as unavailable.

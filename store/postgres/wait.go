@@ -95,20 +95,17 @@ func (w *watches) poll(ctx context.Context, held store.Lease) {
 			return
 		case <-time.After(delay):
 		}
-		if still, err := w.stillHeld(ctx, held); err != nil || !still {
+		still := false
+		err := w.scan(ctx, &still, `
+			SELECT EXISTS (SELECT 1 FROM countersign_activities
+			WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3
+				AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
+			held.OrganizationID, held.Fingerprint[:], held.Token[:])
+		if err != nil || !still {
 			w.wake(held)
 			return
 		}
 	}
-}
-
-func (w *watches) stillHeld(ctx context.Context, lease store.Lease) (held bool, err error) {
-	err = w.scan(ctx, &held, `
-		SELECT EXISTS (SELECT 1 FROM countersign_activities
-		WHERE organization_id = $1 AND fingerprint = $2 AND lease = $3
-			AND (revision = 0 OR waiting) AND lease_until > clock_timestamp())`,
-		lease.OrganizationID, lease.Fingerprint[:], lease.Token[:])
-	return held, err
 }
 
 // end ends a lease by a statement, with a change in the same transaction, and wakes the

@@ -72,7 +72,10 @@ func (s *Service) renewDue(ctx context.Context) {
 		ask = renewToken
 	}
 	if renewable, ttl, err := ask(ctx, client); err == nil {
-		lease.set(renewable, ttl)
+		lease.known, lease.due = true, time.Time{}
+		if renewable && ttl > 0 {
+			lease.due = time.Now().Add(ttl * 2 / 3)
+		}
 	}
 }
 
@@ -108,12 +111,4 @@ func lookUp(ctx context.Context, client *api.Client) (renewable bool, ttl time.D
 		return false, 0, fmt.Errorf("%w: %w", unusable("read on "+path, "the lifetime of the token"), err)
 	}
 	return renewable, ttl, nil
-}
-
-// set plans the next renewal.
-func (l *tokenLease) set(renewable bool, ttl time.Duration) {
-	l.known, l.due = true, time.Time{}
-	if renewable && ttl > 0 {
-		l.due = time.Now().Add(ttl * 2 / 3)
-	}
 }

@@ -136,25 +136,13 @@ func (s *Service) connect() (*api.Client, error) {
 		return nil, fmt.Errorf("%w: the environment of Vault: %w", keystore.ErrDenied, err)
 	}
 	config.HttpClient.Transport = remote.Bounded(config.HttpClient.Transport)
-	if client.Token() == "" {
-		client.SetToken(savedToken())
+	if home, err := os.UserHomeDir(); client.Token() == "" && err == nil {
+		if token, err := os.ReadFile(filepath.Join(home, ".vault-token")); err == nil { // that 'vault login' wrote
+			client.SetToken(strings.TrimSpace(string(token)))
+		}
 	}
 	s.client = client
 	return client, nil
-}
-
-// savedToken returns the token that 'vault login' wrote, "" if there is none: an agent may add
-// its own.
-func savedToken() string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	token, err := os.ReadFile(filepath.Join(home, ".vault-token"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(token))
 }
 
 type key struct {
