@@ -204,9 +204,13 @@ func (c *Call) tokenAt(address Address, standard string) chains.Asset {
 	return chains.Token(c.pass.ID, c.party(address), standard)
 }
 
-// numbered returns one token of a collection, or of a multi-token contract.
-func numbered(asset chains.Asset, id *big.Int) chains.Asset {
-	asset.NFT = id
+// tokenOrOne returns the called contract as an asset, or the token of it that an argument numbers:
+// one of a collection, or of a multi-token contract.
+func (c *Call) tokenOrOne(standard string) chains.Asset {
+	asset := c.token(standard)
+	if id := find(c.args, "token id"); id != nil {
+		asset.NFT = id.big()
+	}
 	return asset
 }
 
@@ -219,14 +223,6 @@ func (c *Call) callerParty() chains.Party {
 		return chains.SignerParty()
 	}
 	return c.party(c.caller.address)
-}
-
-// codeParty returns the account whose code runs, unknown if it cannot be read.
-func (c *Call) codeParty() chains.Party {
-	if c.unread {
-		return chains.UnknownParty()
-	}
-	return c.party(c.code)
 }
 
 // exactly returns the amount in an argument.

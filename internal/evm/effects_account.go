@@ -22,11 +22,6 @@ func controlTo(name string) func(*emitter, *Call) {
 // an argument.
 func loses(name string) func(*emitter, *Call) { return adds(chains.KindRevoke, to(name), ofCalled) }
 
-func swapOwner(e *emitter, c *Call) {
-	loses("old owner")(e, c)
-	e.addControl(c, c.self, c.addressOf("new owner"))
-}
-
 // addStake holds the value of the call for the caller.
 var addStake = adds(chains.KindStake, toCaller, ofCalled, native, ownValue)
 

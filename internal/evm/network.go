@@ -30,13 +30,6 @@ type Network struct {
 	Standards map[string]string
 }
 
-func (n *Network) standard(name string) string {
-	if own, ok := n.Standards[name]; ok {
-		return own
-	}
-	return name
-}
-
 // eip55 formats the 20 bytes of an address with the checksum of EIP-55.
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 

@@ -62,8 +62,12 @@ const GrantFunction = "key authorization"
 // Effects returns what the grant lets the key do. A key that may make any call has
 // control of the account, whatever its limits: they only bind TIP-20 spending.
 func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.Effect) {
+	var until chains.Until // times after the year 9999 count as never
+	if g.Expires != 0 && g.Expires <= chains.LastSecond {
+		until.Time = time.Unix(int64(g.Expires), 0).UTC()
+	}
 	add := func(effect chains.Effect) {
-		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, g.until()
+		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, until
 		effects = append(effects, effect)
 	}
 	if g.Admin || !g.Scoped {
@@ -85,14 +89,6 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 		add(chains.Effect{Kind: chains.KindSettings, Account: account})
 	}
 	return effects
-}
-
-// until returns when the key expires. Times after the year 9999 count as never.
-func (g *KeyGrant) until() chains.Until {
-	if g.Expires == 0 || g.Expires > chains.LastSecond {
-		return chains.Until{}
-	}
-	return chains.Until{Time: time.Unix(int64(g.Expires), 0).UTC()}
 }
 
 // effect returns what a limit lets the key spend; with periods, within a year.

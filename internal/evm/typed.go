@@ -1,7 +1,9 @@
 package evm
 
 import (
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 
@@ -98,11 +100,7 @@ var typedOnly = []struct {
 
 // TypedTypes returns the encoded types of typed data that carry an act.
 func TypedTypes() []string {
-	types := make([]string, 0, len(typedFunctions()))
-	for encoded := range typedFunctions() {
-		types = append(types, encoded)
-	}
-	return types
+	return slices.Collect(maps.Keys(typedFunctions()))
 }
 
 // Typed is typed data (EIP-712).
@@ -123,7 +121,8 @@ func (p *Pass) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	}
 	var verifier Address
 	switch {
-	case f.at == atBootloader && typed.byBootloader(p.Network):
+	case f.at == atBootloader && typed.Contract == nil && typed.Name == "zkSync" && typed.Version == "2" &&
+		p.ChainID != 0: // the domain of a ZK Stack chain's own transactions
 		verifier = bootloader
 	case f.at == atBootloader || typed.Contract == nil:
 		return nil, false
@@ -149,8 +148,14 @@ func typedFunction(encoded string) *function {
 	if f := typedFunctions()[encoded]; f != nil {
 		return f
 	}
-	plain, _ := witnessed(encoded)
-	return typedFunctions()[plain]
+	for _, transfer := range permit2Witnessed {
+		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
+		witness, _, _ := strings.Cut(rest, ")")
+		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
+			return typedFunctions()[transfer.plain]
+		}
+	}
+	return nil
 }
 
 // verifies reports whether the contract at an address is of a kind. Typed data that names no
@@ -170,7 +175,14 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // signed returns what the signature over typed data authorizes, of which the call has the
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
-	signed = &Signed{Fields: func() []chains.Field { return nestedFields(c.args) }}
+	signed = &Signed{Fields: func() (fields []chains.Field) {
+		for i := range c.args {
+			for _, call := range c.args[i].calls {
+				fields = append(fields, call.Fields()...)
+			}
+		}
+		return fields
+	}}
 	e := c.pass.emit(nil)
 	e.signed = signed
 	c.function.act.effects(e, c)
@@ -186,7 +198,13 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	e.effects = e.effects[:calls]
 	e.emitLeftovers()
 	signed.Effects = ending(e.effects, last)
-	signed.cut(len(signed.Effects) - 1)
+	// What points at effects that are cut off points at the last one, which stands for them.
+	for i := range signed.Owners {
+		signed.Owners[i].Effect = min(signed.Owners[i].Effect, len(signed.Effects)-1)
+	}
+	for i := range signed.Ends {
+		signed.Ends[i].Effect = min(signed.Ends[i].Effect, len(signed.Effects)-1)
+	}
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
 			if call.delegate && !c.pass.isKnown(call.code, atMultiSend) {
@@ -195,27 +213,6 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 		}
 	}
 	return signed, len(signed.Effects) > 0
-}
-
-// nestedFields returns the fields that show the calls in arguments.
-func nestedFields(args []value) (fields []chains.Field) {
-	for i := range args {
-		for _, call := range args[i].calls {
-			fields = append(fields, call.Fields()...)
-		}
-	}
-	return fields
-}
-
-// cut makes what points at effects that are cut off point at the last one, which stands for
-// them.
-func (s *Signed) cut(last int) {
-	for i := range s.Owners {
-		s.Owners[i].Effect = min(s.Owners[i].Effect, last)
-	}
-	for i := range s.Ends {
-		s.Ends[i].Effect = min(s.Ends[i].Effect, last)
-	}
 }
 
 // typedValues returns the members of a struct as arguments. There may be more members than
@@ -248,11 +245,4 @@ func typedValue(t *abiType, from *chains.TypedValue) value {
 		v.word = from.Number.FillBytes(make([]byte, word))
 	}
 	return v
-}
-
-// The parts of an act that depend on what carries it.
-
-// byBootloader reports whether the domain is that of a ZK Stack chain's own transactions.
-func (t *Typed) byBootloader(n *Network) bool {
-	return t.Contract == nil && t.Name == "zkSync" && t.Version == "2" && n.ChainID != 0
 }

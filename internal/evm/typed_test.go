@@ -76,6 +76,12 @@ func typedOf(t testing.TB, n *Network, beginning string, contract Address, named
 	return signed
 }
 
+// safeRefund has what a Safe's message says of its refund; numbers that are nil are 0.
+type safeRefund struct {
+	SafeTxGas, BaseGas, GasPrice *big.Int
+	Token, Receiver              Address
+}
+
 // signedSafe returns what a SafeTx does.
 func signedSafe(t testing.TB, n *Network, safe, to Address, data []byte, r safeRefund) []chains.Effect {
 	t.Helper()
