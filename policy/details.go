@@ -20,13 +20,6 @@ type detailTypes struct {
 	members  map[*types.Type]map[string]field // of all objects
 }
 
-// addDetails adds the members of the details of a chain.
-func addDetails(members map[*types.Type]map[string]field, of root) {
-	t := detailTypes{of.words.Variable, map[string]*types.Type{}, members}
-	tx := t.add("tx", of.words.Details)
-	members[of.kind] = map[string]field{"tx": plain(tx, func(d *details) ref.Val { return newObject(tx, d) })}
-}
-
 // add returns the type with a name, with members unless it has some.
 func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 	if kind, known := t.named[name]; known {
@@ -44,7 +37,7 @@ func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 func (t detailTypes) field(of *chains.Detail) field {
 	switch {
 	case of.Picks != nil:
-		return plain(types.NewListType(effectType), func(d *details) ref.Val { return d.picked(of.Picks) })
+		return plain(types.NewListType(effectType), func(d *details) ref.Val { return newList(d.request.visible(of.Picks)) })
 	case of.Members != nil:
 		kind := t.add(of.Part, of.Members)
 		return plain(types.NewListType(kind), func(d *details) ref.Val { return d.parts(of, kind) })
@@ -191,9 +184,4 @@ func (d *details) parts(of *chains.Detail, kind *types.Type) ref.Val {
 		}
 	}
 	return newList(parts)
-}
-
-// picked returns the effects that a function selects.
-func (d *details) picked(pick func(*chains.Effect) bool) ref.Val {
-	return newList(d.request.visible(pick))
 }

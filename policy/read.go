@@ -30,8 +30,12 @@ func newReader(options Options) (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy: Options.Chains: %w", err)
 	}
+	language := &language{
+		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
+		literals: literalFunctions(words), members: objectMembers(words), clauses: map[clauseKey]*clause{},
+	}
 	draft := &draft{
-		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
+		language: language, problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
 		hazards: append(words.table.HazardNames(), options.Hazards...),
 	}
 	return &reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}, nil
@@ -136,17 +140,10 @@ func (f *reader) readLimit(n source.Node) {
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"replaces": func(n source.Node) {
-			replaces = n
-			if _, l.nonce = n.OneOf("replaces", "nonce"); !l.nonce {
-				n.Fail("replaces: only nonce is supported")
-			}
+			replaces, l.nonce = n, isOnly(n, "replaces", "nonce", "")
 		},
 		"per": func(n source.Node) {
-			known := false
-			if l.per, known = n.OneOf("per", subjects...); !known {
-				message := "per: " + shorten(l.per) + " is none of " + strings.Join(subjects, ", ")
-				n.Fail("%s", source.Meant(message, l.per, subjects))
-			}
+			l.per = oneOf(n, "per", "per: %s is none of "+strings.Join(subjects, ", "), subjects)
 		},
 	})
 	_, twice := f.limits[l.name]
