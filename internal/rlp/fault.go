@@ -24,14 +24,6 @@ func (f *Fields) fail(name string, offset int, problem string) {
 	}
 }
 
-func (f *Fields) failUint(name string, offset int, digits []byte, size int) {
-	if digits[0] == 0 {
-		f.fail(name, offset, "integer has a leading zero")
-		return
-	}
-	f.fail(name, offset, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
-}
-
 func (f *Fields) failLength(name string, offset int, content Span, want string) {
 	f.fail(name, offset, byteCount(content.Len())+", want "+want)
 }
@@ -46,16 +38,6 @@ func (f *Fields) step(name string) string {
 		return fmt.Sprintf("field %d (%s)", f.number, name)
 	}
 	return fmt.Sprintf("item %d (%s)", f.number, name)
-}
-
-// path returns a field with the lists around it, such as
-//
-//	field 9 (accessList), item 2 (entry), item 1 (address)
-func path(outer, inner string) string {
-	if inner == "" {
-		return outer
-	}
-	return outer + ", " + inner
 }
 
 func byteCount(n int) string {

@@ -53,7 +53,10 @@ func Read(text []byte, by *Standard) *Text {
 	written := string(text)
 	words := plainWords(written)
 	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
-		t.key, t.order = keyOf(words), orderOf(words)
+		t.key, t.order = keyOf(words), whose(known().Orders, words)
+		if t.order == "" && isOrder(words) {
+			t.order = "a service that acts on it"
+		}
 	}
 	if by != nil && t.asks {
 		t.signIn = parseSignIn(written, by)
@@ -103,7 +106,9 @@ func (t *Text) Domain() string {
 func (t *Text) Args(most int) []chains.Arg {
 	switch {
 	case t.signIn != nil:
-		return t.signIn.args()
+		members := &t.signIn.members
+		return []chains.Arg{{Name: "domain", Value: t.signIn.Domain}, {Name: "uri", Value: members[memberURI]},
+			{Name: "chainId", Value: members[memberChainID]}, {Name: "statement", Value: t.signIn.Statement}}
 	case len(t.text) > most || t.unreadable():
 		return nil
 	}
@@ -152,9 +157,10 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		if problem := t.signIn.problem(signer); problem != "" {
 			add(HazardForeignSignIn, "%s", problem)
 		}
-		if t.signIn.hasLooseNonce() {
+		value := t.signIn.members[memberNonce]
+		if value != "" && !nonce.MatchString(value) && !uuidText.MatchString(value) {
 			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s",
-				quoted(t.signIn.members[memberNonce]), t.signIn.by.name)
+				quoted(value), t.signIn.by.name)
 		}
 	case t.asks:
 		standard := "a standard: this chain has none"
