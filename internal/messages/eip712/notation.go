@@ -103,7 +103,7 @@ func (by *notation) address(n *node) ([]byte, error) {
 		return raw, nil
 	}
 	digits, prefixed := strings.CutPrefix(n.text, "0x")
-	raw, err := decodeHex(digits)
+	raw, err := hex.DecodeString(digits)
 	switch {
 	case !prefixed && writtenIn(n.text) != nil:
 		other := writtenIn(n.text)

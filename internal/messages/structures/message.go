@@ -71,7 +71,12 @@ func (r *reading) read() {
 		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.hidden(r.undecoded())
+		index := r.undecoded()
+		if m := r.message.List; len(m) == 1 && m[0].Type == "bytes32" {
+			r.danger(HazardHiddenContents, index,
+				"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
+				r.data.PrimaryType+"."+m[0].Name)
+		}
 	}
 	r.cut()
 	for i := range r.effects {

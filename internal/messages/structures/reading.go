@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // structure is a known type.
@@ -69,9 +70,8 @@ func (r *reading) cut() {
 	if len(r.effects) <= chains.MaxEffects {
 		return
 	}
-	r.effects = append(r.effects[:last], chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(),
-		By: chains.BySigner,
-		To: chains.UnknownParty(), Undecoded: true, Path: "message"})
+	r.effects = evm.Cut(r.effects, chains.MaxEffects)
+	r.effects[last].Path = "message"
 	for i, hazard := range r.hazards {
 		if index, ok := hazard.Effect(); ok {
 			r.hazards[i] = hazard.OnEffect(min(index, last))
@@ -89,15 +89,6 @@ func (r *reading) undecoded() int {
 		effect.To = r.network.Party(*r.domain.contract)
 	}
 	return r.add(effect)
-}
-
-// hidden adds the hazard of a struct that has only a hash.
-func (r *reading) hidden(effect int) {
-	if m := r.message.List; len(m) == 1 && m[0].Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect,
-			"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
-			r.data.PrimaryType+"."+m[0].Name)
-	}
 }
 
 // add adds an effect and returns its index. It is caused by the signer, from the signer, and of the
