@@ -148,8 +148,12 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	if err := into(root, new(rootForm)); err != nil {
 		return nil, nil, err
 	}
+	given := root["context"]
+	if given == nil {
+		given = object{}
+	}
 	var context contextForm
-	if err := into(orEmpty(root["context"]), &context); err != nil {
+	if err := into(given, &context); err != nil {
 		return nil, nil, fmt.Errorf("context: %w", err)
 	}
 	d = &descriptor{root: root, formats: map[[4]byte]*format{}}
@@ -192,13 +196,6 @@ func targetsOf(deployments []deploymentForm) (targets []target, err error) {
 		targets = append(targets, contract)
 	}
 	return targets, nil
-}
-
-func orEmpty(node any) any {
-	if node == nil {
-		return object{}
-	}
-	return node
 }
 
 // readFormats reads display.formats, and calls add with each key and its format.

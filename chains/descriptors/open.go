@@ -92,8 +92,9 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 		if d, ok := source.(*descriptor); ok {
 			file.typed = d.typed != nil
 		}
+		_, pinned := pins.digests[file.Digest]
 		switch {
-		case pins.has(file.Digest):
+		case pinned:
 			file.Trust = "pinned"
 		case pins.names(name):
 			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +

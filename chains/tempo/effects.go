@@ -34,7 +34,13 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 			effects = append(effects, effect)
 		}
 	}
-	effects = append(effects, tx.delegations(pass)...)
+	for i := range tx.authorizations {
+		a := &tx.authorizations[i]
+		if signer, ok := a.signature.address(tx.raw, a.Hash(tx.raw)); ok && a.skipped(tx.chainID, tx.raw) == "" {
+			effects = append(effects,
+				pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
+		}
+	}
 	if tx.sender != nil {
 		effects = tx.bySender(effects, pass.Party(tx.sender.address))
 	}
@@ -74,19 +80,6 @@ func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []
 		if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
 			effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
 		}
-	}
-	return effects
-}
-
-// delegations returns what each authorization does that the network does not skip.
-func (tx *transaction) delegations(pass *evm.Pass) (effects []chains.Effect) {
-	for i := range tx.authorizations {
-		a := &tx.authorizations[i]
-		signer, ok := a.signature.address(tx.raw, a.Hash(tx.raw))
-		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
-			continue
-		}
-		effects = append(effects, pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
 	}
 	return effects
 }

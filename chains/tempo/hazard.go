@@ -50,7 +50,13 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 		h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it",
 			number)
 	}
-	tx.delegationHazards(&h)
+	for i := range tx.authorizations { // those whose signature other chains accept too
+		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
+			h.Add(HazardAnyChainAuthorization,
+				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
+				i+1, a.Delegate)
+		}
+	}
 	tx.feeHazards(&h, len(effects)-1)
 	keyHazards(&h, effects)
 	// the last is the transaction's own
@@ -63,18 +69,6 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 		h = append(h, hazard)
 	}
 	return h
-}
-
-// delegationHazards adds the hazards of authorizations whose signature other chains
-// accept too.
-func (tx *transaction) delegationHazards(h *evm.HazardList) {
-	for i := range tx.authorizations {
-		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
-			h.Add(HazardAnyChainAuthorization,
-				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
-				i+1, a.Delegate)
-		}
-	}
 }
 
 // feeHazards adds the hazards of the fee, which point at its effect. A sponsored sender
