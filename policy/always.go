@@ -66,7 +66,6 @@ func (s *supposition) outcome(test string, outcomes ...string) string {
 	return s.given[test]
 }
 
-// text writes an expression.
 func (s *supposition) text(e ast.Expr) string {
 	text, err := parser.Unparse(e, s.info)
 	if err != nil {

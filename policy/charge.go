@@ -148,7 +148,6 @@ func single(keys []access.SigningKey, of func(*access.SigningKey) string) string
 	return value
 }
 
-// exceeds returns the refusal of a rule's limit.
 func exceeds(r *rule, effect *effectView, text string, limit *store.LimitError) *Denial {
 	return &Denial{Rule: r.name, Effect: effect.index, Text: text, Cause: limit}
 }

@@ -198,7 +198,6 @@ func (l *language) noField(name string) string {
 	return source.Meant(message, name, names)
 }
 
-// between returns the text between two marks.
 func between(text, before, after string) (string, bool) {
 	_, rest, ok := strings.Cut(text, before)
 	if !ok {

@@ -272,7 +272,6 @@ func (c *cover) forNothing(r *rule, effect *effectView) string {
 	return ""
 }
 
-// take records that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	if r.priced {
 		c.prices = append(c.prices, price{effect.Payload(), r})
@@ -288,7 +287,6 @@ func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	}
 }
 
-// hazardsOf returns the hazards of one effect.
 func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	for _, hazard := range c.evaluation.request.Hazards {
 		if index, ok := hazard.Effect(); ok && index == effect.index {
@@ -333,7 +331,6 @@ func newJudge(words *vocabulary, rules []*rule) *judge {
 	return j
 }
 
-// missingAny reports whether votes are missing.
 func missingAny(decision *access.Decision, request *access.Authorization) bool {
 	missing := access.Missing(decision.Approvals, request.Votes, request.User.ID, request.Now)
 	return slices.ContainsFunc(missing, func(votes int) bool { return votes > 0 })

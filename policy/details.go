@@ -33,7 +33,6 @@ func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 	return kind
 }
 
-// field returns the member that a chain describes.
 func (t detailTypes) field(of *chains.Detail) field {
 	switch {
 	case of.Picks != nil:

@@ -259,7 +259,6 @@ func (c *clause) members(e *evaluation) []Value {
 	return values
 }
 
-// valueOf evaluates a path on its own.
 func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	checked, issues := c.in.env.Compile(path)
 	if issues.Err() != nil {
@@ -280,7 +279,6 @@ func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	return showValue(value), true
 }
 
-// showValue formats a value for people.
 func showValue(value ref.Val) string {
 	switch v := value.(type) {
 	case *amount, *address, *asset:

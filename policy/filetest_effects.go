@@ -58,7 +58,6 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 	return effects, readings
 }
 
-// readParty reads an address, or unknown.
 func (v *vocabulary) readParty(n source.Node) chains.Party {
 	text := n.Text("address")
 	if text == "unknown" {

@@ -67,7 +67,6 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	}
 }
 
-// constructor checks the last argument of a literal function.
 func (c *literalCheck) constructor(name string, call ast.CallExpr) {
 	function, last := c.literals[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)

@@ -132,7 +132,6 @@ func requestMembers() map[string]field {
 	}
 }
 
-// objectMembers are the members of all objects.
 func objectMembers(v *vocabulary) map[*types.Type]map[string]field {
 	all := map[*types.Type]map[string]field{
 		effectType: effectMembers(), assetType: assetMembers(v), keyType: keyMembers(v), requestType: requestMembers(),

@@ -84,7 +84,6 @@ func absent(what string) error { return fmt.Errorf("%s is absent: test has(%s) f
 // unknown is the error of a member whose value the bytes do not determine.
 func unknown(what string) error { return fmt.Errorf("%s is unknown: test has(%s) first", what, what) }
 
-// newList returns a list of values.
 func newList(values []ref.Val) traits.Lister {
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }

@@ -24,7 +24,6 @@ type reader struct {
 	tests fileTests
 }
 
-// newReader returns a reader of one file.
 func newReader(options Options) (*reader, error) {
 	words, err := newVocabulary(options.Chains)
 	if err != nil {
@@ -99,7 +98,6 @@ func (f *reader) read(root source.Node) {
 	}
 }
 
-// each reads the members of an optional mapping.
 func each(n source.Node, what string, read func(source.Entry)) {
 	if n.Node == nil {
 		return
@@ -113,7 +111,6 @@ func each(n source.Node, what string, read func(source.Entry)) {
 	}
 }
 
-// items reads the items of an optional list.
 func items(n source.Node, what string, most int, read func(source.Node)) {
 	if n.Node == nil {
 		return

@@ -112,7 +112,6 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 	}
 }
 
-// readChain reads the name of a chain.
 func (v *vocabulary) readChain(n source.Node) string {
 	names := v.names()
 	text, known := n.OneOf("on", names...)

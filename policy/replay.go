@@ -165,7 +165,6 @@ func (r *Replay) spending() *store.Spending {
 	return store.NewSpending(r.ledger, store.Fingerprint{}, func() time.Time { return r.last })
 }
 
-// decided sets the outcome of a decision.
 func (r *Replayed) decided(decision access.Decision, err error, request *access.Authorization) {
 	r.After, r.Rules = OutcomeAllowed, decision.Rules
 	switch {
@@ -183,7 +182,6 @@ func (r *Replayed) decided(decision access.Decision, err error, request *access.
 	}
 }
 
-// compare describes the differences from what happened.
 func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	if r.Before != r.After {
 		r.Changes = append(r.Changes, r.Before+" → "+r.After)

@@ -39,7 +39,6 @@ type rule struct {
 	bundle    bool // what is received is the price of all effects that it decides, not of one
 }
 
-// namesOf returns the names of rules.
 func namesOf(rules []*rule) []string {
 	names := make([]string, len(rules))
 	for i, rule := range rules {

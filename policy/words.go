@@ -101,7 +101,6 @@ func (v *vocabulary) problem(said *chains.Words) string {
 	return ""
 }
 
-// names returns the names of the chains, sorted.
 func (v *vocabulary) names() []string { return sortedKeys(v.chains) }
 
 // chain returns the words of a chain by name: none if it is not known.

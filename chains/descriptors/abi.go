@@ -82,7 +82,6 @@ func fragments(parameters []abiParameter, depth int) string {
 	return "(" + strings.Join(parts, ",") + ")"
 }
 
-// target returns the contract of the ABI.
 func (f *abiForm) target() (target, error) {
 	if f.Chain == tronChain {
 		payload, version, err := base58.CheckDecode(f.Address)

@@ -216,7 +216,6 @@ func (d *descriptor) readFormats(add func(key string, f *format) error) error {
 	return nil
 }
 
-// formatOf reads the format of a function or type.
 func (d *descriptor) formatOf(node any) (*format, error) {
 	expanded, err := d.expand(node, 0)
 	if err != nil {

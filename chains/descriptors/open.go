@@ -72,7 +72,6 @@ func listFiles(folder fs.FS) (paths []string, err error) {
 	return paths, err
 }
 
-// add reads a file and adds it to the folder.
 func (f *Folder) add(l *loader, name string, pins *Pins) {
 	file := &File{Name: name}
 	root, err := l.load(name, nil)
@@ -114,7 +113,6 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 	f.files = append(f.files, file)
 }
 
-// newSource reads a merged file of any kind.
 func newSource(root object) (source, []target, error) {
 	switch {
 	case root["abi"] != nil:

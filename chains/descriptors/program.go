@@ -47,7 +47,6 @@ const (
 	movesUp                        // the accounts after it move up
 )
 
-// matches reports whether the data is that of the instruction.
 func (i *programInstruction) matches(data []byte) bool {
 	differs := func(d discriminator) bool {
 		return d.offset > len(data) || !strings.HasPrefix(string(data[d.offset:]), d.data)

@@ -27,7 +27,6 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 	return reading
 }
 
-// readArguments adds the arguments and their format to a reading.
 func (d *descriptor) readArguments(
 	folder *Folder, f *format, call chains.Call, depth int, arguments []chains.TypedValue, reading chains.Reading,
 ) chains.Reading {
@@ -69,7 +68,6 @@ func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, p
 	return append(args, chains.Arg{Name: value.path, Value: text}), problem
 }
 
-// fields shows fields of a value.
 func (s *session) fields(list []field, scope located) (shown []chains.Field, err error) {
 	for i := range list {
 		if list[i].Visible == "never" || list[i].Visible == false {

@@ -63,7 +63,6 @@ func (tx *transaction) formHazards() (h evm.HazardList) {
 	return h
 }
 
-// limitHazards adds the hazards of gas and size.
 func (tx *transaction) limitHazards(h *evm.HazardList) {
 	known := chainRules[tx.chainID]
 	most := known.most // the largest gas that some fork includes

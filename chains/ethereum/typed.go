@@ -87,7 +87,6 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 	}
 }
 
-// readCall reads to, value and data.
 func (tx *transaction) readCall(f *rlp.Fields) {
 	offset := f.At()
 	to, present := f.OptionalAddress("to")

@@ -64,7 +64,6 @@ func callPath(number, count int) string {
 	return "call " + strconv.Itoa(number) + " of " + strconv.Itoa(count) + "/"
 }
 
-// readCall decodes a call of a contract.
 func (tx *transaction) readCall(pass *evm.Pass, number int, c call) *evm.Call {
 	call := evm.Transaction{To: c.to, Data: c.input.Of(tx.raw), Path: callPath(number, int(tx.calls.count)) + "call"}
 	if c.value.Len() > 0 {

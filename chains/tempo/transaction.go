@@ -85,7 +85,6 @@ func (tx *transaction) parse() error {
 	return tx.checkSigned()
 }
 
-// readItems reads all items.
 func (tx *transaction) readItems(f rlp.Fields) error {
 	tx.readFees(&f)
 	tx.readCalls(&f)
@@ -176,7 +175,6 @@ func (tx *transaction) expiring() bool {
 	return string(tx.nonceKey.Of(tx.raw)) == expiringNonceKey
 }
 
-// readPayment reads feeToken and feePayer.
 func (tx *transaction) readPayment(f *rlp.Fields) {
 	start := f.At()
 	tx.feeToken, tx.hasFeeToken = f.OptionalAddress("feeToken")

@@ -67,7 +67,6 @@ func permit2TransferBatch(e *emitter, c *Call) {
 	}
 }
 
-// addPermit2Transfer adds a transfer over an allowance of Permit2.
 func (e *emitter) addPermit2Transfer(c *Call, details []value, by chains.By) {
 	e.addTransfer(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
 		c.permitted(details), chains.Exactly(member(details, "amount").big()))

@@ -27,7 +27,6 @@ const (
 
 var one = big.NewInt(1)
 
-// addTransfer adds that a token goes from one party to another.
 func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
 	amount chains.Quantity) {
 	e.add(c, c.transfer(from, by, to, asset, amount))

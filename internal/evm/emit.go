@@ -193,7 +193,6 @@ func (c *Call) ofOwn() bool {
 	return p.signer != nil && c.self == *p.signer || p.own != nil && p.own(c.party(c.self))
 }
 
-// emitNested adds the effects of the calls in arguments.
 func (e *emitter) emitNested(values []value) {
 	for i := range values {
 		for _, call := range values[i].calls {
@@ -269,7 +268,6 @@ func (c *Call) arguments() (args []chains.Arg) {
 	return args
 }
 
-// text formats a single value.
 func (c *Call) text(v *value) string {
 	switch v.kind {
 	case kindAddress:

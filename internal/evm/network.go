@@ -49,7 +49,6 @@ func PartyAt(address Address) chains.Party { return new(Network).Party(address) 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(AddressOf(pub)) }
 
-// text returns an address in the notation of the network.
 func (n *Network) text(address Address) string {
 	if n.Notation == nil {
 		return address.String()

@@ -151,7 +151,6 @@ const (
 	initCall             // the rest is a call of the sender
 )
 
-// calldataInit returns what init code in calldata does.
 func (o *operation) calldataInit() initKind {
 	switch {
 	case len(o.InitCode) < len(Address{}):
@@ -180,7 +179,6 @@ func (n *Network) typedInit(o *operation) initKind {
 	return initCall
 }
 
-// initialize adds what the init code does.
 func (o *operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
 	sender := c.party(o.Sender)
 	switch kind {

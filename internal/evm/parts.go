@@ -63,7 +63,6 @@ func to(names ...string) part {
 	return func(c *Call, effect *chains.Effect) { effect.To = c.addressOf(names...) }
 }
 
-// over is the account that something is about.
 func over(names ...string) part {
 	return func(c *Call, effect *chains.Effect) { effect.Account = c.addressOf(names...) }
 }

@@ -231,7 +231,6 @@ func (p *Pass) read(caller account, self Address, tx Transaction, delegate bool)
 	return r.read(c)
 }
 
-// child returns a call of a contract in the arguments of this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++
 	path := c.path + "/" + strconv.Itoa(c.children-1)
@@ -282,7 +281,6 @@ func (r *reader) decode(c *Call) {
 	r.decodeAs(c, f, c.data[4:])
 }
 
-// decodeAs decodes the arguments of a function.
 func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 	d := c.pass.decoder()
 	args, used := d.tuple(data, f.parameters)
@@ -313,7 +311,6 @@ func (r *reader) commands(c *Call, commands []byte, inputs []value) []*Call {
 	return calls
 }
 
-// forwarded decodes the call of a request.
 func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
 	to := c.self
 	if target := sibling(values, roleTarget); target != nil {

@@ -54,7 +54,6 @@ func (c view) decodedField(label string) chains.Field {
 	return chains.List(label, fields...)
 }
 
-// valueFields shows an argument.
 func (c view) valueFields(v *value, label string) []chains.Field {
 	switch hasCalls := v.calls != nil && v.kind != kindArray; {
 	case !hasCalls:

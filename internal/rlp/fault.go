@@ -16,7 +16,6 @@ func (f *Fields) Fail(name string, offset int, format string, args ...any) {
 	f.fail(name, offset, fmt.Sprintf(format, args...))
 }
 
-// fail keeps the first fault only.
 func (f *Fields) fail(name string, offset int, problem string) {
 	if f.fault == nil {
 		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: offset,

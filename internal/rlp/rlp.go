@@ -259,7 +259,6 @@ func (f *Fields) Join(inner *Fields) {
 // At returns the byte offset of the next item.
 func (f *Fields) At() int { return f.at }
 
-// split returns the content of the item at an offset.
 func split(raw []byte, offset int) (content Span, isList bool, err error) {
 	kind, value, rest, err := rlp.Split(raw[offset:])
 	if err != nil {

@@ -62,7 +62,6 @@ func memberOf(field reflect.StructField) string {
 	return name
 }
 
-// structure reads a mapping member by member.
 func (p Places) structure(n Node, what, path string, into reflect.Value) {
 	readers := map[string]func(Node){}
 	for i := range into.NumField() {
@@ -142,7 +141,6 @@ func (p Places) mapping(n Node, what, path string, into reflect.Value) {
 	}
 }
 
-// whole reads a whole number.
 func whole[T any](n Node, what string, parse func(text string) (T, error)) T {
 	reported := len(n.report.List)
 	value, err := parse(n.Text(what))

@@ -48,7 +48,6 @@ func Parse(content []byte, limit int, needs string, report *Report) (Node, bool)
 	return root, root.checkPlain(0)
 }
 
-// readable refuses content that is not parsed.
 func readable(content []byte, limit int, report *Report) bool {
 	refuse := func(offset int, message string, args ...any) bool {
 		before := content[:offset]

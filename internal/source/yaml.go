@@ -69,7 +69,6 @@ func (n Node) FailText(line, column int, message string) {
 	n.report.Add(n.textPlace(line, column), n.Rule, "%s", message)
 }
 
-// checkPlain refuses everything but plain data.
 func (n Node) checkPlain(depth int) bool {
 	if depth > maxYAMLDepth {
 		n.Fail("nested more than %d deep", maxYAMLDepth)

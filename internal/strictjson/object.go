@@ -140,7 +140,6 @@ func shownName(name string) string {
 // plainName has the characters of names that errors do not quote.
 const plainName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// member reads the value of a member.
 func (r *Reader) member(field *Field) error {
 	start := r.next()
 	r.path = append(r.path, field.name)

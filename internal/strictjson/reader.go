@@ -139,13 +139,11 @@ func (r *Reader) next() int {
 	return len(r.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// token reads and discards a token.
 func (r *Reader) token() error {
 	_, err := r.decoder.ReadToken()
 	return r.refused(err)
 }
 
-// refused converts an error of the decoder.
 func (r *Reader) refused(err error) error {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {

@@ -61,7 +61,6 @@ func (r *Reader) unquoted() ([]byte, error) {
 	return text, r.refused(err)
 }
 
-// strs reads an array of strings.
 func (r *Reader) strs() ([]string, error) {
 	if r.decoder.PeekKind() != '[' {
 		return nil, r.expect("an array of strings")

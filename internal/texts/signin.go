@@ -173,7 +173,6 @@ func sameSite(host, domain string) bool {
 // quoted quotes text of the input for an error.
 func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, 100)) }
 
-// fields returns the members that are present.
 func (s *signIn) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("sign in at", s.Domain), chains.Text("account", s.Address)}
 	if s.Statement != "" {

@@ -84,7 +84,6 @@ func (by *notation) ids() string {
 	return "the domain's chainId " + strings.Join(ids[:len(ids)-1], ", ") + " or " + ids[len(ids)-1]
 }
 
-// elementary parses the name of a built-in type.
 func (by *notation) elementary(name string) (memberType, bool) {
 	if same, ok := by.types[name]; ok {
 		name = same

@@ -69,7 +69,6 @@ type typeTable struct {
 	notation *notation
 }
 
-// readTypes reads the member "types".
 func readTypes(n *node, by *notation) (table typeTable, err error) {
 	if n.kind != '{' {
 		return table, malformed("types", n.offset, "expected an object of types by name")
@@ -157,7 +156,6 @@ func (t typeTable) readMember(into *structType, n *node) error {
 	return nil
 }
 
-// resolve parses the type of a member.
 func (t typeTable) resolve(spec string, offset int) (memberType, error) {
 	base, suffix := spec, ""
 	if bracket := strings.IndexByte(spec, '['); bracket >= 0 {
@@ -205,7 +203,6 @@ func arraysOf(suffix string) (lengths []int, ok bool) {
 var unsized = map[string]chains.TypedKind{"bool": chains.TypedBool, "string": chains.TypedText,
 	"address": chains.TypedAddress, "bytes": chains.TypedBytes}
 
-// elementary parses the name of a built-in type.
 func elementary(name string) (memberType, bool) {
 	if kind, ok := unsized[name]; ok {
 		return memberType{kind: kind}, true

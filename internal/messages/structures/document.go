@@ -91,10 +91,8 @@ func at(v *chains.TypedValue, path ...string) *chains.TypedValue {
 
 func (d *document) field(path ...string) *chains.TypedValue { return at(d.message, path...) }
 
-// text returns a member that is text.
 func (d *document) text(path ...string) string { return string(d.field(path...).Bytes) }
 
-// party returns the party at an address in the message.
 func (d *document) party(v *chains.TypedValue) chains.Party {
 	return d.network.Party(evm.Address(v.Bytes))
 }

@@ -192,7 +192,6 @@ func onOneInch(d *document) bool {
 		d.field("makerTraits").Number.Bit(oneInchExtended) == 0
 }
 
-// oneInchOrder adds what a limit order gives and gets.
 func oneInchOrder(r *reading) {
 	traits := r.field("makerTraits").Number
 	maker := r.party(r.field("maker"))

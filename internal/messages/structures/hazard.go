@@ -44,7 +44,6 @@ const FarDeadline = 31 * 24 * time.Hour
 // or the 180 days of a listing, and a day for our clock.
 const farOrder = 367 * 24 * time.Hour
 
-// domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
 	if len(r.data.Domain.List) == 0 {
 		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every "+

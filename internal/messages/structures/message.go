@@ -51,7 +51,6 @@ func Parse(text chains.Message, by Verifier) (chains.Transaction, error) {
 	return &statement.Message{By: by.Chain, Content: r, Digest: data.Digest()}, nil
 }
 
-// read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
 	if s, ok := byType[leafType(encoded)]; ok && (s.at == nil || s.at(&r.document)) {
