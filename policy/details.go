@@ -141,7 +141,14 @@ func readAmount(d *details, name string, f *chains.Field) (ref.Val, error) {
 	if f.Type != chains.TypeAmount || !ok {
 		return nil, unknown(name)
 	}
-	return &amount{value: value, unit: unit{asset: chains.Native(d.network())}}, nil
+	network := d.words.Namespace // if no effect has the id of the transaction's network
+	for i := range d.request.effects {
+		if chain := d.request.effects[i].Asset.Chain; namespaceOf(chain) == d.words.Namespace {
+			network = chain
+			break
+		}
+	}
+	return &amount{value: value, unit: unit{asset: chains.Native(network)}}, nil
 }
 
 func readTime(_ *details, name string, f *chains.Field) (ref.Val, error) {
@@ -150,17 +157,6 @@ func readTime(_ *details, name string, f *chains.Field) (ref.Val, error) {
 		return nil, absent(name)
 	}
 	return types.Timestamp{Time: instant}, nil
-}
-
-// network returns the id of the transaction's network, as its effects have it, or the
-// namespace alone if none does.
-func (d *details) network() string {
-	for i := range d.request.effects {
-		if chain := d.request.effects[i].Asset.Chain; namespaceOf(chain) == d.words.Namespace {
-			return chain
-		}
-	}
-	return d.words.Namespace
 }
 
 // parts returns the parts of a list, each as details of its own.

@@ -41,8 +41,14 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 				pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
 		}
 	}
-	if tx.sender != nil {
-		effects = tx.bySender(effects, pass.Party(tx.sender.address))
+	if tx.sender != nil { // whose signature is in the bytes
+		sender := pass.Party(tx.sender.address)
+		effects = chains.ResolveSigner(effects, sender)
+		for i := range effects {
+			if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
+				effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
+			}
+		}
 	}
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(pass))
 }
@@ -70,17 +76,6 @@ func (tx *transaction) readCall(pass *evm.Pass, number int, c call) *evm.Call {
 		call.Value = c.value.Big(tx.raw)
 	}
 	return pass.Read(call)
-}
-
-// bySender attributes effects to the account whose signature is in the bytes.
-func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []chains.Effect {
-	effects = chains.ResolveSigner(effects, sender)
-	for i := range effects {
-		if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
-			effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
-		}
-	}
-	return effects
 }
 
 // skipped returns why the network skips an authorization, empty if it does not.

@@ -2,6 +2,7 @@ package tempo
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -57,10 +58,18 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 				i+1, a.Delegate)
 		}
 	}
-	tx.feeHazards(&h, len(effects)-1)
+	last := len(effects) - 1 // the fee
+	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
+		h.AddOn(last, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it",
+			tx.feeToken)
+	}
+	most, fee := cmp.Or(tx.limits.MaxFee, DefaultMaxFee), tx.maximumFee()
+	if detail := evm.OverFee(tx.chainID, &fee, most); detail != "" &&
+		(tx.sender != nil || tx.feePayer.form == payerNone) { // or a sponsored sender does not pay it
+		h.AddOn(last, HazardHighFee, "%s", detail)
+	}
 	keyHazards(&h, effects)
-	// the last is the transaction's own
-	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...)
+	h = append(h, evm.FeeHazards(Name, effects[:last], signer, most)...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, ok := hazard.Effect(); ok && index < len(effects) && grantsKey(effects[index]) &&
 			(effects[index].Kind == chains.KindApprove || effects[index].Kind == chains.KindAuthority) {
@@ -70,23 +79,6 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	}
 	return h
 }
-
-// feeHazards adds the hazards of the fee, which point at its effect. A sponsored sender
-// does not pay it.
-func (tx *transaction) feeHazards(h *evm.HazardList, index int) {
-	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
-		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it",
-			tx.feeToken)
-	}
-	fee := tx.maximumFee()
-	if detail := evm.OverFee(tx.chainID, &fee, tx.mostFee()); detail != "" &&
-		(tx.sender != nil || tx.feePayer.form == payerNone) {
-		h.AddOn(index, HazardHighFee, "%s", detail)
-	}
-}
-
-// mostFee returns the highest fee without a hazard, in US dollars.
-func (tx *transaction) mostFee() float64 { return cmp.Or(tx.limits.MaxFee, DefaultMaxFee) }
 
 // keyHazards adds the hazards of what another key may do from now on, granted by a key
 // authorization or by a call of the AccountKeychain. Each name is added once per key.
@@ -101,7 +93,8 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 	for i, effect := range effects {
 		switch {
 		case effect.By == chains.ByOther || !grantsKey(effect):
-		case effect.Kind == chains.KindAuthority && isAdmin(effect):
+		case effect.Kind == chains.KindAuthority && (strings.HasPrefix(effect.Function, "authorizeAdminKey(") ||
+			slices.Contains(effect.Args, chains.Arg{Name: "admin", Value: "true"})):
 			once(i, authorityChange, "key %v becomes an admin of the account: it can authorize and revoke other keys",
 				effect.To)
 		case effect.Kind == chains.KindAuthority && strings.HasPrefix(effect.Function, "setAllowedCalls("):
@@ -123,17 +116,4 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 			once(i, HazardUnscopedKey, "key %v never expires", effect.To)
 		}
 	}
-}
-
-// isAdmin reports whether the authority of a key is that of an admin.
-func isAdmin(effect chains.Effect) bool {
-	if strings.HasPrefix(effect.Function, "authorizeAdminKey(") {
-		return true
-	}
-	for _, arg := range effect.Args {
-		if arg.Name == "admin" {
-			return arg.Value == "true"
-		}
-	}
-	return false
 }

@@ -31,7 +31,7 @@ func (e *emitter) requireSignature(c *Call, owner chains.Party) (chains.By, chai
 		return chains.ByOther, owner
 	}
 	if !owner.IsSigner() {
-		e.signed.Owners = append(e.signed.Owners, claim{owner, len(e.effects)})
+		e.signed.Owners = append(e.signed.Owners, Claim{owner, len(e.effects)})
 	}
 	return chains.BySigner, chains.Party{}
 }

@@ -7,13 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// addControl adds that a party controls an account, or has a say in it.
-func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: to, Account: c.party(over)})
-}
-
-// controlTo is for functions that give control of the called contract to the account in
-// an argument.
+// controlTo is for functions that give control of the called contract, or a say in it, to the account
+// in an argument.
 func controlTo(name string) func(*emitter, *Call) {
 	return adds(chains.KindAuthority, to(name), ofCalled)
 }

@@ -273,7 +273,12 @@ func (r *reader) decode(c *Call) {
 	}
 	f := c.pass.functionAt(c.code, [4]byte(c.data))
 	if f == nil {
-		if c.note = c.isNote(); !c.note {
+		// A note to a payment: the signer's own transaction sends native value with it to an account
+		// that is in no list of contracts.
+		n := c.pass
+		c.note = c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 &&
+			n.known(c.self) == nil && !tokenContracts()[tokenContract{n.ID, c.self}] && !c.ofOwn() && PlainData(c.data)
+		if !c.note {
 			c.problem = "unknown function"
 		}
 		return

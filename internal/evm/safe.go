@@ -63,6 +63,6 @@ func setupSafe(e *emitter, c *Call) {
 	}
 	owners := c.arg("owners").list
 	for i := range e.upTo(len(owners)) {
-		e.addControl(c, c.self, c.party(owners[i].address()))
+		e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.party(owners[i].address()), Account: c.party(c.self)})
 	}
 }

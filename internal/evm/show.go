@@ -193,7 +193,11 @@ func (c view) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
 	case c.function.at == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):
-		return tip20Field(label, v.role, number)
+		field := chains.Amount(label, number, 6, "") // as every TIP-20 token has decimals
+		if v.role == roleAllowance && number.Cmp(maxTIP20) > 0 {
+			field = field.WithNote("UNLIMITED: all of this token, now and later")
+		}
+		return field
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])
 	case v.role == roleAllowance && isUnlimited(c.token(erc20), number):
@@ -204,16 +208,12 @@ func (c view) integerField(label string, v *value) chains.Field {
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit")
 	case v.role == roleNative:
 		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
-	case v.role == roleTime:
-		if number.Sign() == 0 {
-			return chains.BigInteger(label, number)
-		}
-		if number.IsInt64() && number.Int64() <= chains.LastSecond {
-			return chains.Time(label, time.Unix(number.Int64(), 0))
-		}
-		return chains.BigInteger(label, number).WithNote("never")
+	case v.role != roleTime || number.Sign() == 0:
+		return chains.BigInteger(label, number)
+	case number.IsInt64() && number.Int64() <= chains.LastSecond:
+		return chains.Time(label, time.Unix(number.Int64(), 0))
 	}
-	return chains.BigInteger(label, number)
+	return chains.BigInteger(label, number).WithNote("never")
 }
 
 func boolField(label string, v *value) chains.Field {

@@ -86,12 +86,6 @@ func (t *Text) IsOrdinary() bool {
 	return t.signIn == nil && t.key == "" && t.order == "" && !t.asks
 }
 
-// isKnown reports whether the text is known: an order and a key are not, in whatever form, nor
-// is a text that is too long to be looked at for them.
-func (t *Text) isKnown() bool {
-	return (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
-}
-
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
 // empty if there is none.
 func (t *Text) Domain() string {
@@ -170,7 +164,10 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: "+
 			"a site that reads it loosely decides which site and account it is for", standard)
 	}
-	if !t.isKnown() && !t.unreadable() {
+	// An order and a key are not known, in whatever form, nor is a text that is too long to be looked
+	// at for them.
+	isKnown := (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
+	if !isKnown && !t.unreadable() {
 		add(HazardFreeText, "the text is neither a sign-in nor of a known template: the requester may use the "+
 			"signature for anything")
 		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)

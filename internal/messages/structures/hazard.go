@@ -127,10 +127,10 @@ func (r *reading) Hazards(by statement.Signer) []chains.Hazard {
 		return hazards
 	}
 	for _, owner := range r.owners {
-		if !owner.party.IsSigner() && !owner.party.Equal(signer) {
+		if !owner.Party.IsSigner() && !owner.Party.Equal(signer) {
 			hazards = append(hazards, chains.Hazard{Name: HazardForeignOwner,
-				Detail: "the owner in the message is " + owner.party.String() + ", but " + signer.String() +
-					" would sign it"}.OnEffect(owner.effect))
+				Detail: "the owner in the message is " + owner.Party.String() + ", but " + signer.String() +
+					" would sign it"}.OnEffect(owner.Effect))
 		}
 	}
 	return hazards

@@ -98,9 +98,7 @@ func (r *reading) act(signed *evm.Signed) {
 	if signed.Problem != nil {
 		r.err = statement.Malformed(eip712.Name, "message."+signed.Member, -1, "%v", signed.Problem)
 	}
-	for _, claim := range signed.Owners {
-		r.owners = append(r.owners, owner{claim.Party, claim.Effect})
-	}
+	r.owners = append(r.owners, signed.Owners...)
 	for _, end := range signed.Ends {
 		r.ends(end.Until, end.Effect)
 	}

@@ -35,7 +35,7 @@ type reading struct {
 	args    []chains.Arg          // of the message, once asked for
 	shown   func() []chains.Field // the decoded calls; nil if there are none
 	hazards []chains.Hazard
-	owners  []owner
+	owners  []evm.Claim // whose own signature effects require
 	maxFee  float64
 	order   bool // the order that is being read gives something for a price
 	orders  []span
@@ -44,12 +44,6 @@ type reading struct {
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
 	err error // why no signature over the message is valid
-}
-
-// owner is a party whose own signature an effect requires.
-type owner struct {
-	party  chains.Party
-	effect int // index
 }
 
 // span is where the effects of one order are: from the first to before the last.
@@ -78,7 +72,7 @@ func (r *reading) cut() {
 		}
 	}
 	for i := range r.owners {
-		r.owners[i].effect = min(r.owners[i].effect, last)
+		r.owners[i].Effect = min(r.owners[i].Effect, last)
 	}
 }
 
@@ -106,7 +100,7 @@ func (r *reading) add(effect chains.Effect) int {
 // addFrom adds an effect that requires the signature of its From party.
 func (r *reading) addFrom(effect chains.Effect) int {
 	index := r.add(effect)
-	r.owners = append(r.owners, owner{r.effects[index].From, index})
+	r.owners = append(r.owners, evm.Claim{Party: r.effects[index].From, Effect: index})
 	return index
 }
 
