@@ -2,6 +2,7 @@ package ethereum
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,12 +30,8 @@ func (tx *transaction) Summary() chains.Summary {
 		name := evm.NamedNetwork(tx.chainID, tx.Network.ID).Name
 		chain = chains.Integer("chain", tx.chainID).As("chain_id").WithNote(name)
 	}
-	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), chain}
-	fields = append(fields, tx.callFields()...)
-	fields = append(fields, tx.feeFields()...)
-	fields = append(fields, chains.Integer("nonce", tx.nonce))
-	fields = append(fields, tx.accessList.Summary()...)
-	fields = append(fields, tx.blobFields()...)
+	fields := slices.Concat([]chains.Field{chains.Text("type", typeNames[tx.kind]), chain}, tx.callFields(),
+		tx.feeFields(), []chains.Field{chains.Integer("nonce", tx.nonce)}, tx.accessList.Summary(), tx.blobFields())
 	for number, a := range tx.authorizations.all(tx.raw) {
 		authority := chains.Text("authority",
 			"none").WithNote("the signature is not valid: the network skips this authorization")

@@ -3,6 +3,7 @@ package tempo
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,11 +112,8 @@ func (tx *transaction) feeEffect(pass *evm.Pass) chains.Effect {
 // grantsKey reports whether an effect says what another key may do.
 func grantsKey(effect chains.Effect) bool {
 	name, _, _ := strings.Cut(effect.Function, "(")
-	switch name {
-	case evm.GrantFunction, "authorizeKey", "authorizeAdminKey", "updateSpendingLimit", "setAllowedCalls":
-		return true
-	}
-	return false
+	return slices.Contains([]string{evm.GrantFunction, "authorizeKey", "authorizeAdminKey", "updateSpendingLimit",
+		"setAllowedCalls"}, name)
 }
 
 var _ chains.Caller = (*transaction)(nil)

@@ -15,16 +15,10 @@ const (
 	TempoTestnet = 42431
 )
 
+var tempoNames = map[uint64]string{TempoMainnet: "Tempo", TempoTestnet: "Tempo testnet"}
+
 // TempoName returns the name of a chain of Tempo, empty for any other chain.
-func TempoName(chainID uint64) string {
-	switch chainID {
-	case TempoMainnet:
-		return "Tempo"
-	case TempoTestnet:
-		return "Tempo testnet"
-	}
-	return ""
-}
+func TempoName(chainID uint64) string { return tempoNames[chainID] }
 
 // NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
 func NetworkID(chainID uint64) string {

@@ -28,12 +28,7 @@ import (
 // reclassify changes a kind, and only by who gets what: what is unstaked or minted for another
 // party is transferred, what others transfer to the caller is received, and what goes where it
 // cannot be spent is burned.
-var standards = []struct {
-	standard string
-	at       contractSet
-	function string
-	act      act
-}{
+var standards = []standardAct{
 	{"ERC-20", atAny, "transfer(address to,uint256:amount amount)", nonpayable(sends(erc20))},
 	{"ERC-20 or ERC-721", atAny, "approve(address spender,uint256:allowance amount or token id)", nonpayable(approve)},
 	{"ERC-20 or ERC-721", atAny, "transferFrom(address from,address to,uint256 amount or token id)",
@@ -265,6 +260,13 @@ var standards = []struct {
 
 	{"deposit contract", atDeposit, "deposit(bytes validator key,bytes withdrawal credentials,bytes signature," +
 		"bytes32 deposit data root)", holds(depositValidator)},
+}
+
+type standardAct struct {
+	standard string
+	at       contractSet
+	function string // empty: it is only decoded as typed data
+	act      act
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -130,11 +131,7 @@ func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 // SpendsTIP20 reports whether limits bind a function and a scope can name its
 // recipients: transfer, approve and transferWithMemo.
 func SpendsTIP20(selector []byte) bool {
-	switch string(selector) {
-	case "\xa9\x05\x9c\xbb", "\x09\x5e\xa7\xb3", "\x95\x77\x7d\x59":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"\xa9\x05\x9c\xbb", "\x09\x5e\xa7\xb3", "\x95\x77\x7d\x59"}, string(selector))
 }
 
 func (e *emitter) addGrant(c *Call, g *KeyGrant) {

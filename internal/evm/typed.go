@@ -55,47 +55,36 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 // typedFunctions has the acts that typed data carries by its encoded type.
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
-	add := func(standard string, contracts contractSet, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(),
-			act: act{effects: c.effects, after: c.after}}
-	}
-	for i := range standards {
-		for j := range standards[i].act.carriers {
-			add(standards[i].standard, standards[i].at, &standards[i].act.carriers[j])
+	for _, row := range slices.Concat(standards, typedOnly) {
+		for _, c := range row.act.carriers {
+			byType[c.encoded()] = &function{standard: row.standard, at: row.at, parameters: c.parameters(),
+				act: act{effects: c.effects, after: c.after}}
 		}
-	}
-	for i := range typedOnly {
-		add(typedOnly[i].standard, typedOnly[i].at, &typedOnly[i].carrier)
 	}
 	return byType
 })
 
 // typedOnly are acts of typed data whose functions are not decoded.
-var typedOnly = []struct {
-	standard string
-	at       contractSet
-	carrier  carrier
-}{
+var typedOnly = []standardAct{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
-	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)",
-		effects: permitNFT}},
+	{"ERC-4494", atAny, "", nonpayable(permitNFT).
+		signed("Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)")},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)",
-		effects: paysWitness(x402Exact, chains.BoundExact)}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)",
-		effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)",
-		effects: forwards}},
-	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address " +
-		"receiver,uint256 value,uint256 maxFee,uint256 deadline," +
-		"uint256 version,uint256 nonce)", effects: gasFreeTransfer}},
-	{"ZK Stack", atBootloader, carrier{text: zkSyncTransaction, effects: zkSyncBefore, after: zkSyncFee}},
-	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded " +
-		"functionSignature=call)", effects: forwards}},
+	{"x402", atPermit2, "", nonpayable(paysWitness(x402Exact, chains.BoundExact)).
+		signed(witnessTransfer + "Witness(address to,uint256 validAfter)")},
+	{"x402", atPermit2, "", nonpayable(paysWitness(x402Upto, chains.BoundMost)).
+		signed(witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)")},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)",
-		effects: paysWitness(x402Upto, chains.BoundMost)}},
+	{"ERC-2771", atAny, "", nonpayable(forwards).
+		signed(forwardRequest + "bytes:forwarded data=call)").
+		signed(forwardRequest + "uint48 deadline,bytes:forwarded data=call)").
+		signed(forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)")},
+	{"MetaTransaction", atAny, "", nonpayable(forwards).
+		signed("MetaTransaction(uint256 nonce,address from,bytes:forwarded functionSignature=call)")},
+	{"GasFree", atAny, "", nonpayable(gasFreeTransfer).
+		signed("PermitTransfer(address token,address serviceProvider,address user,address receiver,uint256 value," +
+			"uint256 maxFee,uint256 deadline,uint256 version,uint256 nonce)")},
+	{"ZK Stack", atBootloader, "", act{effects: zkSyncBefore, after: zkSyncFee}.signed(zkSyncTransaction)},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.

@@ -1,6 +1,7 @@
 package eip712
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"strconv"
@@ -45,11 +46,8 @@ func notationOf(domain *node) *notation {
 		}
 		return ethereum
 	}
-	contract, ok := domain.find("verifyingContract")
-	if ok {
-		if by := writtenIn(contract.text); by != nil {
-			return by
-		}
+	if contract, ok := domain.find("verifyingContract"); ok {
+		return cmp.Or(writtenIn(contract.text), ethereum)
 	}
 	return ethereum
 }
