@@ -36,7 +36,9 @@ func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 func (t detailTypes) field(of *chains.Detail) field {
 	switch {
 	case of.Picks != nil:
-		return plain(types.NewListType(effectType), func(d *details) ref.Val { return newList(d.request.visible(of.Picks)) })
+		return plain(types.NewListType(effectType), func(d *details) ref.Val {
+			return newList(d.request.visible(of.Picks))
+		})
 	case of.Members != nil:
 		kind := t.add(of.Part, of.Members)
 		return plain(types.NewListType(kind), func(d *details) ref.Val { return d.parts(of, kind) })

@@ -104,8 +104,9 @@ func (f *File) ExplainNamed(
 	switch {
 	case err != nil:
 		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), "" // unless it is a deny that refuses
-		denial, _ := errors.AsType[*Denial](err)
-		if denial != nil && slices.ContainsFunc(f.rules, func(r *rule) bool { return r.deny && r.name == denial.Rule }) {
+		denial, isDenial := errors.AsType[*Denial](err)
+		denies := func(r *rule) bool { return r.deny && r.name == denial.Rule }
+		if isDenial && slices.ContainsFunc(f.rules, denies) {
 			x.Rule = denial.Rule
 		}
 		return x, nil
@@ -221,11 +222,13 @@ func (c *cover) answer(r *rule, answer Answer) Answer {
 		return answer
 	}
 	answer.Match = true
-	for effect := range c.decided {
-		if e.current == nil || e.current.index == effect { // all effects for a rule on the request
-			answer.Decides = answer.Decides || c.decided[effect] == r.name
-			answer.Stopped = cmp.Or(answer.Stopped, c.stopped[stop{r, effect}])
-		}
+	first, end := 0, len(c.decided) // all effects for a rule on the request
+	if e.current != nil {
+		first, end = e.current.index, e.current.index+1
+	}
+	for effect := first; effect < end; effect++ {
+		answer.Decides = answer.Decides || c.decided[effect] == r.name
+		answer.Stopped = cmp.Or(answer.Stopped, c.stopped[stop{r, effect}])
 	}
 	return answer
 }

@@ -78,8 +78,8 @@ func (s *signing) SignerView() []chains.Field {
 		created := chains.AddressField("creates",
 			crypto.CreateAddress(common.Address(s.Account), s.tx.nonce).Hex())
 		if s.tx.nonceKey.Len() > 0 { // the address follows from the protocol nonce, which is that of key 0
-			created = chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, " +
-				"which is not in the transaction")
+			created = chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key " +
+				"0, which is not in the transaction")
 		}
 		fields = append(fields, created)
 	}
