@@ -1,6 +1,7 @@
 package eip712
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math/big"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // readStruct reads an object as a value of a struct type, and marks the type as used.
@@ -166,7 +168,9 @@ func parseInteger(text string, allowHex bool) (*big.Int, bool) {
 	}
 	if len(text) <= maxWord {
 		if small, err := strconv.ParseUint(text, 10, 64); err == nil {
-			return new(big.Int).SetUint64(small), true
+			var word [8]byte
+			binary.BigEndian.PutUint64(word[:], small)
+			return rlp.Big(word[:]), true // with its words in one allocation
 		}
 	}
 	return new(big.Int).SetString(text, 10)
