@@ -55,20 +55,12 @@ func (r Reader) Read(payload string, encoding activity.Encoding, hash activity.H
 	return nil, unread
 }
 
-// formOf returns the form of a payload with a hash function, of an encoding in which it is the
-// bytes that are signed or hashed. ok is false if there is none.
-func formOf(hash activity.HashFunction) (form chains.MessageForm, ok bool) {
-	switch hash {
-	case activity.HashKeccak256:
-		return chains.MessageKeccak256, true
-	case activity.HashNotApplicable:
-		return chains.MessageBare, true
-	case activity.HashSHA256:
-		return chains.MessageSHA256, true
-	case activity.HashDoubleSHA256:
-		return chains.MessageDoubleSHA256, true
-	}
-	return 0, hash == activity.HashNone
+// forms are those of payloads with a hash function, of an encoding in which a payload is the bytes
+// that are signed or hashed.
+var forms = map[activity.HashFunction]chains.MessageForm{
+	activity.HashKeccak256: chains.MessageKeccak256, activity.HashNotApplicable: chains.MessageBare,
+	activity.HashSHA256: chains.MessageSHA256, activity.HashDoubleSHA256: chains.MessageDoubleSHA256,
+	activity.HashNone: 0,
 }
 
 // messageOf returns a payload as a message. Its form is 0 if it would be signed as a hash.
@@ -88,7 +80,7 @@ func messageOf(payload string, encoding activity.Encoding, hash activity.HashFun
 	if message.Bytes, err = decode(payload, encoding); err != nil {
 		return message, err
 	}
-	form, ok := formOf(hash)
+	form, ok := forms[hash]
 	if !ok {
 		return message, refuse("hash function %q: use %s, %s, %s, %s or %s", short(string(hash)),
 			activity.HashKeccak256,

@@ -34,16 +34,8 @@ const (
 	no  = "no"
 )
 
-// constant returns whether a condition of a rule has the same value for every request. ok is
-// false if it has not, or if that was not found out.
-func (r *rule) constant() (value, ok bool) {
-	s := newSupposition(r.when.in, r.when.checked.SourceInfo())
-	if !r.request {
-		s.kinds = r.kinds
-	}
-	return s.constant(r.when.checked.Expr())
-}
-
+// constant returns whether an expression has the same value for every request. ok is false if it
+// has not, or if that was not found out.
 func (s *supposition) constant(e ast.Expr) (value, ok bool) {
 	value = s.holds(e) // finds the tests
 	combinations := 1
@@ -74,7 +66,6 @@ func (s *supposition) outcome(test string, outcomes ...string) string {
 	return s.given[test]
 }
 
-// text writes an expression.
 func (s *supposition) text(e ast.Expr) string {
 	text, err := parser.Unparse(e, s.info)
 	if err != nil {
@@ -128,7 +119,14 @@ func (s *supposition) call(e ast.Expr, name string, args []ast.Expr) bool {
 	case "_<=_":
 		return !s.less(args[1], args[0])
 	case "@in":
-		return s.in(e, args[0], args[1])
+		if args[1].Kind() != ast.ListKind {
+			break
+		}
+		found := false
+		for _, element := range args[1].AsList().Elements() {
+			found = s.equal(args[0], element) || found
+		}
+		return found
 	case "startsWith", "endsWith", "contains":
 		if text, ok := syntax.Text(args[0]); ok && text == "" {
 			return true
@@ -176,18 +174,6 @@ func (s *supposition) isZero(e ast.Expr) bool {
 	text, ok := syntax.Text(e.AsCall().Args()[0])
 	value, err := parseUnits(text, maxDecimals)
 	return ok && err == nil && value.Sign() == 0
-}
-
-// in supposes whether a value is in a list.
-func (s *supposition) in(e, value, list ast.Expr) bool {
-	if list.Kind() != ast.ListKind {
-		return s.supposed(e)
-	}
-	found := false
-	for _, element := range list.AsList().Elements() {
-		found = s.equal(value, element) || found
-	}
-	return found
 }
 
 // macro supposes whether all elements of a list have a property, or one of them.

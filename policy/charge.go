@@ -149,7 +149,6 @@ func single(keys []access.SigningKey, of func(*access.SigningKey) string) string
 	return value
 }
 
-// exceeds returns the refusal of a rule's limit.
 func exceeds(r *rule, effect *effectView, text string, limit *store.LimitError) *Denial {
 	return &Denial{Rule: r.name, Effect: effect.index, Text: text, Cause: limit}
 }
@@ -163,9 +162,12 @@ func (l *ledger) limited(r *rule, limit *limit, effect *effectView, charge store
 	}
 	whole := charge // of the request so far
 	whole.Amount = new(big.Int).Add(pending, charge.Amount)
-	spent, frees, err := l.spent(whole)
-	if err != nil {
-		return nil, err
+	spent, frees := new(big.Int), time.Time{}
+	if reader := l.request.Spent; reader != nil {
+		var err error
+		if spent, frees, err = reader.Spent(l.ctx, organizationID(l.request), whole); err != nil {
+			return nil, fmt.Errorf("policy: limit %s cannot be read: %w", limit.name, err)
+		}
 	}
 	before := new(big.Int).Add(spent, pending)
 	if new(big.Int).Add(before, charge.Amount).Cmp(limit.max) <= 0 {
@@ -195,17 +197,6 @@ func shortDuration(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
-}
-
-func (l *ledger) spent(charge store.Charge) (*big.Int, time.Time, error) {
-	if l.request.Spent == nil {
-		return new(big.Int), time.Time{}, nil
-	}
-	sum, frees, err := l.request.Spent.Spent(l.ctx, organizationID(l.request), charge)
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("policy: limit %s cannot be read: %w", charge.Limit, err)
-	}
-	return sum, frees, nil
 }
 
 // organizationID returns the organization of a request; empty in a file's test.

@@ -68,7 +68,11 @@ func (c checks) checkScope(r *rule, n source.Node) {
 			return
 		}
 	}
-	if value, ok := r.constant(); ok {
+	supposed := newSupposition(c.language, r.when.checked.SourceInfo())
+	if !r.request {
+		supposed.kinds = r.kinds
+	}
+	if value, ok := supposed.constant(r.when.checked.Expr()); ok {
 		switch {
 		case !value && r.when.checked.Expr().Kind() == ast.LiteralKind:
 			n.Fail("when is never true: this rule can never match")
@@ -197,7 +201,7 @@ func (c checks) checkLists() {
 	for _, r := range c.rules {
 		if !r.deny && !slices.Equal(r.kinds, []chains.Kind{chains.KindOTP}) {
 			namespaces := c.namespaces(r, true)
-			known = known && namespaces != nil
+			known = known && len(namespaces) > 0
 			maps.Copy(allowed, namespaces)
 		}
 		c.warnLists(r)
@@ -216,7 +220,7 @@ func (c checks) checkLists() {
 // warnLists warns of lists in a rule whose addresses are all of other chains.
 func (c checks) warnLists(r *rule) {
 	namespaces := c.namespaces(r, false)
-	if r.when == nil || namespaces == nil {
+	if r.when == nil || len(namespaces) == 0 {
 		return
 	}
 	for _, name := range sortedKeys(r.when.names) {
@@ -227,7 +231,7 @@ func (c checks) warnLists(r *rule) {
 	}
 }
 
-// namespaces returns the namespaces that what a rule is about can be of, nil if that is not known.
+// namespaces returns the namespaces that what a rule is about can be of, none if that is not known.
 func (c checks) namespaces(r *rule, lists bool) map[string]bool {
 	found := map[string]bool{}
 	for _, on := range r.on {
@@ -240,9 +244,6 @@ func (c checks) namespaces(r *rule, lists bool) map[string]bool {
 	}
 	if len(found) == 0 && r.when != nil {
 		found = c.tested(&comparisons{language: c.language, rule: r}, r.when.checked.Expr(), lists)
-	}
-	if len(found) == 0 {
-		return nil
 	}
 	return found
 }

@@ -110,7 +110,8 @@ func (c *clause) holds(e *evaluation) (bool, error) {
 		return answer.holds, answer.err
 	}
 	e.steps += c.steps(len(e.effects))
-	holds, err := c.evaluate(e)
+	value, _, err := c.program.Eval(e)
+	holds := value == types.True
 	if e.answers == nil {
 		e.answers = map[question]answer{}
 	}
@@ -118,11 +119,6 @@ func (c *clause) holds(e *evaluation) (bool, error) {
 		e.answers[asked] = answer{holds, err}
 	}
 	return holds, err
-}
-
-func (c *clause) evaluate(e *evaluation) (bool, error) {
-	value, _, err := c.program.Eval(e)
-	return value == types.True, err
 }
 
 // comparison is a clause that compares a member of the effect with a constant, which needs no
@@ -161,11 +157,14 @@ func (l *language) comparison(e ast.Expr, call interpreter.InterpretableCall) *c
 
 // holds reports whether the comparison holds for an effect, as its program would.
 func (c *comparison) holds(effect *effectView) (bool, error) {
-	value, err := effect.member(c.member, c.get)
-	if err != nil {
-		return false, err
+	member := &effect.members[c.member]
+	if member.value == nil && member.err == nil {
+		member.value, member.err = c.get(effect)
 	}
-	var result ref.Val
+	if member.err != nil {
+		return false, member.err
+	}
+	value, result := member.value, ref.Val(nil)
 	switch c.op {
 	case "_==_":
 		result = types.Equal(value, c.with)

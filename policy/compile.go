@@ -42,7 +42,8 @@ func (l *language) compile(n source.Node, what string, deny bool) *expression {
 		return nil
 	}
 	x := &expression{source: text, checked: checked.NativeRep(), in: l, names: map[string]bool{}}
-	if !l.checkLiterals(x, report) {
+	check := &literalCheck{l, x.checked, x.names, report, true}
+	if ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(check.visit)); !check.fine {
 		return nil
 	}
 	if err := x.split(x.checked.Expr(), deny); err != nil {
@@ -198,7 +199,6 @@ func (l *language) noField(name string) string {
 	return source.Meant(message, name, names)
 }
 
-// between returns the text between two marks.
 func between(text, before, after string) (string, bool) {
 	_, rest, ok := strings.Cut(text, before)
 	if !ok {

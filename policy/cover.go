@@ -44,18 +44,12 @@ func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover
 		decided: make([]string, len(request.Effects)),
 	}
 	for _, hazard := range request.Hazards {
-		if !c.ofOneEffect(hazard) {
+		// A hazard belongs to the request unless it is of one effect that a rule must decide.
+		if index, ok := hazard.Effect(); !ok || index >= len(e.effects) || !c.needsCover(&e.effects[index]) {
 			c.whole = append(c.whole, hazard)
 		}
 	}
 	return c
-}
-
-// ofOneEffect reports whether a hazard belongs to one effect that a rule must decide.
-// Any other hazard belongs to the request.
-func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
-	index, ok := hazard.Effect()
-	return ok && index < len(c.evaluation.effects) && c.needsCover(&c.evaluation.effects[index])
 }
 
 // decide decides about the request, without the file's digest. A request is allowed if no deny
@@ -64,15 +58,24 @@ func (c *cover) ofOneEffect(hazard chains.Hazard) bool {
 // request. Change needs no allow, unless there is nothing else; a fee with nothing else needs
 // one that says so.
 func (c *cover) decide() (access.Decision, error) {
-	if err := c.knowsChain(); err != nil {
-		return access.Decision{}, err
+	e := c.evaluation
+	if _, known := c.judge.words.chains[e.chain]; !known && e.chain != "" && len(c.judge.rules) > 0 {
+		return access.Decision{}, &Denial{Effect: -1, Text: fmt.Sprintf("a policy file cannot judge the chain %s: "+
+			"it was read for %s", e.chain, strings.Join(c.judge.words.names(), ", "))}
 	}
 	if err := c.deny(); err != nil {
 		return access.Decision{}, err
 	}
-	covered, err := c.all()
-	if err != nil {
-		return access.Decision{}, err
+	covered := 0
+	for i := range e.effects {
+		effect := &e.effects[i]
+		if !c.needsCover(effect) {
+			continue
+		}
+		covered++
+		if err := c.effect(effect); err != nil {
+			return access.Decision{}, err
+		}
 	}
 	if covered == 0 {
 		return access.Decision{}, &Denial{
@@ -81,29 +84,6 @@ func (c *cover) decide() (access.Decision, error) {
 	}
 	c.decision.Hazards, c.decision.Charges = append(c.decision.Hazards, c.whole...), c.ledger.pending
 	return c.decision, nil
-}
-
-// knowsChain refuses a transaction of a chain that the file was read without.
-func (c *cover) knowsChain() error {
-	chain := c.evaluation.chain
-	if _, known := c.judge.words.chains[chain]; known || chain == "" || len(c.judge.rules) == 0 {
-		return nil
-	}
-	return &Denial{Effect: -1, Text: fmt.Sprintf("a policy file cannot judge the chain %s: it was read for %s",
-		chain, strings.Join(c.judge.words.names(), ", "))}
-}
-
-// all finds a rule for each effect that needs one, and returns how many there are.
-func (c *cover) all() (covered int, err error) {
-	for i := range c.evaluation.effects {
-		if effect := &c.evaluation.effects[i]; c.needsCover(effect) {
-			covered++
-			if err := c.effect(effect); err != nil {
-				return covered, err
-			}
-		}
-	}
-	return covered, nil
 }
 
 // deny evaluates every deny that can apply. It returns the refusal of the first that
@@ -292,7 +272,6 @@ func (c *cover) forNothing(r *rule, effect *effectView) string {
 	return ""
 }
 
-// take records that a rule decided an effect.
 func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	if r.priced {
 		c.prices = append(c.prices, price{effect.Payload(), r})
@@ -308,7 +287,6 @@ func (c *cover) take(r *rule, effect *effectView, charges []store.Charge) {
 	}
 }
 
-// hazardsOf returns the hazards of one effect.
 func (c *cover) hazardsOf(effect *effectView) (hazards []chains.Hazard) {
 	for _, hazard := range c.evaluation.request.Hazards {
 		if index, ok := hazard.Effect(); ok && index == effect.index {
@@ -353,7 +331,6 @@ func newJudge(words *vocabulary, rules []*rule) *judge {
 	return j
 }
 
-// missingAny reports whether votes are missing.
 func missingAny(decision *access.Decision, request *access.Authorization) bool {
 	missing := access.Missing(decision.Approvals, request.Votes, request.User.ID, request.Now)
 	return slices.ContainsFunc(missing, func(votes int) bool { return votes > 0 })

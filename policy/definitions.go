@@ -184,7 +184,6 @@ func (d *definitions) identify(a *asset, token, id string) error {
 	return nil
 }
 
-// readNetwork reads the id of a network.
 func (v *vocabulary) readNetwork(n source.Node) string {
 	text := n.Text("chain")
 	if !v.networks.MatchString(text) {
@@ -220,7 +219,6 @@ func (d *definitions) asset(n source.Node) *asset {
 	return named
 }
 
-// limit returns a limit of the file by name.
 func (f *draft) limit(name string) (*limit, error) {
 	l, ok := f.limits[name]
 	if !ok {

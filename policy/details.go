@@ -20,13 +20,6 @@ type detailTypes struct {
 	members  map[*types.Type]map[string]field // of all objects
 }
 
-// addDetails adds the members of the details of a chain.
-func addDetails(members map[*types.Type]map[string]field, of root) {
-	t := detailTypes{of.words.Variable, map[string]*types.Type{}, members}
-	tx := t.add("tx", of.words.Details)
-	members[of.kind] = map[string]field{"tx": plain(tx, func(d *details) ref.Val { return newObject(tx, d) })}
-}
-
 // add returns the type with a name, with members unless it has some.
 func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 	if kind, known := t.named[name]; known {
@@ -40,11 +33,12 @@ func (t detailTypes) add(name string, members []chains.Detail) *types.Type {
 	return kind
 }
 
-// field returns the member that a chain describes.
 func (t detailTypes) field(of *chains.Detail) field {
 	switch {
 	case of.Picks != nil:
-		return plain(types.NewListType(effectType), func(d *details) ref.Val { return d.picked(of.Picks) })
+		return plain(types.NewListType(effectType), func(d *details) ref.Val {
+			return newList(d.request.visible(of.Picks))
+		})
 	case of.Members != nil:
 		kind := t.add(of.Part, of.Members)
 		return plain(types.NewListType(kind), func(d *details) ref.Val { return d.parts(of, kind) })
@@ -149,7 +143,14 @@ func readAmount(d *details, name string, f *chains.Field) (ref.Val, error) {
 	if f.Type != chains.TypeAmount || !ok {
 		return nil, unknown(name)
 	}
-	return &amount{value: value, unit: unit{asset: chains.Native(d.network())}}, nil
+	network := d.words.Namespace // if no effect has the id of the transaction's network
+	for i := range d.request.effects {
+		if chain := d.request.effects[i].Asset.Chain; namespaceOf(chain) == d.words.Namespace {
+			network = chain
+			break
+		}
+	}
+	return &amount{value: value, unit: unit{asset: chains.Native(network)}}, nil
 }
 
 func readTime(_ *details, name string, f *chains.Field) (ref.Val, error) {
@@ -158,17 +159,6 @@ func readTime(_ *details, name string, f *chains.Field) (ref.Val, error) {
 		return nil, absent(name)
 	}
 	return types.Timestamp{Time: instant}, nil
-}
-
-// network returns the id of the transaction's network, as its effects have it, or the
-// namespace alone if none does.
-func (d *details) network() string {
-	for i := range d.request.effects {
-		if chain := d.request.effects[i].Asset.Chain; namespaceOf(chain) == d.words.Namespace {
-			return chain
-		}
-	}
-	return d.words.Namespace
 }
 
 // parts returns the parts of a list, each as details of its own.
@@ -191,9 +181,4 @@ func (d *details) parts(of *chains.Detail, kind *types.Type) ref.Val {
 		}
 	}
 	return newList(parts)
-}
-
-// picked returns the effects that a function selects.
-func (d *details) picked(pick func(*chains.Effect) bool) ref.Val {
-	return newList(d.request.visible(pick))
 }

@@ -53,15 +53,6 @@ type memberValue struct {
 	err   error
 }
 
-// member returns the value of one of the members that are compared.
-func (e *effectView) member(index int, get func(of any) (ref.Val, error)) (ref.Val, error) {
-	member := &e.members[index]
-	if member.value == nil && member.err == nil {
-		member.value, member.err = get(e)
-	}
-	return member.value, member.err
-}
-
 // party returns a party as an address. name is what errors call it.
 func (e *effectView) party(party chains.Party, name string) (ref.Val, error) {
 	switch {

@@ -64,13 +64,6 @@ type language struct {
 	env      *cel.Env // once all lists and assets are read: see complete
 }
 
-func newLanguage(words *vocabulary) *language {
-	return &language{
-		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
-		literals: literalFunctions(words), members: objectMembers(words), clauses: map[clauseKey]*clause{},
-	}
-}
-
 // variables are the names that every expression has, besides the lists and assets of its
 // file.
 func (l *language) variables() map[string]*types.Type {
@@ -86,7 +79,11 @@ func (l *language) variables() map[string]*types.Type {
 
 // complete makes the environment of the expressions, with the lists and assets.
 func (l *language) complete() (err error) {
-	provider := newProvider(l.members)
+	kinds := map[string]*types.Type{amountType.TypeName(): amountType, addressType.TypeName(): addressType}
+	for kind := range l.members {
+		kinds[kind.TypeName()] = kind
+	}
+	provider := &provider{types.DefaultTypeAdapter, kinds, l.members}
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(provider), cel.CustomTypeProvider(provider),
 		cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(maxRecursion),
@@ -234,14 +231,6 @@ type provider struct {
 	types.Adapter
 	kinds   map[string]*types.Type
 	members map[*types.Type]map[string]field
-}
-
-func newProvider(members map[*types.Type]map[string]field) *provider {
-	kinds := map[string]*types.Type{amountType.TypeName(): amountType, addressType.TypeName(): addressType}
-	for kind := range members {
-		kinds[kind.TypeName()] = kind
-	}
-	return &provider{types.DefaultTypeAdapter, kinds, members}
 }
 
 // NativeToValue implements types.Adapter.

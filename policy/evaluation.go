@@ -106,9 +106,15 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		}
 		return &e.current.object, true
 	case "effects":
-		return e.allEffects(), true
+		if of := e.sight(); e.effectList == nil || e.listedIn != of {
+			e.effectList, e.listedIn = newList(e.visible(func(*chains.Effect) bool { return true })), of
+		}
+		return e.effectList, true
 	case "key":
-		return e.key(), true
+		if len(e.request.Keys) != 1 {
+			return types.NewErr("key: %d keys sign this request", len(e.request.Keys)), true
+		}
+		return newObject(keyType, &e.request.Keys[0]), true
 	case "user":
 		return newObject(userType, &e.request.User), true
 	case "credential":
@@ -129,14 +135,6 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	return e.detail(name)
 }
 
-// key returns the key that signs. If several sign, the variable key is an error.
-func (e *evaluation) key() ref.Val {
-	if len(e.request.Keys) != 1 {
-		return types.NewErr("key: %d keys sign this request", len(e.request.Keys))
-	}
-	return newObject(keyType, &e.request.Keys[0])
-}
-
 // visible returns the values of the effects that a condition sees.
 func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 	for i := range e.effects {
@@ -145,13 +143,6 @@ func (e *evaluation) visible(pick func(*chains.Effect) bool) (list []ref.Val) {
 		}
 	}
 	return list
-}
-
-func (e *evaluation) allEffects() ref.Val {
-	if of := e.sight(); e.effectList == nil || e.listedIn != of {
-		e.effectList, e.listedIn = newList(e.visible(func(*chains.Effect) bool { return true })), of
-	}
-	return e.effectList
 }
 
 func (e *evaluation) sight() sight {

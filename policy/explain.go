@@ -88,8 +88,10 @@ func (f *File) ExplainNamed(
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Digest: f.DigestText()}
-	x.Approvals = missingVotes(&request, decision.Approvals)
+	x := &Explanation{Decision: expectAllow, Digest: f.DigestText(), Approvals: slices.Clone(decision.Approvals)}
+	for i, missing := range access.Missing(x.Approvals, request.Votes, request.User.ID, request.Now) {
+		x.Approvals[i].Missing = missing
+	}
 	for _, charge := range decision.Charges {
 		x.Charges = append(x.Charges, f.chargeText(charge))
 	}
@@ -101,7 +103,12 @@ func (f *File) ExplainNamed(
 	x.addEffects(c, fileNames{f, names})
 	switch {
 	case err != nil:
-		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), f.denyingRule(err)
+		x.Decision, x.Refusal, x.Rule = expectDeny, err.Error(), "" // unless it is a deny that refuses
+		denial, isDenial := errors.AsType[*Denial](err)
+		denies := func(r *rule) bool { return r.deny && r.name == denial.Rule }
+		if isDenial && slices.ContainsFunc(f.rules, denies) {
+			x.Rule = denial.Rule
+		}
 		return x, nil
 	case missingAny(&decision, &request):
 		x.Decision = expectApprovals
@@ -116,24 +123,6 @@ func (f *File) chargeText(charge store.Charge) Charge {
 		Limit: charge.Limit, Subject: charge.Subject, Nonce: charge.Slot,
 		Amount: asset.decimal(charge.Amount), Max: asset.decimal(charge.Max),
 	}
-}
-
-// missingVotes returns the groups with the number of votes that they still need.
-func missingVotes(request *access.Authorization, groups []access.Group) []access.Group {
-	groups = slices.Clone(groups)
-	for i, missing := range access.Missing(groups, request.Votes, request.User.ID, request.Now) {
-		groups[i].Missing = missing
-	}
-	return groups
-}
-
-// denyingRule returns the deny that a refusal comes from; empty if no rule allows.
-func (f *File) denyingRule(err error) string {
-	denial, _ := errors.AsType[*Denial](err)
-	if denial == nil || !slices.ContainsFunc(f.rules, func(r *rule) bool { return r.deny && r.name == denial.Rule }) {
-		return ""
-	}
-	return denial.Rule
 }
 
 // addEffects adds the effects with their descriptors' readings and the rules that allow
@@ -178,10 +167,15 @@ func (c *cover) answers(r *rule) []Answer {
 	case !r.coversKeys(e.request.Keys):
 		answer.Because = "key: " + strings.Join(r.keys, ", ")
 		return []Answer{answer}
-	case r.request:
-		return c.answersOfRequest(r, answer)
 	}
 	var answers []Answer
+	if r.request { // for the request, and for each payload if there are several
+		for _, name := range append([]string{""}, e.payloads()...) {
+			e.bind(nil, name, r.hidesReceived())
+			answers = append(answers, c.answer(r, answer))
+		}
+		return answers
+	}
 	for i := range e.effects {
 		effect := &e.effects[i]
 		if r.judges(effect) && slices.Contains(r.kinds, effect.Kind) {
@@ -193,15 +187,6 @@ func (c *cover) answers(r *rule) []Answer {
 	if answers == nil {
 		answer.Because = kindsText(r.kinds)
 		return []Answer{answer}
-	}
-	return answers
-}
-
-// answersOfRequest evaluates a rule for the request, and for each payload if there are several.
-func (c *cover) answersOfRequest(r *rule, answer Answer) (answers []Answer) {
-	for _, name := range append([]string{""}, c.evaluation.payloads()...) {
-		c.evaluation.bind(nil, name, r.hidesReceived())
-		answers = append(answers, c.answer(r, answer))
 	}
 	return answers
 }
@@ -237,23 +222,15 @@ func (c *cover) answer(r *rule, answer Answer) Answer {
 		return answer
 	}
 	answer.Match = true
-	for _, effect := range c.judgedBy(e.current) {
+	first, end := 0, len(c.decided) // all effects for a rule on the request
+	if e.current != nil {
+		first, end = e.current.index, e.current.index+1
+	}
+	for effect := first; effect < end; effect++ {
 		answer.Decides = answer.Decides || c.decided[effect] == r.name
 		answer.Stopped = cmp.Or(answer.Stopped, c.stopped[stop{r, effect}])
 	}
 	return answer
-}
-
-// judgedBy returns the index of an effect, or those of all for a rule on the request.
-func (c *cover) judgedBy(effect *effectView) []int {
-	if effect != nil {
-		return []int{effect.index}
-	}
-	all := make([]int, len(c.decided))
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // maxShownValues bounds the values shown for one clause.
@@ -285,7 +262,6 @@ func (c *clause) members(e *evaluation) []Value {
 	return values
 }
 
-// valueOf evaluates a path on its own.
 func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	checked, issues := c.in.env.Compile(path)
 	if issues.Err() != nil {
@@ -306,7 +282,6 @@ func (c *clause) valueOf(path string, e interpreter.Activation) (string, bool) {
 	return showValue(value), true
 }
 
-// showValue formats a value for people.
 func showValue(value ref.Val) string {
 	switch v := value.(type) {
 	case *amount, *address, *asset:

@@ -24,8 +24,12 @@ func (x *Explanation) String() string {
 		x.Effects[i].write(&out)
 	}
 	for _, c := range x.Charges {
-		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s%s\n",
-			c.Amount, c.Max, c.Limit, c.Subject, c.replaced())
+		fmt.Fprintf(&out, "  charges %s of %s to limit %s, for %s", c.Amount, c.Max, c.Limit, c.Subject)
+		if c.Nonce != "" {
+			nonce := c.Nonce[strings.LastIndexByte(c.Nonce, ' ')+1:]
+			fmt.Fprintf(&out, "; of the transactions with nonce %s of this key, only the largest counts", nonce)
+		}
+		out.WriteByte('\n')
 	}
 	for i := range x.Approvals {
 		group := &x.Approvals[i]
@@ -40,15 +44,6 @@ func (x *Explanation) String() string {
 		x.Rules[i].write(&out)
 	}
 	return out.String()
-}
-
-// replaced says what counts if the charge is one of several for a nonce.
-func (c *Charge) replaced() string {
-	if c.Nonce == "" {
-		return ""
-	}
-	nonce := c.Nonce[strings.LastIndexByte(c.Nonce, ' ')+1:]
-	return "; of the transactions with nonce " + nonce + " of this key, only the largest counts"
 }
 
 // deciding returns the rules that decided, each once.

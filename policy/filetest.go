@@ -72,9 +72,7 @@ func (f *fileTests) read(n source.Node) {
 		"chain": func(n source.Node) { network = f.words.readNetwork(n) },
 		"of": func(n source.Node) {
 			asked.Intent = activity.SignRawPayloadIntent{}
-			if _, known := n.OneOf("of", ofMessages); !known {
-				n.Fail("of: only messages is supported: effects are those of a transaction otherwise")
-			}
+			isOnly(n, "of", ofMessages, ": effects are those of a transaction otherwise")
 		},
 		"hazards": func(n source.Node) {
 			for _, name := range readHazards(n, f.hazards) {

@@ -16,17 +16,17 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 		var amount source.Node
 		item.Fields("an effect", map[string]func(source.Node){
 			"kind": func(n source.Node) {
-				text, known := n.OneOf("kind", kindNames()...)
-				if effect.Kind = chains.Kind(text); !known {
-					n.Fail("%s", source.Meant(shorten(text)+" is not a kind of effect", text, kindNames()))
-				}
+				effect.Kind = chains.Kind(oneOf(n, "kind", "%s is not a kind of effect", kindNames()))
 			},
-			"from":      func(n source.Node) { effect.From = d.words.readParty(n) },
-			"to":        func(n source.Node) { effect.To = d.words.readParty(n) },
-			"account":   func(n source.Node) { effect.Account = d.words.readParty(n) },
-			"asset":     func(n source.Node) { effect.Asset, decimals = d.testAsset(n) },
-			"amount":    func(n source.Node) { amount = n },
-			"by":        func(n source.Node) { effect.By = d.readBy(n) },
+			"from":    func(n source.Node) { effect.From = d.words.readParty(n) },
+			"to":      func(n source.Node) { effect.To = d.words.readParty(n) },
+			"account": func(n source.Node) { effect.Account = d.words.readParty(n) },
+			"asset":   func(n source.Node) { effect.Asset, decimals = d.testAsset(n) },
+			"amount":  func(n source.Node) { amount = n },
+			"by": func(n source.Node) {
+				values := d.closedValues(effectType, "by")
+				effect.By = chains.By(oneOf(n, "by", "by: %s is none of "+strings.Join(values, ", "), values))
+			},
 			"function":  func(n source.Node) { effect.Function = n.Text("function") },
 			"undecoded": func(n source.Node) { effect.Undecoded = n.Boolean("undecoded") },
 			"change":    func(n source.Node) { effect.Change = n.Boolean("change") },
@@ -58,16 +58,6 @@ func (d *draft) readEffects(n source.Node) (effects []chains.Effect, readings ch
 	return effects, readings
 }
 
-func (d *draft) readBy(n source.Node) chains.By {
-	values := d.closedValues(effectType, "by")
-	text, known := n.OneOf("by", values...)
-	if !known {
-		n.Fail("%s", source.Meant("by: "+shorten(text)+" is none of "+strings.Join(values, ", "), text, values))
-	}
-	return chains.By(text)
-}
-
-// readParty reads an address, or unknown.
 func (v *vocabulary) readParty(n source.Node) chains.Party {
 	text := n.Text("address")
 	if text == "unknown" {

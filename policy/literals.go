@@ -14,22 +14,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 
-// literalCheck checks the literals of one expression.
+// literalCheck checks the literals of one expression: arguments of constructors must be well-formed,
+// and members with a closed set of values must be compared with one of them. It records the names
+// that the expression mentions.
 type literalCheck struct {
 	*language
 	native *ast.AST
 	names  map[string]bool
 	report func(line, column int, message string)
 	fine   bool
-}
-
-// checkLiterals checks the literals of an expression: arguments of constructors must be
-// well-formed, and members with a closed set of values must be compared with one of
-// them. It records the names that the expression mentions.
-func (l *language) checkLiterals(x *expression, report func(line, column int, message string)) bool {
-	check := &literalCheck{l, x.checked, x.names, report, true}
-	ast.PreOrderVisit(x.checked.Expr(), ast.NewExprVisitor(check.visit))
-	return check.fine
 }
 
 func (c *literalCheck) Fail(e ast.Expr, message string) {
@@ -67,7 +60,6 @@ func (c *literalCheck) call(e ast.Expr, call ast.CallExpr) {
 	}
 }
 
-// constructor checks the last argument of a literal function.
 func (c *literalCheck) constructor(name string, call ast.CallExpr) {
 	function, last := c.literals[name], call.Args()[len(call.Args())-1]
 	text, ok := syntax.Text(last)

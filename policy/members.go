@@ -68,17 +68,6 @@ func effectMembers() map[string]field {
 	}
 }
 
-// readingMembers are what descriptors say about a call.
-func readingMembers() map[string]field {
-	return map[string]field{
-		"function": presentText("effect.reading.function", func(r *chains.Reading) string { return r.Function }),
-		"intent":   presentText("effect.reading.intent", func(r *chains.Reading) string { return r.Intent }),
-		"owner":    presentText("effect.reading.owner", func(r *chains.Reading) string { return r.Owner }),
-		"digest":   presentText("effect.reading.digest", func(r *chains.Reading) string { return r.Digest }),
-		"complete": truth(func(r *chains.Reading) bool { return r.Complete }),
-	}
-}
-
 func assetMembers(v *vocabulary) map[string]field {
 	return map[string]field{
 		"chain":    text(func(a *asset) string { return a.Chain }),
@@ -123,22 +112,6 @@ func keyMembers(v *vocabulary) map[string]field {
 	}
 }
 
-func userMembers() map[string]field {
-	return map[string]field{
-		"id":   text(func(u *access.User) string { return u.ID }),
-		"name": text(func(u *access.User) string { return u.Name }),
-		"tags": texts(func(u *access.User) []string { return u.Tags }),
-	}
-}
-
-func credentialMembers() map[string]field {
-	return map[string]field{
-		"id":         text(func(e *evaluation) string { return string(e.request.Credential.ID()) }),
-		"passkey":    truth(func(e *evaluation) bool { return e.request.Credential.IsPasskey() }),
-		"public_key": text(func(e *evaluation) string { return e.request.Credential.PublicKeyText() }),
-	}
-}
-
 // requestMembers are the members of the request as a whole; request.total(…) is a function.
 func requestMembers() map[string]field {
 	return map[string]field{
@@ -159,17 +132,34 @@ func requestMembers() map[string]field {
 	}
 }
 
-// objectMembers are the members of all objects.
 func objectMembers(v *vocabulary) map[*types.Type]map[string]field {
 	all := map[*types.Type]map[string]field{
-		effectType: effectMembers(), assetType: assetMembers(v), keyType: keyMembers(v), userType: userMembers(),
-		credentialType: credentialMembers(), requestType: requestMembers(), readingType: readingMembers(),
+		effectType: effectMembers(), assetType: assetMembers(v), keyType: keyMembers(v), requestType: requestMembers(),
+		readingType: { // what descriptors say about a call
+			"function": presentText("effect.reading.function", func(r *chains.Reading) string { return r.Function }),
+			"intent":   presentText("effect.reading.intent", func(r *chains.Reading) string { return r.Intent }),
+			"owner":    presentText("effect.reading.owner", func(r *chains.Reading) string { return r.Owner }),
+			"digest":   presentText("effect.reading.digest", func(r *chains.Reading) string { return r.Digest }),
+			"complete": truth(func(r *chains.Reading) bool { return r.Complete }),
+		},
+		userType: {
+			"id":   text(func(u *access.User) string { return u.ID }),
+			"name": text(func(u *access.User) string { return u.Name }),
+			"tags": texts(func(u *access.User) []string { return u.Tags }),
+		},
+		credentialType: {
+			"id":         text(func(e *evaluation) string { return string(e.request.Credential.ID()) }),
+			"passkey":    truth(func(e *evaluation) bool { return e.request.Credential.IsPasskey() }),
+			"public_key": text(func(e *evaluation) string { return e.request.Credential.PublicKeyText() }),
+		},
 		timeType: {"now": plain(types.TimestampType, func(e *evaluation) ref.Val {
 			return types.Timestamp{Time: e.request.Now}
 		})},
 	}
 	for _, root := range v.roots {
-		addDetails(all, root)
+		named := detailTypes{root.words.Variable, map[string]*types.Type{}, all}
+		tx := named.add("tx", root.words.Details)
+		all[root.kind] = map[string]field{"tx": plain(tx, func(d *details) ref.Val { return newObject(tx, d) })}
 	}
 	return all
 }

@@ -183,41 +183,25 @@ func (n *Names) readKeys(at source.Node) []string {
 			ids = append(ids, name)
 			continue
 		}
-		ids = append(ids, only(item, name, "key or wallet", "keys or wallets", n.keyIDs(name), n.keyNames())...)
+		matches, names := map[string]bool{}, []string(nil)
+		for i := range n.Keys {
+			key := &n.Keys[i]
+			names = append(names, key.Name, key.WalletName)
+			if key.ID == name || key.Name == name {
+				matches[key.ID] = true
+			}
+			if key.WalletID == name || key.WalletName == name && name != "" {
+				matches[key.WalletID] = true
+			}
+		}
+		delete(matches, "") // a key without a wallet
+		ids = append(ids, only(item, name, "key or wallet", "keys or wallets", sortedKeys(matches), names)...)
 	}
 	return ids
 }
 
 // knowsKeys reports whether the names of keys can be checked.
 func (n *Names) knowsKeys() bool { return n != nil && n.Keys != nil }
-
-// keyIDs returns the ids of keys and wallets that have an id or name.
-func (n *Names) keyIDs(name string) []string {
-	var ids []string
-	add := func(id string) {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	for i := range n.Keys {
-		key := &n.Keys[i]
-		if key.ID == name || key.Name == name {
-			add(key.ID)
-		}
-		if key.WalletID == name || key.WalletName == name && name != "" {
-			add(key.WalletID)
-		}
-	}
-	return ids
-}
-
-func (n *Names) keyNames() []string {
-	var names []string
-	for i := range n.Keys {
-		names = append(names, n.Keys[i].Name, n.Keys[i].WalletName)
-	}
-	return names
-}
 
 // testUser returns a user by name. If the users are not known, it is one with the tags of
 // the test.

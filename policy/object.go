@@ -84,7 +84,6 @@ func absent(what string) error { return fmt.Errorf("%s is absent: test has(%s) f
 // unknown is the error of a member whose value the bytes do not determine.
 func unknown(what string) error { return fmt.Errorf("%s is unknown: test has(%s) first", what, what) }
 
-// newList returns a list of values.
 func newList(values []ref.Val) traits.Lister {
 	return types.NewRefValList(types.DefaultTypeAdapter, values)
 }
@@ -99,6 +98,24 @@ func presentText[T any](name string, get func(T) string) field {
 		}
 		return types.String(get(of)), nil
 	})
+}
+
+// oneOf reads one of some values. Any other one is a problem, which a format says of it.
+func oneOf(n source.Node, what, problem string, known []string) string {
+	text, isKnown := n.OneOf(what, known...)
+	if !isKnown {
+		n.Fail("%s", source.Meant(fmt.Sprintf(problem, shorten(text)), text, known))
+	}
+	return text
+}
+
+// isOnly reads a member that has one value. why follows what is said of any other one.
+func isOnly(n source.Node, what, value, why string) bool {
+	_, is := n.OneOf(what, value)
+	if !is {
+		n.Fail("%s: only %s is supported%s", what, value, why)
+	}
+	return is
 }
 
 // shorten quotes as many bytes of a request's text as errors quote of a file's.

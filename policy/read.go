@@ -24,14 +24,17 @@ type reader struct {
 	tests fileTests
 }
 
-// newReader returns a reader of one file.
 func newReader(options Options) (*reader, error) {
 	words, err := newVocabulary(options.Chains)
 	if err != nil {
 		return nil, fmt.Errorf("policy: Options.Chains: %w", err)
 	}
+	language := &language{
+		words: words, lists: map[string]*list{}, assets: map[string]*asset{},
+		literals: literalFunctions(words), members: objectMembers(words), clauses: map[clauseKey]*clause{},
+	}
 	draft := &draft{
-		language: newLanguage(words), problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
+		language: language, problems: new(source.Report), names: options.Names, limits: map[string]*limit{},
 		hazards: append(words.table.HazardNames(), options.Hazards...),
 	}
 	return &reader{definitions{draft: draft}, fileTests{draft: draft, folder: options.Folder}}, nil
@@ -95,7 +98,6 @@ func (f *reader) read(root source.Node) {
 	}
 }
 
-// each reads the members of an optional mapping.
 func each(n source.Node, what string, read func(source.Entry)) {
 	if n.Node == nil {
 		return
@@ -109,7 +111,6 @@ func each(n source.Node, what string, read func(source.Entry)) {
 	}
 }
 
-// items reads the items of an optional list.
 func items(n source.Node, what string, most int, read func(source.Node)) {
 	if n.Node == nil {
 		return
@@ -136,17 +137,10 @@ func (f *reader) readLimit(n source.Node) {
 		"max":    func(n source.Node) { most = n },
 		"window": func(n source.Node) { l.window = n.Duration("window", minWindow, maxWindow) },
 		"replaces": func(n source.Node) {
-			replaces = n
-			if _, l.nonce = n.OneOf("replaces", "nonce"); !l.nonce {
-				n.Fail("replaces: only nonce is supported")
-			}
+			replaces, l.nonce = n, isOnly(n, "replaces", "nonce", "")
 		},
 		"per": func(n source.Node) {
-			known := false
-			if l.per, known = n.OneOf("per", subjects...); !known {
-				message := "per: " + shorten(l.per) + " is none of " + strings.Join(subjects, ", ")
-				n.Fail("%s", source.Meant(message, l.per, subjects))
-			}
+			l.per = oneOf(n, "per", "per: %s is none of "+strings.Join(subjects, ", "), subjects)
 		},
 	})
 	_, twice := f.limits[l.name]

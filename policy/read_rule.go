@@ -23,10 +23,14 @@ func (d *draft) readRule(n source.Node) {
 	var scope, when, approvals source.Node
 	within, each := defaultWithin, false
 	n.Fields("a rule", map[string]func(source.Node){
-		"name":      func(n source.Node) { r.name = n.Text("name") },
-		"allow":     func(n source.Node) { r.readScope(&scope, n, false) },
-		"deny":      func(n source.Node) { r.readScope(&scope, n, true) },
-		"on":        func(n source.Node) { r.on = d.words.readChains(n) },
+		"name":  func(n source.Node) { r.name = n.Text("name") },
+		"allow": func(n source.Node) { r.readScope(&scope, n, false) },
+		"deny":  func(n source.Node) { r.readScope(&scope, n, true) },
+		"on": func(n source.Node) {
+			for _, item := range n.Texts("on") {
+				r.on = append(r.on, d.words.readChain(item))
+			}
+		},
 		"who":       func(n source.Node) { r.who = d.names.readWho(n, 0) },
 		"key":       func(n source.Node) { r.keys = d.names.readKeys(n) },
 		"when":      func(n source.Node) { when = n },
@@ -35,11 +39,13 @@ func (d *draft) readRule(n source.Node) {
 		"approvals": func(n source.Node) { approvals = n },
 		"within":    func(n source.Node) { within = n.Duration("within", time.Minute, 7*24*time.Hour) },
 		"others":    func(n source.Node) { r.others = n.Boolean("others") },
-		"of":        func(n source.Node) { r.readOf(n) },
-		"chains":    func(n source.Node) { r.readNetworks(d.words, n) },
-		"alone":     func(n source.Node) { r.alone = n.Boolean("alone") },
-		"each":      func(n source.Node) { each = n.Integer("each", 1, 1) == 1 },
-		"bundle":    func(n source.Node) { r.bundle = n.Boolean("bundle") },
+		"of": func(n source.Node) {
+			r.of = oneOf(n, "of", "of: %s is neither transactions nor messages", []string{ofTransactions, ofMessages})
+		},
+		"chains": func(n source.Node) { r.readNetworks(d.words, n) },
+		"alone":  func(n source.Node) { r.alone = n.Boolean("alone") },
+		"each":   func(n source.Node) { each = n.Integer("each", 1, 1) == 1 },
+		"bundle": func(n source.Node) { r.bundle = n.Boolean("bundle") },
 	})
 	if scope.Node == nil {
 		n.Fail("a rule needs allow or deny: a kind of effect, a list of kinds, or request")
@@ -52,25 +58,17 @@ func (d *draft) readRule(n source.Node) {
 		r.approvals = d.readApprovals(approvals, r, within)
 	}
 	sound := d.problems.Errors() == before // or what follows from an error would be reported as another
-	d.checkRuleName(r, n)
+	if slices.ContainsFunc(d.rules, func(other *rule) bool { return other.name == r.name }) {
+		n.Fail("another rule has this name")
+	}
+	if !ruleName.MatchString(r.name) {
+		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
+	}
 	if sound {
 		checks{d}.rule(r, n)
 		r.checkPrice(n, each)
 	}
 	d.rules = append(d.rules, r)
-}
-
-// checkRuleName refuses a rule without a name of its own.
-func (d *draft) checkRuleName(r *rule, n source.Node) {
-	for _, other := range d.rules {
-		if other.name == r.name {
-			n.Fail("another rule has this name")
-			break
-		}
-	}
-	if !ruleName.MatchString(r.name) {
-		n.Fail("a rule needs a name of lower-case letters, digits and -, not %q", shorten(r.name))
-	}
 }
 
 // peekName reads the name of a rule before its other members, so that their problems
@@ -114,15 +112,6 @@ func (r *rule) readScope(scope *source.Node, n source.Node, deny bool) {
 	}
 }
 
-func (v *vocabulary) readChains(n source.Node) []string {
-	var on []string
-	for _, item := range n.Texts("on") {
-		on = append(on, v.readChain(item))
-	}
-	return on
-}
-
-// readChain reads the name of a chain.
 func (v *vocabulary) readChain(n source.Node) string {
 	names := v.names()
 	text, known := n.OneOf("on", names...)
@@ -154,11 +143,7 @@ func (d *draft) readLimits(n source.Node) []*limit {
 func readHazards(n source.Node, known []string) []string {
 	var names []string
 	for _, item := range n.Texts("hazards") {
-		name, isKnown := item.OneOf("hazards", known...)
-		if !isKnown {
-			item.Fail("%s", source.Meant("there is no hazard "+shorten(name), name, known))
-		}
-		names = append(names, name)
+		names = append(names, oneOf(item, "hazards", "there is no hazard %s", known))
 	}
 	return names
 }
@@ -172,22 +157,11 @@ func (d *draft) readApprovals(n source.Node, r *rule, within time.Duration) []ac
 			"count": func(n source.Node) { group.Count = n.Integer("count", 1, maxApprovers) },
 			"tag":   func(n source.Node) { group.Tag = d.names.tag(n) },
 			"users": func(n source.Node) { group.Users = d.names.users(n) },
-			"not": func(n source.Node) {
-				if _, not = n.OneOf("not", "submitter"); !not {
-					n.Fail("not: only submitter is supported")
-				}
-			},
+			"not":   func(n source.Node) { not = isOnly(n, "not", "submitter", "") },
 			"submitter": func(n source.Node) {
-				_, counts := n.OneOf("submitter", "counts")
-				if group.NotSubmitter = !counts; group.NotSubmitter {
-					n.Fail("submitter: only counts is supported: without it, the submission is no vote")
-				}
+				group.NotSubmitter = !isOnly(n, "submitter", "counts", ": without it, the submission is no vote")
 			},
-			"with": func(n source.Node) {
-				if _, group.Passkey = n.OneOf("with", "passkey"); !group.Passkey {
-					n.Fail("with: only passkey is supported")
-				}
-			},
+			"with": func(n source.Node) { group.Passkey = isOnly(n, "with", "passkey", "") },
 		})
 		switch {
 		case group.Count == 0:
@@ -245,13 +219,6 @@ func (d *draft) checkAlone(n source.Node, r *rule, groups []access.Group) {
 	if len(alone) > 0 {
 		d.problems.Warn(n.Place(), r.name, "the submission is the submitter's own approval, and this asks for no "+
 			"other: %s can approve alone; omit submitter: counts if that is not intended", strings.Join(alone, ", "))
-	}
-}
-
-func (r *rule) readOf(n source.Node) {
-	values, known := []string{ofTransactions, ofMessages}, false
-	if r.of, known = n.OneOf("of", values...); !known {
-		n.Fail("%s", source.Meant("of: "+shorten(r.of)+" is neither transactions nor messages", r.of, values))
 	}
 }
 

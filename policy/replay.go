@@ -76,7 +76,10 @@ func (r *Replay) Next(
 ) (*Replayed, error) {
 	result := &Replayed{
 		ID: record.ID, At: record.CreatedAt, User: record.Submitter().UserName, Type: string(record.Request.Type),
-		Before: outcomeOf(record), Votes: ReplayedVotes{Before: votesRequired(record)},
+		Before: cmp.Or(outcomes[record.Status], OutcomeApprovals),
+	}
+	for i := range record.Decision.Required {
+		result.Votes.Before += record.Decision.Required[i].Count
 	}
 	if problem != nil {
 		result.After, result.Refusal = OutcomeUnknown, problem.Error()
@@ -92,8 +95,11 @@ func (r *Replay) Next(
 			record.ID, request.Now, r.last)
 	}
 	r.last = request.Now
-	if err := r.sweep(ctx); err != nil {
-		return nil, err
+	if r.last.Sub(r.swept) >= 24*time.Hour { // entries outside their windows, once per replayed day
+		r.swept = r.last
+		if _, err := r.ledger.Sweep(ctx, r.last); err != nil {
+			return nil, err
+		}
 	}
 	decision, err := r.decide(ctx, record, requests)
 	if err != nil && !errors.Is(err, access.ErrDenied) {
@@ -107,16 +113,6 @@ func (r *Replay) Next(
 	}
 	result.compare(record, decision)
 	return result, nil
-}
-
-// sweep removes entries outside their windows from the ledger, once per replayed day.
-func (r *Replay) sweep(ctx context.Context) error {
-	if r.last.Sub(r.swept) < 24*time.Hour {
-		return nil
-	}
-	r.swept = r.last
-	_, err := r.ledger.Sweep(ctx, r.last)
-	return err
 }
 
 // resolveUsers completes the users that the file knows. For calls without a stamp and for
@@ -169,7 +165,6 @@ func (r *Replay) spending() *store.Spending {
 	return store.NewSpending(r.ledger, store.Fingerprint{}, func() time.Time { return r.last })
 }
 
-// decided sets the outcome of a decision.
 func (r *Replayed) decided(decision access.Decision, err error, request *access.Authorization) {
 	r.After, r.Rules = OutcomeAllowed, decision.Rules
 	switch {
@@ -187,7 +182,6 @@ func (r *Replayed) decided(decision access.Decision, err error, request *access.
 	}
 }
 
-// compare describes the differences from what happened.
 func (r *Replayed) compare(record *activity.Record, decision access.Decision) {
 	if r.Before != r.After {
 		r.Changes = append(r.Changes, r.Before+" → "+r.After)
@@ -237,24 +231,9 @@ func (r *Replay) charged(ctx context.Context, request *access.Authorization, cha
 	return described, nil
 }
 
-// outcomeOf returns the outcome of a recorded activity.
-func outcomeOf(record *activity.Record) string {
-	switch record.Status {
-	case activity.StatusCompleted:
-		return OutcomeAllowed
-	case activity.StatusRejected:
-		return OutcomeRejected
-	case activity.StatusFailed:
-		return OutcomeFailed
-	}
-	return OutcomeApprovals
-}
-
-// votesRequired returns how many votes the policy required at the time.
-func votesRequired(record *activity.Record) int {
-	sum := 0
-	for i := range record.Decision.Required {
-		sum += record.Decision.Required[i].Count
-	}
-	return sum
+// outcomes are those of recorded activities. One of any other status waits.
+var outcomes = map[activity.Status]string{
+	activity.StatusCompleted: OutcomeAllowed,
+	activity.StatusRejected:  OutcomeRejected,
+	activity.StatusFailed:    OutcomeFailed,
 }

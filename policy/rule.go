@@ -39,7 +39,6 @@ type rule struct {
 	bundle    bool // what is received is the price of all effects that it decides, not of one
 }
 
-// namesOf returns the names of rules.
 func namesOf(rules []*rule) []string {
 	names := make([]string, len(rules))
 	for i, rule := range rules {
@@ -110,16 +109,15 @@ func (r *rule) coversKeys(keys []access.SigningKey) bool {
 
 // unlisted returns the first of some hazards that a rule does not list.
 func (r *rule) unlisted(hazards []chains.Hazard) (hazard chains.Hazard, found bool) {
-	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool { return !r.allowsHazard(hazard.Name) })
+	index := slices.IndexFunc(hazards, func(hazard chains.Hazard) bool {
+		_, what, _ := strings.Cut(hazard.Name, "/")
+		isBlind := what == blindCall && slices.Contains(r.hazards, blindCall)
+		return !isBlind && !slices.Contains(r.hazards, hazard.Name)
+	})
 	if index < 0 {
 		return hazard, false
 	}
 	return hazards[index], true
-}
-
-func (r *rule) allowsHazard(name string) bool {
-	_, what, _ := strings.Cut(name, "/")
-	return slices.Contains(r.hazards, name) || what == blindCall && slices.Contains(r.hazards, blindCall)
 }
 
 // votes returns how many votes groups need in total.

@@ -70,19 +70,15 @@ func newVocabulary(list []chains.Chain) (*vocabulary, error) {
 		}
 		if _, twice := v.namespaces[said.Namespace]; !twice {
 			v.namespaces[said.Namespace] = &said
-			networks = append(networks, networkPattern(&said))
+			ids := regexp.QuoteMeta(said.Namespace)
+			if said.Numbered {
+				ids += ":[1-9][0-9]{0,19}"
+			}
+			networks = append(networks, ids)
 		}
 	}
 	v.networks = plaintext.NewPattern("^(" + strings.Join(networks, "|") + ")$")
 	return v, nil
-}
-
-// networkPattern matches the ids of a chain's networks.
-func networkPattern(said *chains.Words) string {
-	if said.Numbered {
-		return regexp.QuoteMeta(said.Namespace) + ":[1-9][0-9]{0,19}"
-	}
-	return regexp.QuoteMeta(said.Namespace)
 }
 
 // problem returns what is missing in a chain's words, or contradicts those of another.
@@ -105,7 +101,6 @@ func (v *vocabulary) problem(said *chains.Words) string {
 	return ""
 }
 
-// names returns the names of the chains, sorted.
 func (v *vocabulary) names() []string { return sortedKeys(v.chains) }
 
 // chain returns the words of a chain by name: none if it is not known.
@@ -116,16 +111,15 @@ func (v *vocabulary) chain(name string) *chains.Words {
 	return new(chains.Words)
 }
 
-// of returns the words of a namespace: if no chain has it, its name alone.
-func (v *vocabulary) of(namespace string) *chains.Words {
+// ofNetwork returns the words of a network's namespace, by the network's id: if no chain has that,
+// its name alone.
+func (v *vocabulary) ofNetwork(id string) *chains.Words {
+	namespace := namespaceOf(id)
 	if said, known := v.namespaces[namespace]; known {
 		return said
 	}
 	return &chains.Words{Namespace: namespace}
 }
-
-// ofNetwork returns the words of a network's namespace, by the network's id.
-func (v *vocabulary) ofNetwork(id string) *chains.Words { return v.of(namespaceOf(id)) }
 
 // ofSize returns the words of the namespace whose addresses have a size, which are empty if
 // there is none or several.

@@ -74,19 +74,14 @@ func fragments(parameters []abiParameter, depth int) string {
 		if tuple, ok := strings.CutPrefix(p.Type, "tuple"); ok && depth < 16 {
 			p.Type = fragments(p.Components, depth+1) + tuple
 		}
-		parts[i] = p.Type + " " + identifier(p.Name)
+		if strings.ContainsAny(p.Name, "(),[] ") || p.Name != "" && p.Name[0] >= '0' && p.Name[0] <= '9' {
+			p.Name = ""
+		}
+		parts[i] = p.Type + " " + p.Name
 	}
 	return "(" + strings.Join(parts, ",") + ")"
 }
 
-func identifier(name string) string {
-	if strings.ContainsAny(name, "(),[] ") || name == "" || name[0] >= '0' && name[0] <= '9' {
-		return ""
-	}
-	return name
-}
-
-// target returns the contract of the ABI.
 func (f *abiForm) target() (target, error) {
 	if f.Chain == tronChain {
 		payload, version, err := base58.CheckDecode(f.Address)

@@ -24,14 +24,6 @@ func account(chain string, address []byte) chains.Party {
 	return chains.PartyWritten(append([]byte{tronPrefix}, address...), base58.CheckEncode(address, tronPrefix))
 }
 
-// tag returns the byte that may precede an address in an argument.
-func tag(chain string) byte {
-	if chain == tronChain {
-		return tronPrefix
-	}
-	return 0
-}
-
 func allZero(raw []byte) bool { return len(bytes.Trim(raw, "\x00")) == 0 }
 
 // plain returns a value as text: numbers in decimal, bytes in hex, addresses in the form

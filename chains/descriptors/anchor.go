@@ -58,7 +58,6 @@ var borshTypes = map[string]*wireType{
 	"string": {kind: wireSized, prefix: wireU32, element: &wireType{kind: wireText}},
 }
 
-// members resolves the types of fields.
 func (a *anchor) members(fields []object, depth int) (members []wireMember) {
 	for _, field := range fields {
 		name := a.text(field, "name")
@@ -69,7 +68,6 @@ func (a *anchor) members(fields []object, depth int) (members []wireMember) {
 	return members
 }
 
-// resolve resolves a type.
 func (a *anchor) resolve(node any, depth int) *wireType {
 	if !a.bound(depth) {
 		return &wireType{}

@@ -67,7 +67,9 @@ func (c *codama) arguments(instruction *programInstruction, arguments []object, 
 		t := c.argument(instruction, n, name)
 		if declared, ok := offsets[name]; ok {
 			c.in("discriminator ", name, func() {
-				t = c.discriminates(instruction, n, t, declared)
+				raw := c.encode(t, c.node(n, "defaultValue"))
+				instruction.discriminators = append(instruction.discriminators, discriminator{declared, string(raw)})
+				t = &wireType{kind: wireAfterConstant, constant: raw, element: &wireType{kind: wireStruct}}
 				if instruction.problem == "" && (!fixed || declared != offset) {
 					c.fail("it is not at byte %d", declared)
 				}
@@ -100,14 +102,6 @@ func (c *codama) argument(instruction *programInstruction, n object, name string
 		c.err = fmt.Errorf("%.64q: %w", name, c.err)
 	}
 	return t
-}
-
-// discriminates adds the default value of an argument as a discriminator, and returns the
-// argument's type as a constant that a reading does not list.
-func (c *codama) discriminates(instruction *programInstruction, argument object, t *wireType, offset int) *wireType {
-	raw := c.encode(t, c.node(argument, "defaultValue"))
-	instruction.discriminators = append(instruction.discriminators, discriminator{offset, string(raw)})
-	return &wireType{kind: wireAfterConstant, constant: raw, element: &wireType{kind: wireStruct}}
 }
 
 // discriminators reads constant and size discriminators, and returns the offsets of field

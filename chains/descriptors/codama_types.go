@@ -56,7 +56,6 @@ func (c *codama) supports(n object) bool {
 	return c.err == nil
 }
 
-// resolve resolves a type.
 func (c *codama) resolve(n object, depth int) *wireType {
 	if !c.bound(depth) || !c.supports(n) {
 		return &wireType{}
@@ -108,7 +107,6 @@ func (c *codama) resolve(n object, depth int) *wireType {
 	return c.wrapped(n, depth)
 }
 
-// member resolves the type in a member of a node.
 func (c *codama) member(n object, name string, depth int) *wireType {
 	return c.resolve(c.node(n, name), depth+1)
 }
@@ -268,7 +266,6 @@ func (c *codama) constants(n object, name string) (raw []byte) {
 	return raw
 }
 
-// constant encodes a constantValueNode.
 func (c *codama) constant(n object) []byte {
 	value := c.node(n, "value")
 	raw := c.encode(c.member(n, "type", -1), value)
@@ -307,7 +304,6 @@ func (c *codama) encode(t *wireType, value object) []byte {
 	return nil
 }
 
-// decode decodes a bytesValueNode.
 func (c *codama) decode(value object) (raw []byte) {
 	text, ok := value["data"].(string)
 	if !ok || len(text) > maxText {

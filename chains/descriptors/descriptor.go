@@ -148,8 +148,12 @@ func newDescriptor(root object) (d *descriptor, targets []target, err error) {
 	if err := into(root, new(rootForm)); err != nil {
 		return nil, nil, err
 	}
+	given := root["context"]
+	if given == nil {
+		given = object{}
+	}
 	var context contextForm
-	if err := into(orEmpty(root["context"]), &context); err != nil {
+	if err := into(given, &context); err != nil {
 		return nil, nil, fmt.Errorf("context: %w", err)
 	}
 	d = &descriptor{root: root, formats: map[[4]byte]*format{}}
@@ -194,13 +198,6 @@ func targetsOf(deployments []deploymentForm) (targets []target, err error) {
 	return targets, nil
 }
 
-func orEmpty(node any) any {
-	if node == nil {
-		return object{}
-	}
-	return node
-}
-
 // readFormats reads display.formats, and calls add with each key and its format.
 func (d *descriptor) readFormats(add func(key string, f *format) error) error {
 	formats, _ := lookUp(d.root, "$.display.formats").(object)
@@ -219,7 +216,6 @@ func (d *descriptor) readFormats(add func(key string, f *format) error) error {
 	return nil
 }
 
-// formatOf reads the format of a function or type.
 func (d *descriptor) formatOf(node any) (*format, error) {
 	expanded, err := d.expand(node, 0)
 	if err != nil {

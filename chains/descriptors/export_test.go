@@ -13,7 +13,7 @@ func (f *Folder) With(t testing.TB, names chains.Names, pins *Pins) *Folder {
 	for t, files := range f.byTarget {
 		for _, file := range files {
 			trusted := *file
-			if pins.has(file.Digest) {
+			if _, pinned := pins.digests[file.Digest]; pinned {
 				trusted.Problem, trusted.Trust = "", "pinned"
 			}
 			with.byTarget[t] = append(with.byTarget[t], &trusted)

@@ -102,7 +102,6 @@ func (s *session) showAddress(f *field, value located, _ position) (chains.Field
 	return shown, nil
 }
 
-// amountOf returns a value as an amount.
 func amountOf(value located) (*big.Int, error) {
 	switch value.Kind {
 	case chains.TypedNumber:

@@ -15,7 +15,6 @@ type idl struct {
 	types int // that were resolved
 }
 
-// fail keeps an error.
 func (r *idl) fail(format string, values ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, values...)

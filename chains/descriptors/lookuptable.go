@@ -151,10 +151,6 @@ func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool
 
 // haveCommonPrefix reports whether the shorter of two tables is a prefix of the other.
 func haveCommonPrefix(a, b [][]byte) bool {
-	for i := range min(len(a), len(b)) {
-		if !bytes.Equal(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
+	shorter := min(len(a), len(b))
+	return slices.EqualFunc(a[:shorter], b[:shorter], bytes.Equal)
 }

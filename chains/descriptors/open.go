@@ -76,7 +76,6 @@ func listFiles(folder fs.FS) (paths []string, err error) {
 	return paths, err
 }
 
-// add reads a file and adds it to the folder.
 func (f *Folder) add(l *loader, name string, pins *Pins) {
 	file := &File{Name: name}
 	root, err := l.load(name, nil)
@@ -96,9 +95,10 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 		if d, ok := source.(*descriptor); ok {
 			file.typed = d.typed != nil
 		}
+		_, pinned := pins.digests[file.Digest]
 		switch {
-		case pins.has(file.Digest):
-			file.trust(pins.needed, l.auditors[attestedHash(root)], root["abi"] != nil)
+		case pinned:
+			file.trust(l, root, pins.needed)
 		case pins.names(name):
 			file.Problem = "not trusted: it, or a file that it includes, has changed since it was pinned: " +
 				"read it before you pin it"
@@ -118,11 +118,14 @@ func (f *Folder) add(l *loader, name string, pins *Pins) {
 }
 
 // trust sets why a pinned file is trusted, or what a descriptor of ERC-7730 lacks.
-func (file *File) trust(needed int, auditors []evm.Address, abi bool) {
-	if _, ok := file.source.(*descriptor); ok && !abi && len(auditors) < needed {
-		file.Problem = fmt.Sprintf("attested by %d of the %d auditors that the pins ask for: a folder sigs must have "+
-			"attestations (ERC-8176) of this content that are neither expired nor revoked", len(auditors), needed)
-		return
+func (file *File) trust(l *loader, root object, needed int) {
+	var auditors []evm.Address
+	if _, ok := file.source.(*descriptor); ok && root["abi"] == nil && needed > 0 {
+		if auditors = l.auditors[attestedHash(root)]; len(auditors) < needed {
+			file.Problem = fmt.Sprintf("attested by %d of the %d auditors that the pins ask for: a folder sigs must have "+
+				"attestations (ERC-8176) of this content that are neither expired nor revoked", len(auditors), needed)
+			return
+		}
 	}
 	file.Trust = "pinned"
 	for i, auditor := range auditors {

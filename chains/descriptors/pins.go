@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,19 +143,9 @@ func (p *Pins) add(digest [32]byte, name string) {
 	p.digests[digest] = name
 }
 
-func (p *Pins) has(digest [32]byte) bool {
-	_, ok := p.digests[digest]
-	return ok
-}
-
 // names reports whether a file of this name is pinned, with whatever content.
 func (p *Pins) names(name string) bool {
-	for _, pinned := range p.digests {
-		if pinned == strings.Map(printableRune, name) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(p.digests)), strings.Map(printableRune, name))
 }
 
 // Encode returns the manifest.

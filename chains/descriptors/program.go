@@ -2,6 +2,7 @@ package descriptors
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -46,17 +47,11 @@ const (
 	movesUp                        // the accounts after it move up
 )
 
-// matches reports whether the data is that of the instruction.
 func (i *programInstruction) matches(data []byte) bool {
-	if i.size > 0 && len(data) != i.size {
-		return false
+	differs := func(d discriminator) bool {
+		return d.offset > len(data) || !strings.HasPrefix(string(data[d.offset:]), d.data)
 	}
-	for _, d := range i.discriminators {
-		if d.offset > len(data) || !strings.HasPrefix(string(data[d.offset:]), d.data) {
-			return false
-		}
-	}
-	return true
+	return (i.size == 0 || len(data) == i.size) && !slices.ContainsFunc(i.discriminators, differs)
 }
 
 // read implements source.

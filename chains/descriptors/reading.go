@@ -11,7 +11,11 @@ import (
 // readBy reads a call by a format. The reading has no source yet.
 func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth int) chains.Reading {
 	reading := chains.Reading{Owner: d.owner, Intent: f.intent, Function: f.function.Signature}
-	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag(call.Chain))
+	var tag byte // that may precede an address in an argument
+	if call.Chain == tronChain {
+		tag = tronPrefix
+	}
+	arguments, rest, ok := f.function.Arguments(call.Data[4:], tag)
 	if !ok {
 		reading.Problem = "the arguments are not in the canonical encoding of " + f.function.Signature
 		return reading
@@ -23,7 +27,6 @@ func (d *descriptor) readBy(folder *Folder, f *format, call chains.Call, depth i
 	return reading
 }
 
-// readArguments adds the arguments and their format to a reading.
 func (d *descriptor) readArguments(
 	folder *Folder, f *format, call chains.Call, depth int, arguments []chains.TypedValue, reading chains.Reading,
 ) chains.Reading {
@@ -65,7 +68,6 @@ func (s *session) arguments(value located, args []chains.Arg) (_ []chains.Arg, p
 	return append(args, chains.Arg{Name: value.path, Value: text}), problem
 }
 
-// fields shows fields of a value.
 func (s *session) fields(list []field, scope located) (shown []chains.Field, err error) {
 	for i := range list {
 		if list[i].Visible == "never" || list[i].Visible == false {
@@ -83,8 +85,10 @@ func (s *session) fields(list []field, scope located) (shown []chains.Field, err
 }
 
 func (s *session) field(f *field, scope located) (shown []chains.Field, err error) {
-	values, err := s.values(f, scope)
-	if err != nil {
+	var values []located
+	if f.Path == "" && f.Value != nil {
+		values = []located{s.constant(f.Value)}
+	} else if values, err = s.at(f.Path, scope); err != nil {
 		return nil, err
 	}
 	if len(f.Fields) > 0 {

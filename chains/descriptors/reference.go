@@ -15,7 +15,7 @@ import (
 // Functions that approve or execute content that is stored elsewhere, and named by a hash
 // or an id. Their arguments can all be read and say nothing of what happens, so that no
 // descriptor makes a call of them sighted. The selectors are the same at every address.
-var byReference = selectors(
+var byReference = keysOf(func(signature string) [4]byte { return [4]byte(crypto.Keccak256([]byte(signature))) },
 	// Safe: an owner's approval of a transaction.
 	"approveHash(bytes32)",
 	// Gnosis' MultiSigWallet and its relatives, on Ethereum and Tron.
@@ -41,10 +41,11 @@ var byReference = selectors(
 	"setPreSignature(bytes,bool)", "preSign(bytes32,address,bytes)", "approveOrderHash_(bytes32)",
 )
 
-func selectors(signatures ...string) map[[4]byte]bool {
-	set := make(map[[4]byte]bool, len(signatures))
-	for _, signature := range signatures {
-		set[[4]byte(crypto.Keccak256([]byte(signature)))] = true
+// keysOf returns the keys of texts, as a set.
+func keysOf[K comparable](key func(text string) K, texts ...string) map[K]bool {
+	set := make(map[K]bool, len(texts))
+	for _, text := range texts {
+		set[key(text)] = true
 	}
 	return set
 }
@@ -67,18 +68,12 @@ var storedInstructions = []string{
 
 // anchored has their discriminators, and that of Coral's approve: the name alone may be
 // that of an allowance.
-var anchored = discriminators(append([]string{"approve"}, storedInstructions...)...)
+var anchored = keysOf(func(name string) [discriminatorSize]byte {
+	digest := sha256.Sum256([]byte("global:" + name))
+	return [discriminatorSize]byte(digest[:])
+}, append([]string{"approve"}, storedInstructions...)...)
 
 const discriminatorSize = 8
-
-func discriminators(names ...string) map[[discriminatorSize]byte]bool {
-	set := make(map[[discriminatorSize]byte]bool, len(names))
-	for _, name := range names {
-		digest := sha256.Sum256([]byte("global:" + name))
-		set[[discriminatorSize]byte(digest[:])] = true
-	}
-	return set
-}
 
 // realms are instructions of SPL Governance by their first byte: SignOffProposal (12),
 // CastVote (13), by which the members of a multisig approve, and ExecuteTransaction (16).

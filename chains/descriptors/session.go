@@ -1,6 +1,7 @@
 package descriptors
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"strings"
@@ -32,14 +33,6 @@ func spread(values []located) (all []located) {
 		all = append(all, value)
 	}
 	return all
-}
-
-// values returns the values of a field.
-func (s *session) values(f *field, scope located) ([]located, error) {
-	if f.Path == "" && f.Value != nil {
-		return []located{s.constant(f.Value)}, nil
-	}
-	return s.at(f.Path, scope)
 }
 
 // at returns the values at a path: in the file if it begins with $, in the transaction with
@@ -77,7 +70,8 @@ func (s *session) container(path string) (located, error) {
 	case "@.to":
 		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(s.call.To.Address())}}, nil
 	case "@.value":
-		return number(s.value()), nil
+		value := cmp.Or(s.call.Value, new(big.Int))
+		return located{TypedValue: chains.TypedValue{Kind: chains.TypedNumber, Number: value}}, nil
 	}
 	return located{}, fmt.Errorf("%.32q is not a value of a transaction", path)
 }
@@ -89,17 +83,6 @@ type position struct {
 	scope located
 	index int
 	of    int
-}
-
-func number(value *big.Int) located {
-	return located{TypedValue: chains.TypedValue{Kind: chains.TypedNumber, Number: value}}
-}
-
-func (s *session) value() *big.Int {
-	if s.call.Value == nil {
-		return new(big.Int)
-	}
-	return s.call.Value
 }
 
 // constant returns a value that the descriptor itself contains.

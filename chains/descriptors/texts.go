@@ -17,7 +17,6 @@ type textFile struct {
 	Texts []texts.Template `json:"texts"`
 }
 
-// newTexts reads templates of texts.
 func newTexts(root object) (source, []target, error) {
 	file := &textFile{}
 	if err := into(root, file); err != nil {

@@ -71,7 +71,6 @@ func numberType(name string) (t *wireType, ok bool) {
 	return nil, false
 }
 
-// integer returns the number that bytes encode.
 func (t *wireType) integer(raw []byte) *big.Int {
 	if !t.big {
 		raw = slices.Clone(raw)

@@ -55,7 +55,6 @@ func (r *wireReader) unread(format string, values ...any) {
 	}
 }
 
-// read decodes a value of a type.
 func (r *wireReader) read(name string, t *wireType) {
 	if r.steps--; r.steps < 0 || len(r.args) >= maxArgs {
 		r.fail(fmt.Errorf("more than %d arguments", maxArgs))
@@ -119,7 +118,6 @@ func (r *wireReader) compact() (number uint64) {
 	return 0
 }
 
-// readPrefix reads a number that precedes something.
 func (r *wireReader) readPrefix(t *wireType) uint64 {
 	if t.kind == wireCompact {
 		return r.compact()
@@ -145,7 +143,6 @@ func (r *wireReader) count(prefix *wireType) int {
 	return int(number)
 }
 
-// joined returns the path of a member.
 func joined(name, member string) string {
 	if name == "" {
 		return member
@@ -180,7 +177,6 @@ func (r *wireReader) readOptional(name string, t *wireType) {
 	}
 }
 
-// zeros reads bytes that must be zero.
 func (r *wireReader) zeros(name string, size int) {
 	if !allZero(r.take(size)) {
 		r.fail(fmt.Errorf("%s: the padding is not zero", name))

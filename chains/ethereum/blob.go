@@ -8,7 +8,6 @@ const (
 	hashVersion = 0x01    // first byte of a versioned hash: KZG (EIP-4844)
 )
 
-// readBlobItems reads maxFeePerBlobGas and blobVersionedHashes.
 func (tx *transaction) readBlobItems(f *rlp.Fields) {
 	tx.blobFeeCap = f.Uint256("maxFeePerBlobGas")
 	offset := f.At()

@@ -11,7 +11,6 @@ import (
 // MayOperate implements evm.Acting.
 func (tx *transaction) MayOperate() bool { return tx.data.Len() >= evm.LeastOperation }
 
-// call decodes the call that the transaction makes.
 func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 	call := evm.Transaction{To: tx.to, Data: tx.data.Of(tx.raw)}
 	if tx.value.Len() > 0 {

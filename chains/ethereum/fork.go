@@ -76,41 +76,6 @@ var chainRules = map[uint64]rules{
 	evm.TempoTestnet: tempoRules,
 }
 
-// gasCap returns the largest gas that some fork includes. ok is false if there is no cap.
-func (r *rules) gasCap() (most uint64, ok bool) {
-	most = r.most
-	for i := range r.forks {
-		most = max(most, r.forks[i].maxGas)
-	}
-	return most, r.capped
-}
-
-// capSource names what sets the cap of gas.
-func (r *rules) capSource() string {
-	if len(r.forks) == 0 {
-		return r.source
-	}
-	return r.each(func(f *fork) (string, uint64) { return f.gasSource + ", " + f.name, f.maxGas })
-}
-
-// leastGas returns the gas that the transaction costs before it runs, in the fork that asks
-// least.
-func (r *rules) leastGas(tx *transaction) (least uint64) {
-	least = r.forks[0].prices.of(tx)
-	for i := range r.forks {
-		least = min(least, r.forks[i].prices.of(tx))
-	}
-	return least
-}
-
-// maxInitCode returns the longest code that creates a contract in some fork.
-func (r *rules) maxInitCode() (most int) {
-	for i := range r.forks {
-		most = max(most, r.forks[i].maxInitCode)
-	}
-	return most
-}
-
 // each says what the bound is in each fork, if there are several.
 func (r *rules) each(bound func(*fork) (name string, bound uint64)) string {
 	texts := make([]string, len(r.forks))

@@ -2,6 +2,7 @@ package ethereum
 
 import (
 	"cmp"
+	"math"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -25,8 +26,11 @@ const (
 // HazardsOf implements evm.Acting.
 func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards, fees := tx.formHazards(), effects
-	tx.feeHazard(&hazards, len(effects)-1)
-	if isTempo(tx.chainID) { // its own fee is in a token: see feeHazard
+	if isTempo(tx.chainID) { // its own fee is in a token, and known more exactly than the effect has it
+		fee, _ := tx.maximumFee()
+		if detail := evm.OverFee(tx.chainID, &fee, tx.limits.MaxFee); detail != "" {
+			hazards.AddOn(len(effects)-1, HazardHighFee, "%s", detail)
+		}
 		fees = effects[:len(effects)-1]
 	}
 	hazards = append(hazards, evm.FeeHazards(Name, fees, signer, tx.limits.MaxFee)...)
@@ -59,43 +63,31 @@ func (tx *transaction) formHazards() (h evm.HazardList) {
 	return h
 }
 
-// limitHazards adds the hazards of gas and size.
 func (tx *transaction) limitHazards(h *evm.HazardList) {
 	known := chainRules[tx.chainID]
-	if most, capped := known.gasCap(); capped && tx.gas > cmp.Or(tx.limits.GasCap, most) {
-		source := "as configured"
-		if tx.limits.GasCap == 0 {
-			source = known.capSource()
+	most := known.most // the largest gas that some fork includes
+	for i := range known.forks {
+		most = max(most, known.forks[i].maxGas)
+	}
+	if gasCap := cmp.Or(tx.limits.GasCap, most); known.capped && tx.gas > gasCap {
+		source := known.source
+		switch {
+		case tx.limits.GasCap != 0:
+			source = "as configured"
+		case len(known.forks) > 0:
+			source = known.each(func(f *fork) (string, uint64) { return f.gasSource + ", " + f.name, f.maxGas })
 		}
-		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas,
-			cmp.Or(tx.limits.GasCap, most), source)
+		h.Add(HazardGasOverCap, "gas %d is over the cap of %d (%s): the network does not include it", tx.gas, gasCap,
+			source)
 	}
-	if size, most := tx.signedSize(), cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
-		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
-	}
-}
-
-// feeHazard adds the hazard of the fee on Tempo, which points at its effect. There it is
-// paid in a token, and known more exactly than the effect has it.
-func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
-	if !isTempo(tx.chainID) {
-		return
-	}
-	fee, _ := tx.maximumFee()
-	if detail := evm.OverFee(tx.chainID, &fee, tx.limits.MaxFee); detail != "" {
-		h.AddOn(index, HazardHighFee, "%s", detail)
-	}
-}
-
-// signedSize returns the length of the signed transaction without blobs, with a
-// signature of the greatest length.
-func (tx *transaction) signedSize() int {
-	items := tx.items.Len() + rlp.UintSize(tx.v(1)) + 33 + 33
+	items := tx.items.Len() + rlp.UintSize(tx.v(1)) + 33 + 33 // without blobs, with the longest signature
 	size := rlp.ListHeaderSize(items) + items
 	if tx.kind != typeLegacy {
 		size++
 	}
-	return size
+	if most := cmp.Or(tx.limits.MaxSize, DefaultMaxSize); size > most {
+		h.Add(HazardOversize, "%d bytes once signed are over %d: nodes do not relay it", size, most)
+	}
 }
 
 // neverIncluded adds the hazard of what no node of the chain accepts, now or after a fork
@@ -114,13 +106,18 @@ func (tx *transaction) neverIncluded(h *evm.HazardList) {
 	if len(known.forks) == 0 {
 		return
 	}
-	if least := known.leastGas(tx); tx.gas < least {
+	least, longest := uint64(math.MaxUint64), 0 // of the fork that asks least
+	for i := range known.forks {
+		least = min(least, known.forks[i].prices.of(tx))
+		longest = max(longest, known.forks[i].maxInitCode)
+	}
+	if tx.gas < least {
 		each := known.each(func(f *fork) (string, uint64) { return f.name, f.prices.of(tx) })
 		h.Add(HazardNeverIncluded, "gas %d is below the %d that the transaction costs before it runs (%s)", tx.gas,
 			least, each)
 	}
-	if most := known.maxInitCode(); tx.creation && tx.data.Len() > most {
+	if tx.creation && tx.data.Len() > longest {
 		each := known.each(func(f *fork) (string, uint64) { return f.name, uint64(f.maxInitCode) })
-		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), most, each)
+		h.Add(HazardNeverIncluded, "%d bytes of init code are over %d (%s)", tx.data.Len(), longest, each)
 	}
 }

@@ -36,7 +36,7 @@ func (tx *transaction) readLegacyItems(f *rlp.Fields) {
 	tx.readNonce(f)
 	tx.feeCap = f.Uint256("gasPrice")
 	tx.tipCap = tx.feeCap
-	tx.readGas(f)
+	tx.gas = f.Uint64("gas")
 	tx.readCall(f)
 	tx.items = rlp.Between(start, f.At())
 	tx.whole = true

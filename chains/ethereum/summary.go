@@ -2,6 +2,7 @@ package ethereum
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,14 +30,16 @@ func (tx *transaction) Summary() chains.Summary {
 		name := evm.NamedNetwork(tx.chainID, tx.Network.ID).Name
 		chain = chains.Integer("chain", tx.chainID).As("chain_id").WithNote(name)
 	}
-	fields := []chains.Field{chains.Text("type", typeNames[tx.kind]), chain}
-	fields = append(fields, tx.callFields()...)
-	fields = append(fields, tx.feeFields()...)
-	fields = append(fields, chains.Integer("nonce", tx.nonce))
-	fields = append(fields, tx.accessList.Summary()...)
-	fields = append(fields, tx.blobFields()...)
+	fields := slices.Concat([]chains.Field{chains.Text("type", typeNames[tx.kind]), chain}, tx.callFields(),
+		tx.feeFields(), []chains.Field{chains.Integer("nonce", tx.nonce)}, tx.accessList.Summary(), tx.blobFields())
 	for number, a := range tx.authorizations.all(tx.raw) {
-		fields = append(fields, tx.authorizationField(number, &a))
+		authority := chains.Text("authority",
+			"none").WithNote("the signature is not valid: the network skips this authorization")
+		if by := tx.authorizations.signers()[number-1]; by.ok {
+			authority = chains.AddressField("authority", by.signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
+		}
+		fields = append(fields, chains.List(fmt.Sprintf("authorization %d", number),
+			append([]chains.Field{authority}, a.Fields(tx.raw)...)...))
 	}
 	return chains.Summary{Chain: Name, Fields: fields, Effects: tx.Effects()}
 }
@@ -72,10 +75,7 @@ func (tx *transaction) feeFields() []chains.Field {
 	if !evm.WholeFee(tx.chainID) {
 		maximum = maximum.WithNote("and perhaps an L1 fee, which is not in the transaction")
 	}
-	fields := []chains.Field{
-		maximum,
-		chains.Integer("gas", tx.gas),
-	}
+	fields := []chains.Field{maximum, chains.Integer("gas", tx.gas)}
 	if tx.kind == typeLegacy || tx.kind == typeAccessList {
 		return append(fields, chains.Amount("gas price", tx.feeCap.Big(tx.raw), 9, "gwei"))
 	}
@@ -101,14 +101,4 @@ func (tx *transaction) blobFields() []chains.Field {
 		chains.List("blobs", hashes...),
 		chains.Text("sidecar", sidecar),
 	}
-}
-
-func (tx *transaction) authorizationField(number int, a *authorization) chains.Field {
-	authority := chains.Text("authority",
-		"none").WithNote("the signature is not valid: the network skips this authorization")
-	if by := tx.authorizations.signers()[number-1]; by.ok {
-		authority = chains.AddressField("authority", by.signer.String()).WithNote(a.skipped(tx.chainID, tx.raw))
-	}
-	return chains.List(fmt.Sprintf("authorization %d", number), append([]chains.Field{authority},
-		a.Fields(tx.raw)...)...)
 }

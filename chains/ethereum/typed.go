@@ -45,7 +45,7 @@ func (tx *transaction) readItems(f *rlp.Fields) {
 	}
 	tx.readNonce(f)
 	tx.readFees(f)
-	tx.readGas(f)
+	tx.gas = f.Uint64("gas")
 	tx.readCall(f)
 	tx.accessList = evm.ReadAccessList(f, "accessList")
 	switch tx.kind {
@@ -87,9 +87,6 @@ func (tx *transaction) readFees(f *rlp.Fields) {
 	}
 }
 
-func (tx *transaction) readGas(f *rlp.Fields) { tx.gas = f.Uint64("gas") }
-
-// readCall reads to, value and data.
 func (tx *transaction) readCall(f *rlp.Fields) {
 	offset := f.At()
 	to, present := f.OptionalAddress("to")

@@ -25,6 +25,9 @@ func Sentences(effects []chains.Effect, names chains.Names) []string {
 		known = labeled.Labeled()
 	}
 	if wallets := tokenaccount.Wallets(effects, known...); len(wallets) > 0 {
+		if names == nil {
+			names = new(Book)
+		}
 		names = withAssociated{names, wallets}
 	}
 	sentences := make([]string, len(effects))
@@ -40,32 +43,17 @@ type withAssociated struct {
 	wallets map[string]string // by account
 }
 
-// Token implements chains.Names.
-func (n withAssociated) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
-	if n.Names == nil {
-		return "", 0, false
-	}
-	return n.Names.Token(asset)
-}
-
 // Label implements chains.Names.
 func (n withAssociated) Label(party chains.Party) string {
-	if label := n.labelOf(party); label != "" {
+	if label := n.Names.Label(party); label != "" {
 		return label
 	}
 	wallet, ok := n.wallets[string(party.Address())]
 	if !ok {
 		return ""
 	}
-	if label := n.labelOf(chains.PartyWritten([]byte(wallet), "")); label != "" {
+	if label := n.Names.Label(chains.PartyWritten([]byte(wallet), "")); label != "" {
 		return "associated account of " + label
 	}
 	return "associated account of " + base58.Encode([]byte(wallet))
-}
-
-func (n withAssociated) labelOf(party chains.Party) string {
-	if n.Names == nil {
-		return ""
-	}
-	return n.Names.Label(party)
 }

@@ -39,7 +39,8 @@ func (b *Book) AddTokenList(file []byte) error {
 	if err := json.Unmarshal(file, &list); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fmt.Errorf("names: token list: byte %d: %s: expected %s, not %s", wrong.Offset,
-				cmp.Or(strings.TrimPrefix(wrong.Field, "."), "the file"), expected(wrong.Type), wrong.Value)
+				cmp.Or(strings.TrimPrefix(wrong.Field, "."), "the file"),
+				cmp.Or(expected[wrong.Type.Kind()], "a natural number"), wrong.Value)
 		}
 		return fmt.Errorf("names: token list: %w", err)
 	}
@@ -57,17 +58,9 @@ func (b *Book) AddTokenList(file []byte) error {
 	return nil
 }
 
-// expected returns what JSON calls a type of Go.
-func expected(kind reflect.Type) string {
-	switch kind.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Struct:
-		return "an object"
-	}
-	return "a natural number"
+// expected is what JSON calls a type of Go.
+var expected = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Slice: "an array", reflect.Struct: "an object",
 }
 
 // listChain returns the id of the network that has a number in lists: a chain's own, or else

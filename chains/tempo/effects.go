@@ -3,6 +3,7 @@ package tempo
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,9 +35,21 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 			effects = append(effects, effect)
 		}
 	}
-	effects = append(effects, tx.delegations(pass)...)
-	if tx.sender != nil {
-		effects = tx.bySender(effects, pass.Party(tx.sender.address))
+	for i := range tx.authorizations {
+		a := &tx.authorizations[i]
+		if signer, ok := a.signature.address(tx.raw, a.Hash(tx.raw)); ok && a.skipped(tx.chainID, tx.raw) == "" {
+			effects = append(effects,
+				pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
+		}
+	}
+	if tx.sender != nil { // whose signature is in the bytes
+		sender := pass.Party(tx.sender.address)
+		effects = chains.ResolveSigner(effects, sender)
+		for i := range effects {
+			if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
+				effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
+			}
+		}
 	}
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(pass))
 }
@@ -58,37 +71,12 @@ func callPath(number, count int) string {
 	return "call " + strconv.Itoa(number) + " of " + strconv.Itoa(count) + "/"
 }
 
-// readCall decodes a call of a contract.
 func (tx *transaction) readCall(pass *evm.Pass, number int, c call) *evm.Call {
 	call := evm.Transaction{To: c.to, Data: c.input.Of(tx.raw), Path: callPath(number, int(tx.calls.count)) + "call"}
 	if c.value.Len() > 0 {
 		call.Value = c.value.Big(tx.raw)
 	}
 	return pass.Read(call)
-}
-
-// bySender attributes effects to the account whose signature is in the bytes.
-func (tx *transaction) bySender(effects []chains.Effect, sender chains.Party) []chains.Effect {
-	effects = chains.ResolveSigner(effects, sender)
-	for i := range effects {
-		if effects[i].By == chains.BySigner || effects[i].By == chains.ByStanding {
-			effects[i].By, effects[i].OtherSigner = chains.ByOther, sender
-		}
-	}
-	return effects
-}
-
-// delegations returns what each authorization does that the network does not skip.
-func (tx *transaction) delegations(pass *evm.Pass) (effects []chains.Effect) {
-	for i := range tx.authorizations {
-		a := &tx.authorizations[i]
-		signer, ok := a.signature.address(tx.raw, a.Hash(tx.raw))
-		if !ok || a.skipped(tx.chainID, tx.raw) != "" {
-			continue
-		}
-		effects = append(effects, pass.Delegation(pass.Party(signer), a.Delegate, fmt.Sprintf("authorization %d", i+1)))
-	}
-	return effects
 }
 
 // skipped returns why the network skips an authorization, empty if it does not.
@@ -124,11 +112,8 @@ func (tx *transaction) feeEffect(pass *evm.Pass) chains.Effect {
 // grantsKey reports whether an effect says what another key may do.
 func grantsKey(effect chains.Effect) bool {
 	name, _, _ := strings.Cut(effect.Function, "(")
-	switch name {
-	case evm.GrantFunction, "authorizeKey", "authorizeAdminKey", "updateSpendingLimit", "setAllowedCalls":
-		return true
-	}
-	return false
+	return slices.Contains([]string{evm.GrantFunction, "authorizeKey", "authorizeAdminKey", "updateSpendingLimit",
+		"setAllowedCalls"}, name)
 }
 
 var _ chains.Caller = (*transaction)(nil)

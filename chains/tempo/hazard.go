@@ -2,6 +2,7 @@ package tempo
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -50,11 +51,25 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 		h.Add(HazardNeverIncluded, "call %d has a value: no account holds a native coin here, and no node takes it",
 			number)
 	}
-	tx.delegationHazards(&h)
-	tx.feeHazards(&h, len(effects)-1)
+	for i := range tx.authorizations { // those whose signature other chains accept too
+		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
+			h.Add(HazardAnyChainAuthorization,
+				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
+				i+1, a.Delegate)
+		}
+	}
+	last := len(effects) - 1 // the fee
+	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
+		h.AddOn(last, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it",
+			tx.feeToken)
+	}
+	most, fee := cmp.Or(tx.limits.MaxFee, DefaultMaxFee), tx.maximumFee()
+	if detail := evm.OverFee(tx.chainID, &fee, most); detail != "" &&
+		(tx.sender != nil || tx.feePayer.form == payerNone) { // or a sponsored sender does not pay it
+		h.AddOn(last, HazardHighFee, "%s", detail)
+	}
 	keyHazards(&h, effects)
-	// the last is the transaction's own
-	h = append(h, evm.FeeHazards(Name, effects[:len(effects)-1], signer, tx.mostFee())...)
+	h = append(h, evm.FeeHazards(Name, effects[:last], signer, most)...)
 	for _, hazard := range evm.Hazards(Name, effects, signer) {
 		if index, ok := hazard.Effect(); ok && index < len(effects) && grantsKey(effects[index]) &&
 			(effects[index].Kind == chains.KindApprove || effects[index].Kind == chains.KindAuthority) {
@@ -64,35 +79,6 @@ func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) [
 	}
 	return h
 }
-
-// delegationHazards adds the hazards of authorizations whose signature other chains
-// accept too.
-func (tx *transaction) delegationHazards(h *evm.HazardList) {
-	for i := range tx.authorizations {
-		if a := &tx.authorizations[i]; a.AnyChain() && !a.signature.keychain {
-			h.Add(HazardAnyChainAuthorization,
-				"authorization %d delegates to %v on every chain, Ethereum included: its signature is that of EIP-7702",
-				i+1, a.Delegate)
-		}
-	}
-}
-
-// feeHazards adds the hazards of the fee, which point at its effect. A sponsored sender
-// does not pay it.
-func (tx *transaction) feeHazards(h *evm.HazardList, index int) {
-	if tx.hasFeeToken && !evm.IsTIP20(tx.feeToken) {
-		h.AddOn(index, HazardForeignFeeToken, "fee token %v is no TIP-20 token (20c0…): the fee cannot be paid in it",
-			tx.feeToken)
-	}
-	fee := tx.maximumFee()
-	if detail := evm.OverFee(tx.chainID, &fee, tx.mostFee()); detail != "" &&
-		(tx.sender != nil || tx.feePayer.form == payerNone) {
-		h.AddOn(index, HazardHighFee, "%s", detail)
-	}
-}
-
-// mostFee returns the highest fee without a hazard, in US dollars.
-func (tx *transaction) mostFee() float64 { return cmp.Or(tx.limits.MaxFee, DefaultMaxFee) }
 
 // keyHazards adds the hazards of what another key may do from now on, granted by a key
 // authorization or by a call of the AccountKeychain. Each name is added once per key.
@@ -107,7 +93,8 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 	for i, effect := range effects {
 		switch {
 		case effect.By == chains.ByOther || !grantsKey(effect):
-		case effect.Kind == chains.KindAuthority && isAdmin(effect):
+		case effect.Kind == chains.KindAuthority && (strings.HasPrefix(effect.Function, "authorizeAdminKey(") ||
+			slices.Contains(effect.Args, chains.Arg{Name: "admin", Value: "true"})):
 			once(i, authorityChange, "key %v becomes an admin of the account: it can authorize and revoke other keys",
 				effect.To)
 		case effect.Kind == chains.KindAuthority && strings.HasPrefix(effect.Function, "setAllowedCalls("):
@@ -129,17 +116,4 @@ func keyHazards(h *evm.HazardList, effects []chains.Effect) {
 			once(i, HazardUnscopedKey, "key %v never expires", effect.To)
 		}
 	}
-}
-
-// isAdmin reports whether the authority of a key is that of an admin.
-func isAdmin(effect chains.Effect) bool {
-	if strings.HasPrefix(effect.Function, "authorizeAdminKey(") {
-		return true
-	}
-	for _, arg := range effect.Args {
-		if arg.Name == "admin" {
-			return arg.Value == "true"
-		}
-	}
-	return false
 }

@@ -22,7 +22,15 @@ func (tx *transaction) Ready(with evm.Signing, key keystore.Key) (chains.Signing
 		}
 		s.Account, s.accessKey = evm.Address(root), true
 	}
-	return s, s.check()
+	switch {
+	case tx.sender != nil && tx.sender.address == s.Account:
+		return nil, notSigner("%v is the sender: the network only accepts another account as its fee payer", s.Account)
+	case tx.sender != nil:
+		return s, nil
+	case s.accessKey && tx.calls.creates:
+		return nil, notSigner("key %s is an access key: the network does not let it create contracts", s.ID)
+	}
+	return s, s.checkKeyAuthorization()
 }
 
 // signing is a transaction with the key that signs it.
@@ -30,18 +38,6 @@ type signing struct {
 	evm.Signing
 	tx        *transaction
 	accessKey bool // the key is an access key of the account
-}
-
-func (s *signing) check() error {
-	switch {
-	case s.tx.sender != nil && s.tx.sender.address == s.Account:
-		return notSigner("%v is the sender: the network only accepts another account as its fee payer", s.Account)
-	case s.tx.sender != nil:
-		return nil
-	case s.accessKey && s.tx.calls.creates:
-		return notSigner("key %s is an access key: the network does not let it create contracts", s.ID)
-	}
-	return s.checkKeyAuthorization()
 }
 
 // checkKeyAuthorization refuses a sender whose signature does not make the network

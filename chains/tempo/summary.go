@@ -24,9 +24,14 @@ func (tx *transaction) Summary() chains.Summary {
 		fields = append(fields, tx.callField(number, c))
 	}
 	fields = append(fields, tx.feeFields()...)
-	fields = append(fields, tx.nonceFields()...)
-	fields = append(fields, windowField("valid after", tx.validAfter, "no limit"), windowField("valid before",
-		tx.validBefore, "no limit"))
+	key, nonce := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw)), chains.Integer("nonce", tx.nonce)
+	if tx.expiring() {
+		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
+		nonce = nonce.WithNote("tells payments apart: the same transaction with another nonce is another payment " +
+			"(TIP-1106)")
+	}
+	fields = append(fields, key, nonce, windowField("valid after", tx.validAfter, "no limit"),
+		windowField("valid before", tx.validBefore, "no limit"))
 	fields = append(fields, tx.accessList.Summary()...)
 	for i := range tx.authorizations {
 		fields = append(fields, tx.authorizations[i].field(i+1, tx.chainID, tx.raw))
@@ -70,23 +75,18 @@ func (s *signing) SignerView() []chains.Field {
 			s.Address.String()).WithNote("an access key of the account"))
 	}
 	if s.tx.calls.creates {
-		fields = append(fields, s.createdField())
+		created := chains.AddressField("creates",
+			crypto.CreateAddress(common.Address(s.Account), s.tx.nonce).Hex())
+		if s.tx.nonceKey.Len() > 0 { // the address follows from the protocol nonce, which is that of key 0
+			created = chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key " +
+				"0, which is not in the transaction")
+		}
+		fields = append(fields, created)
 	}
 	if s.tx.feePayer.form == payerSigned {
 		fields = append(fields, s.payerField())
 	}
 	return fields
-}
-
-// createdField shows the address of the created contract. It follows from the account's
-// protocol nonce, which is the transaction's nonce if the nonce key is 0.
-func (s *signing) createdField() chains.Field {
-	if s.tx.nonceKey.Len() > 0 {
-		return chains.Text("creates", "a contract").WithNote("at the address of the account's nonce with key 0, " +
-			"which is not in the transaction")
-	}
-	created := crypto.CreateAddress(common.Address(s.Account), s.tx.nonce)
-	return chains.AddressField("creates", created.Hex())
 }
 
 // payerField shows who has signed as the fee payer of this sender.
@@ -130,7 +130,14 @@ func (tx *transaction) feeFields() []chains.Field {
 		chains.Amount("max fee per gas", price, 18, "USD"),
 		chains.Amount("max priority fee per gas", tx.maxPriorityFeePerGas.Big(tx.raw), 18, "USD"),
 	}
-	return append(fields, tx.payerField(), tx.feeTokenField())
+	token := chains.Text("fee token", "none named").WithNote("the payer's or the network's choice")
+	if tx.hasFeeToken {
+		token = chains.AddressField("fee token", tx.feeToken.String())
+	}
+	if tx.sender == nil && tx.feePayer.form != payerNone {
+		token = token.WithNote("NOT COMMITTED TO by the sender's signature: the fee payer chooses it")
+	}
+	return append(fields, tx.payerField(), token)
 }
 
 func (tx *transaction) payerField() chains.Field {
@@ -145,27 +152,6 @@ func (tx *transaction) payerField() chains.Field {
 	case payerNone, payerSender:
 	}
 	return chains.Text("fee paid by", "the sender")
-}
-
-func (tx *transaction) feeTokenField() chains.Field {
-	token := chains.Text("fee token", "none named").WithNote("the payer's or the network's choice")
-	if tx.hasFeeToken {
-		token = chains.AddressField("fee token", tx.feeToken.String())
-	}
-	if tx.sender == nil && tx.feePayer.form != payerNone {
-		token = token.WithNote("NOT COMMITTED TO by the sender's signature: the fee payer chooses it")
-	}
-	return token
-}
-
-func (tx *transaction) nonceFields() []chains.Field {
-	key, nonce := chains.BigInteger("nonce key", tx.nonceKey.Big(tx.raw)), chains.Integer("nonce", tx.nonce)
-	if tx.expiring() {
-		key = chains.Text("nonce key", "2^256-1").WithNote("expiring nonce: valid once, until valid before")
-		nonce = nonce.WithNote("tells payments apart: the same transaction with another nonce is another payment " +
-			"(TIP-1106)")
-	}
-	return []chains.Field{key, nonce}
 }
 
 func windowField(label string, seconds uint64, none string) chains.Field {
@@ -214,20 +200,16 @@ func (key *keyAuthorization) limitsField() chains.Field {
 	}
 	fields := make([]chains.Field, 0, len(key.Limits))
 	for _, limit := range key.Limits {
-		fields = append(fields, limitField(limit))
+		note := "in the token's smallest unit, in all"
+		if limit.Period > 0 {
+			note = fmt.Sprintf("in the token's smallest unit, every %d seconds", limit.Period)
+		}
+		if limit.Unlimited() {
+			note = "UNLIMITED: " + note
+		}
+		fields = append(fields, chains.BigInteger(limit.Token.String(), limit.Amount).WithNote(note))
 	}
 	return chains.List("limits", fields...)
-}
-
-func limitField(l evm.KeyLimit) chains.Field {
-	note := "in the token's smallest unit, in all"
-	if l.Period > 0 {
-		note = fmt.Sprintf("in the token's smallest unit, every %d seconds", l.Period)
-	}
-	if l.Unlimited() {
-		note = "UNLIMITED: " + note
-	}
-	return chains.BigInteger(l.Token.String(), l.Amount).WithNote(note)
 }
 
 func (key *keyAuthorization) scopesField() chains.Field {

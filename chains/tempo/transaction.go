@@ -1,7 +1,6 @@
 package tempo
 
 import (
-	"cmp"
 	"encoding/hex"
 	"fmt"
 	"math"
@@ -73,25 +72,19 @@ func (tx *transaction) parse() error {
 	f := rlp.Open(Name, tx.raw, 1)
 	tx.items = f.Rest()
 	if err := tx.readItems(f); err != nil {
-		return cmp.Or(wrongCount(f), err)
+		// Any fault may be a consequence of a wrong number of items.
+		if count := f.Count(); count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
+			f.Fail("", f.At(), "%d items: an unsigned transaction has 13, one more with a key authorization, and one "+
+				"more with the sender's signature", count)
+			return f.Err()
+		}
+		return err
 	}
-	tx.Base = evm.Base{Chain: Name, Network: networkOf(tx.chainID), Acts: tx}
+	network := &evm.Network{ID: evm.NetworkID(tx.chainID), ChainID: tx.chainID, Symbol: "native", Decimals: 18}
+	tx.Base = evm.Base{Chain: Name, Network: network, Acts: tx}
 	return tx.checkSigned()
 }
 
-// wrongCount returns the fault of a list with a wrong number of items, of which any
-// other fault may be a consequence; nil if the number is right or not known.
-func wrongCount(f rlp.Fields) error {
-	count, start := f.Count(), f.At()
-	if count >= 0 && (count < itemsPlain || count > itemsPlain+2) {
-		f.Fail("", start, "%d items: an unsigned transaction has 13, one more with a key authorization, and one "+
-			"more with the sender's signature", count)
-		return f.Err()
-	}
-	return nil
-}
-
-// readItems reads all items.
 func (tx *transaction) readItems(f rlp.Fields) error {
 	tx.readFees(&f)
 	tx.readCalls(&f)
@@ -182,30 +175,12 @@ func (tx *transaction) expiring() bool {
 	return string(tx.nonceKey.Of(tx.raw)) == expiringNonceKey
 }
 
-// readPayment reads feeToken and feePayer.
 func (tx *transaction) readPayment(f *rlp.Fields) {
 	start := f.At()
 	tx.feeToken, tx.hasFeeToken = f.OptionalAddress("feeToken")
 	tx.feeTokenItem = rlp.Between(start, f.At())
 	tx.readFeePayer(f)
 	tx.feePayerItem = rlp.Between(int(tx.feeTokenItem.End), f.At())
-}
-
-var mainnet, testnet = newNetwork(evm.TempoMainnet), newNetwork(evm.TempoTestnet)
-
-// networkOf returns the network on which a transaction's calls run.
-func networkOf(chainID uint64) *evm.Network {
-	switch chainID {
-	case evm.TempoMainnet:
-		return mainnet
-	case evm.TempoTestnet:
-		return testnet
-	}
-	return newNetwork(chainID)
-}
-
-func newNetwork(chainID uint64) *evm.Network {
-	return &evm.Network{ID: evm.NetworkID(chainID), ChainID: chainID, Symbol: "native", Decimals: 18}
 }
 
 func malformed(field string, offset int, problem string) error {

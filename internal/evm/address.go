@@ -41,7 +41,6 @@ type checksum struct {
 // slots, so that of two that share one both are kept.
 var checksums [4096]atomic.Pointer[checksum]
 
-// checksumOf returns the checksum of an address.
 func checksumOf(a Address) uint64 {
 	slot := &checksums[int(binary.LittleEndian.Uint16(a[len(a)-2:]))%len(checksums)]
 	for range 2 {

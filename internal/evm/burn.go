@@ -48,13 +48,6 @@ var unspendables = []unspendable{
 
 var tempoNetworks = []string{NetworkID(TempoMainnet), NetworkID(TempoTestnet)}
 
-// has reports whether an address is in the set.
-func (u *unspendable) has(address Address) bool {
-	const low = len(address) - 8
-	number := binary.BigEndian.Uint64(address[low:]) - binary.BigEndian.Uint64(u.one[low:])
-	return [low]byte(address[:low]) == [low]byte(u.one[:low]) && number <= u.beside
-}
-
 // Lost reports whether an asset that is transferred to a party is lost: that account cannot
 // spend, or it is a contract that has no function to send the asset on.
 func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
@@ -66,7 +59,10 @@ func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
 func (n *Network) unspendable(to chains.Party) bool {
 	address, ok := addressOf(to)
 	return ok && slices.ContainsFunc(unspendables, func(u unspendable) bool {
-		return (u.ids == nil || slices.Contains(u.ids, n.ID)) && u.has(address)
+		const low = len(address) - 8
+		number := binary.BigEndian.Uint64(address[low:]) - binary.BigEndian.Uint64(u.one[low:])
+		return (u.ids == nil || slices.Contains(u.ids, n.ID)) &&
+			[low]byte(address[:low]) == [low]byte(u.one[:low]) && number <= u.beside
 	})
 }
 

@@ -110,7 +110,6 @@ type value struct {
 
 func zeros(part []byte) bool { return len(bytes.Trim(part, "\x00")) == 0 }
 
-// address returns the value of an address.
 func (v *value) address() Address { return Address(v.word[word-20:]) }
 
 // big returns the value of an integer, within its width and with its sign.
@@ -163,7 +162,6 @@ func (all functionsBySelector) add(f *function, at contractSet, does act) {
 	all[selector] = append(all[selector], f)
 }
 
-// parseFunction parses name(parameters).
 func parseFunction(standard, text string) *function {
 	name, list, _ := strings.Cut(text, "(")
 	parameters := parseTypes(list)
@@ -199,21 +197,22 @@ func (c *Call) token(standard string) chains.Asset {
 	return chains.Token(c.pass.ID, c.party(c.self), standard)
 }
 
-// tokenAt returns the asset at an address.
 func (c *Call) tokenAt(address Address, standard string) chains.Asset {
 	return chains.Token(c.pass.ID, c.party(address), standard)
 }
 
-// numbered returns one token of a collection, or of a multi-token contract.
-func numbered(asset chains.Asset, id *big.Int) chains.Asset {
-	asset.NFT = id
+// tokenOrOne returns the called contract as an asset, or the token of it that an argument numbers:
+// one of a collection, or of a multi-token contract.
+func (c *Call) tokenOrOne(standard string) chains.Asset {
+	asset := c.token(standard)
+	if id := find(c.args, "token id"); id != nil {
+		asset.NFT = id.big()
+	}
 	return asset
 }
 
-// party returns the account at an address.
 func (c *Call) party(address Address) chains.Party { return c.pass.Party(address) }
 
-// callerParty returns the account that makes the call.
 func (c *Call) callerParty() chains.Party {
 	if c.caller.signer {
 		return chains.SignerParty()
@@ -221,15 +220,6 @@ func (c *Call) callerParty() chains.Party {
 	return c.party(c.caller.address)
 }
 
-// codeParty returns the account whose code runs, unknown if it cannot be read.
-func (c *Call) codeParty() chains.Party {
-	if c.unread {
-		return chains.UnknownParty()
-	}
-	return c.party(c.code)
-}
-
-// exactly returns the amount in an argument.
 func (c *Call) exactly(name string) chains.Quantity { return chains.Exactly(c.arg(name).big()) }
 
 // tokenIn returns the asset at the address in an argument, or in a member of one.

@@ -16,14 +16,6 @@ func (c *Call) signatory(name string) chains.Party {
 	return chains.SignerParty()
 }
 
-// inner returns the members of the argument that calldata has in the place of typed data.
-func (c *Call) inner(name string) []value {
-	if c.typed {
-		return c.args
-	}
-	return c.arg(name).list
-}
-
 // under returns the path of an effect of a member of typed data; that of a call is its own.
 func (c *Call) under(path string) string {
 	if c.typed {
@@ -39,7 +31,7 @@ func (e *emitter) requireSignature(c *Call, owner chains.Party) (chains.By, chai
 		return chains.ByOther, owner
 	}
 	if !owner.IsSigner() {
-		e.signed.Owners = append(e.signed.Owners, claim{owner, len(e.effects)})
+		e.signed.Owners = append(e.signed.Owners, Claim{owner, len(e.effects)})
 	}
 	return chains.BySigner, chains.Party{}
 }
@@ -56,6 +48,14 @@ func (e *emitter) setEndOfAll(c *Call, until chains.Until) {
 	if c.typed {
 		e.signed.Ends = append(e.signed.Ends, end{-1, until})
 	}
+}
+
+// timeOrNever is TimeOf where 0 stands for never.
+func timeOrNever(seconds *big.Int) chains.Until {
+	if seconds.Sign() == 0 {
+		return chains.Until{}
+	}
+	return TimeOf(seconds)
 }
 
 // TimeOf returns the time of seconds since 1970. What RFC 3339 cannot write is never.

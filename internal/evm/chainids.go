@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,16 +15,10 @@ const (
 	TempoTestnet = 42431
 )
 
+var tempoNames = map[uint64]string{TempoMainnet: "Tempo", TempoTestnet: "Tempo testnet"}
+
 // TempoName returns the name of a chain of Tempo, empty for any other chain.
-func TempoName(chainID uint64) string {
-	switch chainID {
-	case TempoMainnet:
-		return "Tempo"
-	case TempoTestnet:
-		return "Tempo testnet"
-	}
-	return ""
-}
+func TempoName(chainID uint64) string { return tempoNames[chainID] }
 
 // NetworkID returns the CAIP-2 id of a chain; "eip155" for 0, which names none.
 func NetworkID(chainID uint64) string {
@@ -38,10 +31,7 @@ func NetworkID(chainID uint64) string {
 	return networkID(chainID)
 }
 
-func networkID(chainID uint64) string {
-	var room [7 + 20]byte
-	return string(strconv.AppendUint(append(room[:0], "eip155:"...), chainID, 10))
-}
+func networkID(chainID uint64) string { return "eip155:" + strconv.FormatUint(chainID, 10) }
 
 // NamedNetwork returns what people call a chain with a CAIP-2 id, and the unit of its fees.
 // The chains of Tempo, which take transactions of Ethereum's types 0, 1, 2 and 4, have
@@ -106,10 +96,6 @@ var chainsByID = sync.OnceValue(func() map[uint64]chain {
 
 // WholeFee reports whether the fee of a transaction on a chain is no more than gas at its price.
 func WholeFee(chainID uint64) bool { return chainsByID()[chainID].wholeFee }
-
-// maxFeeOn returns the highest fee on a chain without a hazard, in whole units of its
-// native asset.
-func maxFeeOn(chainID uint64) float64 { return cmp.Or(chainsByID()[chainID].maxFee, DefaultMaxFee) }
 
 // chainOf returns the chain id of an asset, 0 if the bytes do not name one of 64 bits.
 func chainOf(asset chains.Asset) uint64 {

@@ -7,13 +7,8 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// addControl adds that a party controls an account, or has a say in it.
-func (e *emitter) addControl(c *Call, over Address, to chains.Party) {
-	e.add(c, chains.Effect{Kind: chains.KindAuthority, To: to, Account: c.party(over)})
-}
-
-// controlTo is for functions that give control of the called contract to the account in
-// an argument.
+// controlTo is for functions that give control of the called contract, or a say in it, to the account
+// in an argument.
 func controlTo(name string) func(*emitter, *Call) {
 	return adds(chains.KindAuthority, to(name), ofCalled)
 }
@@ -21,11 +16,6 @@ func controlTo(name string) func(*emitter, *Call) {
 // loses is for functions that take control of the called contract from the account in
 // an argument.
 func loses(name string) func(*emitter, *Call) { return adds(chains.KindRevoke, to(name), ofCalled) }
-
-func swapOwner(e *emitter, c *Call) {
-	loses("old owner")(e, c)
-	e.addControl(c, c.self, c.addressOf("new owner"))
-}
 
 // addStake holds the value of the call for the caller.
 var addStake = adds(chains.KindStake, toCaller, ofCalled, native, ownValue)

@@ -3,7 +3,6 @@ package evm
 import (
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -48,7 +47,10 @@ func permit2Permit(e *emitter, c *Call) {
 
 // addPermit2Details adds the allowances of a permit: one, or those of a batch.
 func (e *emitter) addPermit2Details(c *Call, owner chains.Party, by chains.By) {
-	permit := c.inner("permit")
+	permit := c.args
+	if !c.typed { // calldata has the members of typed data in an argument
+		permit = c.arg("permit").list
+	}
 	details, spender := member(permit, "details"), member(permit, "spender").address()
 	for path, one := range e.oneOrMany(details) {
 		e.addPermit2(c, owner, by, spender, one, c.under(path))
@@ -65,7 +67,6 @@ func permit2TransferBatch(e *emitter, c *Call) {
 	}
 }
 
-// addPermit2Transfer adds a transfer over an allowance of Permit2.
 func (e *emitter) addPermit2Transfer(c *Call, details []value, by chains.By) {
 	e.addTransfer(c, c.party(member(details, "from").address()), by, c.party(member(details, "to").address()),
 		c.permitted(details), chains.Exactly(member(details, "amount").big()))
@@ -100,7 +101,14 @@ func (e *emitter) addPermit2Request(c *Call, permitted, requested []value) {
 // at most the permitted amount of each token. In a call, permit2Signed adds what it transfers.
 func permit2Transferable(e *emitter, c *Call) {
 	for path, one := range e.oneOrMany(c.arg("permitted")) {
-		e.addPermit2Allowance(c, one, c.under(path))
+		effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: c.under(path),
+			Asset: c.permitted(one)}
+		effect.Kind, effect.Amount = c.permission(effect.Asset, member(one, "amount"))
+		if effect.Kind != chains.KindRevoke {
+			effect.Until = TimeOf(c.arg("deadline").big())
+		}
+		e.add(c, effect)
+		e.setEnd(c, effect.Until)
 	}
 }
 
@@ -119,17 +127,6 @@ func (e *emitter) oneOrMany(v *value) iter.Seq2[string, []value] {
 	}
 }
 
-func (e *emitter) addPermit2Allowance(c *Call, permitted []value, path string) {
-	effect := chains.Effect{From: chains.SignerParty(), To: c.addressOf("spender"), Path: path,
-		Asset: c.permitted(permitted)}
-	effect.Kind, effect.Amount = c.permission(effect.Asset, member(permitted, "amount"))
-	if effect.Kind != chains.KindRevoke {
-		effect.Until = TimeOf(c.arg("deadline").big())
-	}
-	e.add(c, effect)
-	e.setEnd(c, effect.Until)
-}
-
 // The types of transfers that are signed for a spender.
 const (
 	permit2Permissions  = "TokenPermissions(address token,uint256 amount)"
@@ -139,23 +136,11 @@ const (
 	permit2BatchType    = "PermitBatchTransferFrom(" + permit2Batch + ")" + permit2Permissions
 )
 
-// permit2Witnessed are the beginnings of the types of transfers with a witness.
+// permit2Witnessed are the beginnings of the types of transfers with a witness: one more member,
+// whose meaning only the spender knows.
 var permit2Witnessed = []struct{ witnessed, plain string }{
 	{"PermitWitnessTransferFrom(" + permit2Single + ",", permit2TransferType},
 	{"PermitBatchWitnessTransferFrom(" + permit2Batch + ",", permit2BatchType},
-}
-
-// witnessed returns the type of a transfer without the witness that it has: one more member,
-// whose meaning only the spender knows. ok is false for any other type.
-func witnessed(encoded string) (plain string, ok bool) {
-	for _, transfer := range permit2Witnessed {
-		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
-		witness, _, _ := strings.Cut(rest, ")")
-		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
-			return transfer.plain, true
-		}
-	}
-	return "", false
 }
 
 func permit2Lockdown(e *emitter, c *Call) {

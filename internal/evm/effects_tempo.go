@@ -14,10 +14,6 @@ func (e *emitter) addTIP20Transfer(c *Call, from, to chains.Party, asset chains.
 	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: from, To: to, Asset: asset, Amount: amount})
 }
 
-func permitTIP20(e *emitter, c *Call) {
-	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(tip20), c.allowance("amount"))
-}
-
 // setRewardRecipient lets another account take the rewards of the caller's holdings
 // from now on. Holders who name themselves only ask for what is theirs.
 func setRewardRecipient(e *emitter, c *Call) {
@@ -41,13 +37,6 @@ func setReceivePolicy(e *emitter, c *Call) {
 	}
 }
 
-func removeLiquidity(e *emitter, c *Call) {
-	for _, token := range []string{"user token", "validator token"} {
-		e.add(c, chains.Effect{Kind: chains.KindUnstake, To: c.addressOf("to"), Account: c.party(c.self),
-			Asset: c.tokenIn(tip20, token), Amount: chains.UnknownQuantity()})
-	}
-}
-
 // rebalanceSwap pays 0.9985 of what it gets, plus one unit for rounding.
 func rebalanceSwap(e *emitter, c *Call) {
 	out := c.arg("amount out").big()
@@ -66,15 +55,8 @@ func placeOrder(e *emitter, c *Call) {
 	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), asset, amount)
 }
 
-func swapExactIn(e *emitter, c *Call) {
-	e.addTrade(c, c.exactly("amount in"), chains.AtLeast(c.arg("least amount out").big()))
-}
-
-func swapExactOut(e *emitter, c *Call) {
-	e.addTrade(c, chains.AtMost(c.arg("most amount in").big()), c.exactly("amount out"))
-}
-
-func (e *emitter) addTrade(c *Call, in, out chains.Quantity) {
-	e.addTIP20Transfer(c, c.callerParty(), c.party(c.self), c.tokenIn(tip20, "token in"), in)
-	e.addTIP20Transfer(c, c.party(c.self), c.callerParty(), c.tokenIn(tip20, "token out"), out)
+// trades is for functions that give an amount of one token for one of another.
+func trades(in, out part) func(*emitter, *Call) {
+	return both(adds(chains.KindTransfer, toCalled, token(tip20, "token in"), in),
+		adds(chains.KindTransfer, fromCalled, toCaller, token(tip20, "token out"), out))
 }

@@ -27,7 +27,6 @@ const (
 
 var one = big.NewInt(1)
 
-// addTransfer adds that a token goes from one party to another.
 func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
 	amount chains.Quantity) {
 	e.add(c, c.transfer(from, by, to, asset, amount))
@@ -38,8 +37,12 @@ func (e *emitter) addTransfer(c *Call, from chains.Party, by chains.By, to chain
 func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset chains.Asset,
 	amount chains.Quantity) chains.Effect {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: from, By: by, To: to, Asset: asset, Amount: amount}
-	if by == chains.ByStanding && from.Equal(c.callerParty()) && needsNone(asset) {
-		effect.By = ""
+	if by == chains.ByStanding && from.Equal(c.callerParty()) && asset.Standard != erc20 {
+		// The owner needs no permission to send it by a function that names whose it is, as ERC-20 has
+		// the owner need one.
+		if _, fungible := chains.Listed(asset); !fungible {
+			effect.By = ""
+		}
 	}
 	if c.pass.Lost(asset, to) {
 		effect.Kind = chains.KindBurn
@@ -48,13 +51,6 @@ func (c *Call) transfer(from chains.Party, by chains.By, to chains.Party, asset 
 		effect.OtherSigner = from
 	}
 	return effect
-}
-
-// needsNone reports whether the owner of an asset needs no permission to send it by a function that
-// names whose it is, as ERC-20 has the owner need one.
-func needsNone(asset chains.Asset) bool {
-	_, fungible := chains.Listed(asset)
-	return !fungible && asset.Standard != erc20
 }
 
 // addApproval adds a permission of the caller's for the account in an argument, or its revocation
@@ -113,18 +109,29 @@ func (e *emitter) addDataCall(c *Call, recipient string) {
 // for the recipient.
 func sends(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.token(standard), c.exactly("amount"))
+		e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), c.tokenOrOne(standard), c.exactly("amount"))
 		e.addDataCall(c, "to")
 	}
 }
 
-// takes is for functions that move an amount of tokens from an account that has
+// takes is for functions that move an amount of tokens, or an NFT, from an account that has
 // permitted it, perhaps with bytes for the recipient.
 func takes(standard string) func(*emitter, *Call) {
 	return func(e *emitter, c *Call) {
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.token(standard),
-			c.exactly("amount"))
+		amount := chains.Exactly(one)
+		if standard != erc721 {
+			amount = c.exactly("amount")
+		}
+		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), c.tokenOrOne(standard), amount)
 		e.addDataCall(c, "to")
+	}
+}
+
+// approves is for functions that let another account spend an amount, perhaps with bytes for it.
+func approves(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.addApproval(c, "spender", c.tokenOrOne(standard), c.allowance("amount"))
+		e.addDataCall(c, "spender")
 	}
 }
 
@@ -160,26 +167,22 @@ func raiseAllowance(e *emitter, c *Call) {
 
 var lowersAllowance = adds(chains.KindRevoke, to("spender"), called(erc20), atMost("removed amount"))
 
-func permit(e *emitter, c *Call) {
-	e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(erc20), c.allowance("amount"))
-	e.setEnd(c, TimeOf(c.arg("deadline").big()))
+func permit(standard string) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		e.addSignedApproval(c, c.addressOf("owner"), "spender", c.token(standard), c.allowance("amount"))
+		e.setEnd(c, TimeOf(c.arg("deadline").big()))
+	}
 }
 
 // permitDai gives an allowance that is all or nothing. An expiry of 0 means none.
 func permitDai(e *emitter, c *Call) {
 	e.addSignedApproval(c, c.addressOf("holder"), "spender", c.token(erc20), operator(c.arg("allowed").yes()))
-	expiry := c.arg("expiry").big()
-	if expiry.Sign() == 0 {
-		e.setEnd(c, chains.Until{})
-		return
-	}
-	e.setEnd(c, TimeOf(expiry))
+	e.setEnd(c, timeOrNever(c.arg("expiry").big()))
 }
 
 // permitNFT allows one token, whose owner the arguments do not name.
 func permitNFT(e *emitter, c *Call) {
-	e.addSignedApproval(c, c.signatory("owner"), "spender", numbered(c.token(erc721), c.arg("token id").big()),
-		chains.Exactly(one))
+	e.addSignedApproval(c, c.signatory("owner"), "spender", c.tokenOrOne(erc721), chains.Exactly(one))
 	e.setEnd(c, TimeOf(c.arg("deadline").big()))
 }
 
@@ -204,46 +207,17 @@ func cancelAuthorization(e *emitter, c *Call) {
 	e.add(c, effect)
 }
 
-func approveAndCall(e *emitter, c *Call) {
-	e.addApproval(c, "spender", c.token(erc20), c.allowance("amount"))
-	e.addDataCall(c, "spender")
-}
-
-func transferNFT(e *emitter, c *Call) {
-	asset := numbered(c.token(erc721), c.arg("token id").big())
-	e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, chains.Exactly(one))
-	e.addDataCall(c, "to")
-}
-
-// takesNumbered is takes for a contract of several tokens.
-func takesNumbered(standard string) func(*emitter, *Call) {
-	return func(e *emitter, c *Call) {
-		asset := numbered(c.token(standard), c.arg("token id").big())
-		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset, c.exactly("amount"))
-		e.addDataCall(c, "to")
-	}
-}
-
 // transferBatch moves tokens pair by pair. Contracts refuse lists that differ in
 // length.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
 	for i := range e.upTo(min(len(ids), len(amounts))) {
-		asset := numbered(c.token(erc1155), ids[i].big())
+		asset := c.token(erc1155)
+		asset.NFT = ids[i].big()
 		e.addTransfer(c, c.addressOf("from"), chains.ByStanding, c.addressOf("to"), asset,
 			chains.Exactly(amounts[i].big()))
 	}
 	e.addDataCall(c, "to")
-}
-
-func transfer6909(e *emitter, c *Call) {
-	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.addTransfer(c, c.callerParty(), "", c.addressOf("to"), asset, c.exactly("amount"))
-}
-
-func approve6909(e *emitter, c *Call) {
-	asset := numbered(c.token(erc6909), c.arg("token id").big())
-	e.addApproval(c, "spender", asset, c.allowance("amount"))
 }
 
 // delegatesVotesOf is delegatesVotes for the account that has signed it, which a call does not name.
@@ -265,12 +239,8 @@ func wrap(e *emitter, c *Call) {
 	}
 }
 
-func unwrap(e *emitter, c *Call) {
-	amount := c.exactly("amount")
-	e.add(c, chains.Effect{Kind: chains.KindBurn, Asset: c.token(erc20), Amount: amount})
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.callerParty(), Asset: c.native(),
-		Amount: amount})
-}
+var unwrap = both(adds(chains.KindBurn, called(erc20), exactly("amount")),
+	adds(chains.KindTransfer, fromCalled, toCaller, native, exactly("amount")))
 
 // permission returns what an allowance of an ERC-20 or ERC-721 is, also through Permit2. An amount
 // of 0 takes back that of a built-in token, and of any other it may be the number of an NFT that is

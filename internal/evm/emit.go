@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -99,12 +100,18 @@ func reclassify(c *Call, effect *chains.Effect) {
 	if effect.Kind.Hands() && c.pass.unspendable(effect.To) {
 		effect.Kind = chains.KindBurn
 	}
-	unlimit(effect)
+	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil &&
+		isUnlimited(effect.Asset, amount) {
+		effect.Amount = chains.Unlimited(amount)
+	}
 }
 
 // addUndecoded adds that it is not known what the code of a call does.
 func (e *emitter) addUndecoded(c *Call) {
-	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.codeParty(), Undecoded: true}
+	effect := chains.Effect{Kind: chains.KindCall, From: c.callerParty(), To: c.party(c.code), Undecoded: true}
+	if c.unread {
+		effect.To = chains.UnknownParty()
+	}
 	if c.function == nil && len(c.data) >= 4 {
 		effect.Function = "0x" + hex.EncodeToString(c.data[:4])
 	}
@@ -133,26 +140,24 @@ func (e *emitter) emitCall(c *Call) {
 		before, first := slices.Clone(e.held), len(e.effects)
 		e.emitExecuted(c)
 		e.held.widen(before)
-		unboundReceipts(e.effects[min(first, len(e.effects)):])
+		for i := first; i < len(e.effects); i++ {
+			if received := &e.effects[i]; received.Kind == chains.KindReceive {
+				received.Amount = chains.AtLeast(new(big.Int)) // nothing if the call fails
+			}
+		}
 	default:
 		e.emitExecuted(c)
-	}
-}
-
-// unboundReceipts makes nothing the least that is received, as it is if a call fails.
-func unboundReceipts(effects []chains.Effect) {
-	for i := range effects {
-		if received := &effects[i]; received.Kind == chains.KindReceive {
-			received.Amount = chains.AtLeast(new(big.Int))
-		}
 	}
 }
 
 // emitExecuted adds the effects of a call that is made: the native value that goes with it, what
 // its function does, and the calls in its arguments.
 func (e *emitter) emitExecuted(c *Call) {
-	f := c.function
-	if !c.delegate && !c.holds() {
+	f, holds := c.function, c.plain != nil && c.plain.holds // whether the effects account for the value
+	if f != nil {
+		holds = f.act.holds
+	}
+	if !c.delegate && !holds {
 		e.emitValue(c)
 	}
 	switch {
@@ -162,10 +167,14 @@ func (e *emitter) emitExecuted(c *Call) {
 	case f == nil && c.problem == "" && len(c.data) == 0 && !c.delegate: // nothing but the value
 	case f == nil:
 		e.addUndecoded(c)
-	case c.foreign():
-		e.addUndecoded(c) // the code of another contract, over the caller's own storage
+	case c.foreign(), // the code of another contract, over the caller's own storage
+		f.at == atAny && !c.typed && c.ofOwn():
+		e.addUndecoded(c)
 	default:
-		e.emitFunction(c)
+		if f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
+			e.addUndecoded(c)
+		}
+		f.act.effects(e, c)
 	}
 	e.emitNested(c.args)
 	if f != nil && f.act.after != nil && !c.foreign() {
@@ -177,14 +186,6 @@ func (e *emitter) emitExecuted(c *Call) {
 // nothing but make calls.
 func (c *Call) foreign() bool { return c.delegate && c.function.at != atMultiSend }
 
-// holds reports whether the effects of the call account for its value.
-func (c *Call) holds() bool {
-	if c.function == nil {
-		return c.plain != nil && c.plain.holds
-	}
-	return c.function.act.holds
-}
-
 // ofOwn reports whether one of our own accounts is called. It is no token: what runs at its address
 // (EIP-7702) is not in the bytes.
 func (c *Call) ofOwn() bool {
@@ -192,19 +193,6 @@ func (c *Call) ofOwn() bool {
 	return p.signer != nil && c.self == *p.signer || p.own != nil && p.own(c.party(c.self))
 }
 
-// emitFunction adds what a decoded function does.
-func (e *emitter) emitFunction(c *Call) {
-	if c.function.at == atAny && !c.typed && c.ofOwn() {
-		e.addUndecoded(c)
-		return
-	}
-	if f := c.function; f.at == asClaimed || c.account || c.value.Sign() > 0 && !f.act.payable {
-		e.addUndecoded(c)
-	}
-	c.function.act.effects(e, c)
-}
-
-// emitNested adds the effects of the calls in arguments.
 func (e *emitter) emitNested(values []value) {
 	for i := range values {
 		for _, call := range values[i].calls {
@@ -280,16 +268,12 @@ func (c *Call) arguments() (args []chains.Arg) {
 	return args
 }
 
-// text formats a single value.
 func (c *Call) text(v *value) string {
 	switch v.kind {
 	case kindAddress:
 		return c.pass.text(v.address())
 	case kindBool:
-		if v.yes() {
-			return "true"
-		}
-		return "false"
+		return strconv.FormatBool(v.yes())
 	case kindBytes, kindString:
 		return chains.Bytes("", v.bytes).Value
 	case kindFixed:

@@ -11,27 +11,24 @@ import (
 
 // FeeHazards returns a hazard, <chain>/high-fee, for each fee that the signature lets be
 // taken from the signer, or from an account that it acts for, and that is over most, in
-// whole units of the native asset. If most is 0, it is maxFeeOn of the fee's chain. A fee
+// whole units of the native asset. If most is 0, it is that of the fee's chain. A fee
 // without an upper bound, or in another asset, is over every limit.
 func FeeHazards(chain string, effects []chains.Effect, signer chains.Party, most float64) []chains.Hazard {
 	var h HazardList
 	for i := range effects {
-		effect := &effects[i]
-		if effect.Kind != chains.KindFee || !chargesSigner(effect, signer) {
+		fee := &effects[i]
+		// By the signer's authorization: by this signature, or by another one of the signer's in
+		// the bytes. A fee that a paymaster pays is its own affair, unless claimFees has found that
+		// the paymaster is one of ours.
+		isOurs := fee.By != chains.ByOther || fee.Account.IsNone() && fee.OtherSigner.Equal(signer)
+		if fee.Kind != chains.KindFee || !isOurs {
 			continue
 		}
-		if detail := feeDanger(effect, most); detail != "" {
+		if detail := feeDanger(fee, most); detail != "" {
 			h.AddOn(i, chain+"/"+hazardHighFee, "%s", detail)
 		}
 	}
 	return h
-}
-
-// chargesSigner reports whether a fee is by the signer's authorization: by this signature,
-// or by another one of the signer's in the bytes. A fee that a paymaster pays is its own
-// affair, unless claimFees has found that the paymaster is one of ours.
-func chargesSigner(fee *chains.Effect, signer chains.Party) bool {
-	return fee.By != chains.ByOther || fee.Account.IsNone() && fee.OtherSigner.Equal(signer)
 }
 
 // feeDanger returns what is dangerous about a fee, empty if nothing is.
@@ -50,9 +47,9 @@ func feeDanger(fee *chains.Effect, most float64) string {
 }
 
 // OverFee returns why a fee in 10⁻¹⁸ of a chain's unit is dangerous, empty if it is at
-// most the limit in whole units. If most is 0, the limit is maxFeeOn.
+// most the limit in whole units. If most is 0, the limit is that of the chain.
 func OverFee(chainID uint64, fee *uint256.Int, most float64) string {
-	most = cmp.Or(most, maxFeeOn(chainID))
+	most = cmp.Or(most, chainsByID()[chainID].maxFee, DefaultMaxFee)
 	if limit := Attos(most); !fee.Gt(&limit) {
 		return ""
 	}

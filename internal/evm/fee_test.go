@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func TestFeeHazards(t *testing.T) {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		limit := Attos(maxFeeOn(id))
+		limit := Attos(cmp.Or(chainsByID()[id].maxFee, DefaultMaxFee))
 		for over, want := range map[int64]int{0: 0, 1: 1} {
 			fee := chains.Effect{Kind: chains.KindFee, By: chains.BySigner, From: signer, Asset: chains.Native(NetworkID(id)),
 				Amount: chains.AtMost(new(big.Int).Add(limit.ToBig(), big.NewInt(over)))}

@@ -26,7 +26,7 @@ func forwards(e *emitter, c *Call) {
 			OtherSigner: c.origin(), To: c.addressOf("to"),
 			Asset: c.native(), Amount: chains.Exactly(value.big())})
 	}
-	e.signed.Owners = append(e.signed.Owners, claim{c.addressOf("from"), len(e.effects)})
+	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), len(e.effects)})
 	if deadline := find(c.args, "deadline"); deadline != nil {
 		e.setEndOfAll(c, TimeOf(deadline.big()))
 	}

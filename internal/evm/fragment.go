@@ -109,7 +109,6 @@ func (p *fragmentParser) types(depth int) (types []abiType, err error) {
 	}
 }
 
-// parameter reads a type and the name after it.
 func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	p.space()
 	if p.count++; p.count > maxFragmentTypes {
@@ -145,7 +144,6 @@ func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	return t, nil
 }
 
-// arrays reads the brackets after a type.
 func (p *fragmentParser) arrays(t abiType, depth int) (abiType, error) {
 	for p.skip("[") {
 		digits, rest, ok := strings.Cut(p.text, "]")
@@ -178,7 +176,6 @@ func (p *fragmentParser) skip(prefix string) (found bool) {
 // wordEnds are what ends a type or a name.
 const wordEnds = "[], )(:"
 
-// until reads up to one of some characters.
 func (p *fragmentParser) until(ends string) string {
 	end := strings.IndexAny(p.text, ends)
 	if end < 0 {

@@ -2,6 +2,7 @@ package evm
 
 import (
 	"math/big"
+	"slices"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -157,9 +158,6 @@ func (h holdings) clearTaken(called, caller chains.Party) {
 
 // spends reports whether an effect of a kind takes an asset from the balance of From.
 func spends(kind chains.Kind) bool {
-	switch kind {
-	case chains.KindTransfer, chains.KindReceive, chains.KindBurn, chains.KindStake, chains.KindCreate:
-		return true
-	}
-	return false
+	return slices.Contains([]chains.Kind{chains.KindTransfer, chains.KindReceive, chains.KindBurn, chains.KindStake,
+		chains.KindCreate}, kind)
 }

@@ -30,13 +30,6 @@ type Network struct {
 	Standards map[string]string
 }
 
-func (n *Network) standard(name string) string {
-	if own, ok := n.Standards[name]; ok {
-		return own
-	}
-	return name
-}
-
 // eip55 formats the 20 bytes of an address with the checksum of EIP-55.
 var eip55 = &chains.Notation{Text: func(address []byte) string { return Address(address).String() }}
 
@@ -56,7 +49,6 @@ func PartyAt(address Address) chains.Party { return new(Network).Party(address) 
 // PartyOf returns the party at the address of a secp256k1 key.
 func PartyOf(pub keystore.PublicKey) chains.Party { return PartyAt(AddressOf(pub)) }
 
-// text returns an address in the notation of the network.
 func (n *Network) text(address Address) string {
 	if n.Notation == nil {
 		return address.String()

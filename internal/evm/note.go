@@ -29,12 +29,3 @@ func PlainData(data []byte) bool {
 	}
 	return plaintext.Problem(data) == ""
 }
-
-// isNote reports whether the data of a call is a note to a payment: the signer's own transaction sends
-// native value with it to an account that is in no list of contracts.
-func (c *Call) isNote() bool {
-	n := c.pass
-	return c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 &&
-		n.known(c.self) == nil &&
-		!tokenContracts()[tokenContract{n.ID, c.self}] && !c.ofOwn() && PlainData(c.data)
-}

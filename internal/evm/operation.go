@@ -85,12 +85,7 @@ func safeOperation(e *emitter, c *Call) {
 		return
 	}
 	e.addOperation(c, c.operation(c.args))
-	until := c.arg("valid until").big()
-	if until.Sign() == 0 {
-		e.setEndOfAll(c, chains.Until{})
-		return
-	}
-	e.setEndOfAll(c, TimeOf(until))
+	e.setEndOfAll(c, timeOrNever(c.arg("valid until").big()))
 }
 
 // addOperation adds what an operation of typed data does besides its call. Without calldata the
@@ -156,7 +151,6 @@ const (
 	initCall             // the rest is a call of the sender
 )
 
-// calldataInit returns what init code in calldata does.
 func (o *operation) calldataInit() initKind {
 	switch {
 	case len(o.InitCode) < len(Address{}):
@@ -185,7 +179,6 @@ func (n *Network) typedInit(o *operation) initKind {
 	return initCall
 }
 
-// initialize adds what the init code does.
 func (o *operation) initialize(add func(chains.Effect), c *Call, kind initKind) {
 	sender := c.party(o.Sender)
 	switch kind {
@@ -226,8 +219,10 @@ var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}
 // checkHashed returns why the operation is not what its EntryPoint hashes, with the member
 // that differs, or nil. A signature over it would be valid nowhere.
 func (o *operation) checkHashed() (member string, err error) {
+	size := min(len(o.InitCode), len(delegatedSender))
 	switch version := entryPoints[o.EntryPoint]; {
-	case version >= 8 && isMarker(o.InitCode):
+	// 7702 and 18 zero bytes, or the beginning of it: a delegate's address may begin with 7702 too.
+	case version >= 8 && size >= 2 && bytes.Equal(o.InitCode[:size], delegatedSender[:size]):
 		return "initCode", errors.New("begins with the marker 0x7702, in whose place the EntryPoint hashes the " +
 			"delegate of the account: put the 20 bytes of the delegate's address there")
 	case version >= 9 && hasPaymasterSignature(o.Paymaster):
@@ -235,13 +230,6 @@ func (o *operation) checkHashed() (member string, err error) {
 			"not hash: remove the signature and the 2 bytes of its length, and keep the last 8 bytes, 22e325a297439656")
 	}
 	return "", nil
-}
-
-// isMarker reports whether init code begins with the marker, 7702 and 18 zero bytes, or is
-// the beginning of it. A delegate's address may begin with 7702 too.
-func isMarker(code []byte) bool {
-	size := min(len(code), len(delegatedSender))
-	return size >= 2 && bytes.Equal(code[:size], delegatedSender[:size])
 }
 
 func hasPaymasterSignature(data []byte) bool {

@@ -18,7 +18,16 @@ func adds(kind chains.Kind, parts ...part) func(*emitter, *Call) {
 	}
 }
 
+// both is for functions with the effects of two.
+func both(first, second func(*emitter, *Call)) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		first(e, c)
+		second(e, c)
+	}
+}
+
 var (
+	fromCalled  part = func(c *Call, effect *chains.Effect) { effect.From = c.party(c.self) }
 	fromUnknown part = func(_ *Call, effect *chains.Effect) { effect.From = chains.UnknownParty() }
 	standing    part = func(_ *Call, effect *chains.Effect) { effect.By = chains.ByStanding }
 
@@ -54,7 +63,6 @@ func to(names ...string) part {
 	return func(c *Call, effect *chains.Effect) { effect.To = c.addressOf(names...) }
 }
 
-// over is the account that something is about.
 func over(names ...string) part {
 	return func(c *Call, effect *chains.Effect) { effect.Account = c.addressOf(names...) }
 }
@@ -75,6 +83,10 @@ func exactly(name string) part {
 
 func atMost(name string) part {
 	return func(c *Call, effect *chains.Effect) { effect.Amount = chains.AtMost(c.arg(name).big()) }
+}
+
+func atLeast(name string) part {
+	return func(c *Call, effect *chains.Effect) { effect.Amount = chains.AtLeast(c.arg(name).big()) }
 }
 
 // allowing is the amount that another party may spend. Zero takes the permission back.

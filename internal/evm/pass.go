@@ -89,7 +89,7 @@ func (p *Pass) Party(address Address) chains.Party {
 type Signed struct {
 	Effects []chains.Effect       // SignerParty stands for an account that the bytes do not name
 	Fields  func() []chains.Field // that show its calls
-	Owners  []claim
+	Owners  []Claim
 	Ends    []end
 
 	// ByChain says that the chain itself verifies the signature, and no contract.
@@ -108,8 +108,8 @@ type Signed struct {
 	Member  string
 }
 
-// claim is an account in typed data whose own signature an effect requires.
-type claim struct {
+// Claim is an account in typed data whose own signature an effect requires.
+type Claim struct {
 	Party  chains.Party
 	Effect int // index
 }

@@ -231,7 +231,6 @@ func (p *Pass) read(caller account, self Address, tx Transaction, delegate bool)
 	return r.read(c)
 }
 
-// child returns a call of a contract in the arguments of this one.
 func (c *Call) child(caller account, to Address, value *big.Int, data []byte) *Call {
 	c.children++
 	path := c.path + "/" + strconv.Itoa(c.children-1)
@@ -274,7 +273,12 @@ func (r *reader) decode(c *Call) {
 	}
 	f := c.pass.functionAt(c.code, [4]byte(c.data))
 	if f == nil {
-		if c.note = c.isNote(); !c.note {
+		// A note to a payment: the signer's own transaction sends native value with it to an account
+		// that is in no list of contracts.
+		n := c.pass
+		c.note = c.depth == 0 && !c.message && !c.delegate && c.value.Sign() > 0 && len(n.Prefix) == 0 &&
+			n.known(c.self) == nil && !tokenContracts()[tokenContract{n.ID, c.self}] && !c.ofOwn() && PlainData(c.data)
+		if !c.note {
 			c.problem = "unknown function"
 		}
 		return
@@ -282,7 +286,6 @@ func (r *reader) decode(c *Call) {
 	r.decodeAs(c, f, c.data[4:])
 }
 
-// decodeAs decodes the arguments of a function.
 func (r *reader) decodeAs(c *Call, f *function, data []byte) {
 	d := c.pass.decoder()
 	args, used := d.tuple(data, f.parameters)
@@ -313,7 +316,6 @@ func (r *reader) commands(c *Call, commands []byte, inputs []value) []*Call {
 	return calls
 }
 
-// forwarded decodes the call of a request.
 func (r *reader) forwarded(c *Call, values []value, data []byte) *Call {
 	to := c.self
 	if target := sibling(values, roleTarget); target != nil {

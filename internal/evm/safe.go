@@ -6,19 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// safeRefund is what a Safe pays for the gas of a transaction:
-//
-//	(gas that the call used + BaseGas) · GasPrice
-//
-// of Token, the native asset if that is zero, to Receiver, or to the origin of the
-// Ethereum transaction if that is zero. If GasPrice is 0 or nil, it is nothing.
-type safeRefund struct {
-	SafeTxGas, BaseGas, GasPrice *big.Int
-	Token, Receiver              Address
-	DataSize                     int // bytes of the call's data
-}
-
-// The gas that a Safe measures beyond SafeTxGas, the limit of the call itself: at most what
+// The gas that a Safe measures beyond the limit of the call itself: at most what
 // a CALL with value to a new account costs (36,600), and copying the data to memory that
 // was used before, for the hash. interop/evm holds both against execution.
 const (
@@ -26,25 +14,8 @@ const (
 	refundOverheadPerByte = 4
 )
 
-// most returns the most that is paid, in units of the token.
-func (r *safeRefund) most(n *Network) chains.Quantity {
-	gas := big.NewInt(refundOverhead + refundOverheadPerByte*int64(r.DataSize))
-	gas.Add(gas, r.SafeTxGas).Add(gas, r.BaseGas)
-	most := gas.Mul(gas, r.GasPrice)
-	if most.BitLen() > 256 || n.ChainID == zkSyncEra { // whose gas is another unit
-		return chains.Unlimited(nil)
-	}
-	return chains.AtMost(most)
-}
-
-// addRefund adds the refund of a transaction of the Safe c.self.
-func (e *emitter) addRefund(c *Call, r safeRefund) {
-	if r.GasPrice != nil && r.GasPrice.Sign() > 0 {
-		e.addSafePayment(c, r.Token, r.Receiver, r.most(c.pass.Network))
-	}
-}
-
-// addSafePayment adds a payment of a Safe for gas or for its creation.
+// addSafePayment adds a payment of a Safe for gas or for its creation: of a token, the native
+// asset if that is zero, to a receiver, or to the origin of the Ethereum transaction if that is zero.
 func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains.Quantity) {
 	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver),
 		Asset: c.routerAsset(token), Amount: amount,
@@ -66,12 +37,22 @@ func executes(_ *emitter, c *Call) {
 	}
 }
 
-// execTransaction adds the refund of a Safe's transaction.
+// execTransaction adds what a Safe pays for the gas of a transaction, which is nothing if the
+// price is 0:
+//
+//	(gas that the call used + base gas) · gas price
 func execTransaction(e *emitter, c *Call) {
-	e.addRefund(c, safeRefund{SafeTxGas: c.arg("safe tx gas").big(), BaseGas: c.arg("base gas").big(),
-		GasPrice: c.arg("gas price").big(),
-		Token:    c.arg("gas token").address(), Receiver: c.arg("refund receiver").address(),
-		DataSize: len(c.arg("call").bytes)})
+	price := c.arg("gas price").big()
+	if price.Sign() == 0 {
+		return
+	}
+	most := big.NewInt(refundOverhead + refundOverheadPerByte*int64(len(c.arg("call").bytes)))
+	most.Add(most, c.arg("safe tx gas").big()).Add(most, c.arg("base gas").big()).Mul(most, price)
+	amount := chains.AtMost(most)
+	if most.BitLen() > 256 || c.pass.ChainID == zkSyncEra { // whose gas is another unit
+		amount = chains.Unlimited(nil)
+	}
+	e.addSafePayment(c, c.arg("gas token").address(), c.arg("refund receiver").address(), amount)
 }
 
 // setupSafe adds who owns a new Safe, and what it pays for its creation.
@@ -82,6 +63,6 @@ func setupSafe(e *emitter, c *Call) {
 	}
 	owners := c.arg("owners").list
 	for i := range e.upTo(len(owners)) {
-		e.addControl(c, c.self, c.party(owners[i].address()))
+		e.add(c, chains.Effect{Kind: chains.KindAuthority, To: c.party(owners[i].address()), Account: c.party(c.self)})
 	}
 }

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"time"
@@ -41,7 +42,7 @@ func (c view) fields(label string) []chains.Field {
 }
 
 func (c view) decodedField(label string) chains.Field {
-	note := c.pass.standard(c.function.standard)
+	note := cmp.Or(c.pass.Standards[c.function.standard], c.function.standard)
 	if c.dirty {
 		note += "; not in its canonical encoding: read as contracts read it that ignore what is too wide"
 	}
@@ -53,10 +54,15 @@ func (c view) decodedField(label string) chains.Field {
 	return chains.List(label, fields...)
 }
 
-// valueFields shows an argument.
 func (c view) valueFields(v *value, label string) []chains.Field {
-	if v.calls != nil && v.kind != kindArray {
-		return c.callsField(v, label)
+	switch hasCalls := v.calls != nil && v.kind != kindArray; {
+	case !hasCalls:
+	case v.role == rolePacked, v.role == roleExecutions, v.role == roleCommands:
+		return []chains.Field{c.onwardField(v, label)}
+	case len(v.bytes) == 0:
+		return []chains.Field{chains.Bytes(label, nil).WithNote("empty")}
+	default:
+		return view{v.calls[0]}.fields(label)
 	}
 	switch v.kind {
 	case kindTuple:
@@ -67,10 +73,11 @@ func (c view) valueFields(v *value, label string) []chains.Field {
 		return []chains.Field{c.addressField(label, v)}
 	case kindBool:
 		return []chains.Field{boolField(label, v)}
-	case kindBytes:
+	case kindBytes, kindString:
+		if v.kind == kindString && len(v.bytes) <= chains.MaxSummaryBytes && utf8.Valid(v.bytes) {
+			return []chains.Field{chains.Text(label, string(v.bytes))}
+		}
 		return []chains.Field{chains.Bytes(label, v.bytes)}
-	case kindString:
-		return []chains.Field{stringField(label, v.bytes)}
 	case kindFixed:
 		return []chains.Field{chains.Bytes(label, v.fixed())}
 	}
@@ -107,18 +114,6 @@ func (c view) arrayField(v *value, label string) chains.Field {
 // notShown stands for the elements of a long list that are not shown.
 func notShown(more int, all []byte) chains.Field {
 	return chains.Bytes(fmt.Sprintf("%d more", more), all).WithNote("not shown: the encoding of all")
-}
-
-// callsField shows the calls in an argument of bytes.
-func (c view) callsField(v *value, label string) []chains.Field {
-	switch v.role {
-	case rolePacked, roleExecutions, roleCommands:
-		return []chains.Field{c.onwardField(v, label)}
-	}
-	if len(v.bytes) == 0 {
-		return []chains.Field{chains.Bytes(label, nil).WithNote("empty")}
-	}
-	return view{v.calls[0]}.fields(label)
 }
 
 // onwardField shows the calls of a packed list, each with its target.
@@ -164,9 +159,12 @@ func (c view) onwardFields(from *Call) []chains.Field {
 func (c view) rawField(label string) chains.Field {
 	switch n := c.pass; {
 	case n.isKnown(c.code, atWithdrawals) && len(c.data) == 56:
+		amount := chains.Amount("amount", new(big.Int).SetBytes(c.data[48:]), 9, "ETH")
+		if zeros(c.data[48:]) {
+			amount = amount.WithNote("full exit of the validator")
+		}
 		return chains.List(label, chains.Text("function", "withdrawal request").WithNote("EIP-7002"),
-			chains.Bytes("validator key", c.data[:48]),
-			chains.Amount("amount", new(big.Int).SetBytes(c.data[48:]), 9, "ETH").WithNote(exitNote(c.data[48:])))
+			chains.Bytes("validator key", c.data[:48]), amount)
 	case n.isKnown(c.code, atConsolidations) && len(c.data) == 96:
 		return chains.List(label, chains.Text("function", "consolidation request").WithNote("EIP-7251"),
 			chains.Bytes("source validator key", c.data[:48]), chains.Bytes("target validator key", c.data[48:]))
@@ -176,13 +174,6 @@ func (c view) rawField(label string) chains.Field {
 			chains.AddressField("creates", n.text(create2Address(c.code, c.data[:word], c.data[word:]))))
 	}
 	return chains.Bytes(label, c.data).WithNote("not an input of this contract: not decoded")
-}
-
-func exitNote(amount []byte) string {
-	if zeros(amount) {
-		return "full exit of the validator"
-	}
-	return ""
 }
 
 func (c view) addressField(label string, v *value) chains.Field {
@@ -202,7 +193,11 @@ func (c view) integerField(label string, v *value) chains.Field {
 	number := v.big()
 	switch {
 	case c.function.at == atTIP20 && (v.role == roleAllowance || v.role == roleAmount):
-		return tip20Field(label, v.role, number)
+		field := chains.Amount(label, number, 6, "") // as every TIP-20 token has decimals
+		if v.role == roleAllowance && number.Cmp(maxTIP20) > 0 {
+			field = field.WithNote("UNLIMITED: all of this token, now and later")
+		}
+		return field
 	case v.role == roleOperation:
 		return operationField(label, v.word[word-1])
 	case v.role == roleAllowance && isUnlimited(c.token(erc20), number):
@@ -213,16 +208,12 @@ func (c view) integerField(label string, v *value) chains.Field {
 		return chains.BigInteger(label, number).WithNote("in the token's smallest unit")
 	case v.role == roleNative:
 		return chains.Amount(label, number, c.pass.Decimals, c.pass.Symbol)
-	case v.role == roleTime:
-		if number.Sign() == 0 {
-			return chains.BigInteger(label, number)
-		}
-		if number.IsInt64() && number.Int64() <= chains.LastSecond {
-			return chains.Time(label, time.Unix(number.Int64(), 0))
-		}
-		return chains.BigInteger(label, number).WithNote("never")
+	case v.role != roleTime || number.Sign() == 0:
+		return chains.BigInteger(label, number)
+	case number.IsInt64() && number.Int64() <= chains.LastSecond:
+		return chains.Time(label, time.Unix(number.Int64(), 0))
 	}
-	return chains.BigInteger(label, number)
+	return chains.BigInteger(label, number).WithNote("never")
 }
 
 func boolField(label string, v *value) chains.Field {
@@ -244,12 +235,4 @@ func operationField(label string, operation byte) chains.Field {
 	default:
 		return chains.Integer(label, uint64(operation)).WithNote("unknown operation")
 	}
-}
-
-// stringField shows a string as text if it is short, and valid text.
-func stringField(label string, text []byte) chains.Field {
-	if len(text) > chains.MaxSummaryBytes || !utf8.Valid(text) {
-		return chains.Bytes(label, text)
-	}
-	return chains.Text(label, string(text))
 }

@@ -28,12 +28,7 @@ import (
 // reclassify changes a kind, and only by who gets what: what is unstaked or minted for another
 // party is transferred, what others transfer to the caller is received, and what goes where it
 // cannot be spent is burned.
-var standards = []struct {
-	standard string
-	at       contractSet
-	function string
-	act      act
-}{
+var standards = []standardAct{
 	{"ERC-20", atAny, "transfer(address to,uint256:amount amount)", nonpayable(sends(erc20))},
 	{"ERC-20 or ERC-721", atAny, "approve(address spender,uint256:allowance amount or token id)", nonpayable(approve)},
 	{"ERC-20 or ERC-721", atAny, "transferFrom(address from,address to,uint256 amount or token id)",
@@ -43,7 +38,7 @@ var standards = []struct {
 	{"ERC-20", atAny, "increaseApproval(address spender,uint256:allowance added amount)", nonpayable(raiseAllowance)},
 	{"ERC-20", atAny, "decreaseApproval(address spender,uint256:amount removed amount)", nonpayable(lowersAllowance)},
 	{"ERC-2612", atAny, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline," +
-		"uint8 v,bytes32 r,bytes32 s)", nonpayable(permit).
+		"uint8 v,bytes32 r,bytes32 s)", nonpayable(permit(erc20)).
 		signed("Permit(address owner,address spender,uint256 value=amount,uint256 nonce,uint256 deadline)")},
 	{"Dai", atAny, "permit(address holder,address spender,uint256 nonce,uint256:time expiry,bool:approval allowed," +
 		"uint8 v,bytes32 r,bytes32 s)", nonpayable(permitDai).
@@ -82,22 +77,23 @@ var standards = []struct {
 	{"ERC-1363", atAny, "transferFromAndCall(address from,address to,uint256:amount amount)", nonpayable(takes(erc20))},
 	{"ERC-1363", atAny, "transferFromAndCall(address from,address to,uint256:amount amount,bytes data)",
 		nonpayable(takes(erc20))},
-	{"ERC-1363", atAny, "approveAndCall(address spender,uint256:allowance amount)", nonpayable(approveAndCall)},
+	{"ERC-1363", atAny, "approveAndCall(address spender,uint256:allowance amount)", nonpayable(approves(erc20))},
 	{"ERC-1363", atAny, "approveAndCall(address spender,uint256:allowance amount,bytes data)",
-		nonpayable(approveAndCall)},
-	{"ERC-721", atAny, "safeTransferFrom(address from,address to,uint256 token id)", nonpayable(transferNFT)},
+		nonpayable(approves(erc20))},
+	{"ERC-721", atAny, "safeTransferFrom(address from,address to,uint256 token id)", nonpayable(takes(erc721))},
 	{"ERC-721", atAny, "safeTransferFrom(address from,address to,uint256 token id,bytes data)",
-		nonpayable(transferNFT)},
+		nonpayable(takes(erc721))},
 	{"ERC-721 or ERC-1155", atAny, "setApprovalForAll(address operator,bool:approval approved)",
 		nonpayable(adds(chains.KindApprove, to("operator"), called(erc721Or1155), allowingAll("approved")))},
 	{"ERC-1155", atAny, "safeTransferFrom(address from,address to,uint256 token id,uint256:amount amount,bytes data)",
-		nonpayable(takesNumbered(erc1155))},
+		nonpayable(takes(erc1155))},
 	{"ERC-1155", atAny, "safeBatchTransferFrom(address from,address to,uint256[] token ids," +
 		"uint256[]:amount amounts,bytes data)", nonpayable(transferBatch)},
-	{"ERC-6909", atAny, "transfer(address to,uint256 token id,uint256:amount amount)", nonpayable(transfer6909)},
+	{"ERC-6909", atAny, "transfer(address to,uint256 token id,uint256:amount amount)", nonpayable(sends(erc6909))},
 	{"ERC-6909", atAny, "transferFrom(address from,address to,uint256 token id,uint256:amount amount)",
-		nonpayable(takesNumbered(erc6909))},
-	{"ERC-6909", atAny, "approve(address spender,uint256 token id,uint256:allowance amount)", nonpayable(approve6909)},
+		nonpayable(takes(erc6909))},
+	{"ERC-6909", atAny, "approve(address spender,uint256 token id,uint256:allowance amount)",
+		nonpayable(approves(erc6909))},
 	{"ERC-6909", atAny, "setOperator(address operator,bool:approval approved)",
 		nonpayable(adds(chains.KindApprove, to("operator"), called(erc6909), allowingAll("approved")))},
 
@@ -107,8 +103,10 @@ var standards = []struct {
 		"bytes32 s)", nonpayable(delegatesVotesOf).
 		signed("Delegation(address delegatee,uint256 nonce,uint256 expiry)")},
 
-	{"ERC-4626", atAny, "deposit(uint256 assets,address receiver)", nonpayable(vault(deposit, "receiver"))},
-	{"ERC-4626", atAny, "mint(uint256:amount shares,address receiver)", nonpayable(vault(mintShares, "receiver"))},
+	{"ERC-4626", atAny, "deposit(uint256 assets,address receiver)",
+		nonpayable(vault(deposits(exactly("assets")), "receiver"))},
+	{"ERC-4626", atAny, "mint(uint256:amount shares,address receiver)",
+		nonpayable(vault(deposits(unknownAmount), "receiver"))},
 	{"ERC-4626", atAny, "withdraw(uint256 assets,address receiver,address owner)",
 		nonpayable(vault(adds(chains.KindUnstake, toCaller, called(erc20), unknownAmount), "receiver", "owner"))},
 	{"ERC-4626", atAny, "redeem(uint256:amount shares,address receiver,address owner)",
@@ -234,7 +232,8 @@ var standards = []struct {
 	{"Safe", asClaimed, "addOwnerWithThreshold(address owner,uint256 threshold)", nonpayable(controlTo("owner"))},
 	{"Safe", asClaimed, "removeOwner(address previous owner,address owner,uint256 threshold)",
 		nonpayable(loses("owner"))},
-	{"Safe", asClaimed, "swapOwner(address previous owner,address old owner,address new owner)", nonpayable(swapOwner)},
+	{"Safe", asClaimed, "swapOwner(address previous owner,address old owner,address new owner)",
+		nonpayable(both(loses("old owner"), controlTo("new owner")))},
 	{"Safe", asClaimed, "changeThreshold(uint256 threshold)", nonpayable(settings)},
 	{"Safe", asClaimed, "enableModule(address module)", nonpayable(controlTo("module"))},
 	{"Safe", asClaimed, "disableModule(address previous module,address module)", nonpayable(loses("module"))},
@@ -263,6 +262,13 @@ var standards = []struct {
 		"bytes32 deposit data root)", holds(depositValidator)},
 }
 
+type standardAct struct {
+	standard string
+	at       contractSet
+	function string // empty: it is only decoded as typed data
+	act      act
+}
+
 const (
 	transfer3009 = "TransferWithAuthorization(address from,address to,uint256 value=amount,uint256 validAfter," +
 		"uint256 validBefore=valid before,bytes32 nonce)"
@@ -283,8 +289,12 @@ var functions = sync.OnceValue(func() map[[4]byte][]*function {
 // functionAt returns the function of a contract with a selector, nil if none is known
 // there.
 func (n *Network) functionAt(code Address, selector [4]byte) *function {
-	if f := n.precompileFunction(code, selector); f != nil {
-		return f
+	if precompile := n.precompile(code); precompile != "" {
+		for _, f := range tempoFunctions()[selector] {
+			if f.at == precompile {
+				return f
+			}
+		}
 	}
 	for _, f := range functions()[selector] {
 		if f.at == atAny || f.at == asClaimed || n.isKnown(code, f.at) {

@@ -5,8 +5,6 @@ import (
 	"math/big"
 
 	"github.com/holiman/uint256"
-
-	"github.com/countersign-dev/countersign/chains"
 )
 
 // Tempo's precompiles, at known addresses of its two chains. Source: the node
@@ -74,15 +72,6 @@ func TIP20Fee(fee uint256.Int) *big.Int {
 		fee.AddUint64(&fee, 1)
 	}
 	return fee.ToBig()
-}
-
-// tip20Field shows an amount of a TIP-20 token, which always has 6 decimals.
-func tip20Field(label string, r role, amount *big.Int) chains.Field {
-	field := chains.Amount(label, amount, 6, "")
-	if r == roleAllowance && amount.Cmp(maxTIP20) > 0 {
-		return field.WithNote("UNLIMITED: all of this token, now and later")
-	}
-	return field
 }
 
 // maxTIP20 is what counts as an allowance without a limit of a token on Tempo, in its smallest

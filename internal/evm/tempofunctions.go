@@ -32,7 +32,7 @@ var tempoStandards = []struct {
 	{atTIP20, "approve(address spender,uint256:allowance amount)",
 		adds(chains.KindApprove, to("spender"), called(tip20), allowing("amount"))},
 	{atTIP20, "permit(address owner,address spender,uint256:allowance amount,uint256:time deadline,uint8 v," +
-		"bytes32 r,bytes32 s)", permitTIP20},
+		"bytes32 r,bytes32 s)", permit(tip20)},
 	{atTIP20, "mint(address to,uint256:amount amount)", mints},
 	{atTIP20, "mintWithMemo(address to,uint256:amount amount,bytes32 memo)", mints},
 	{atTIP20, "burn(uint256:amount amount)", burns},
@@ -76,7 +76,9 @@ var tempoStandards = []struct {
 	{atFeeManager, "distributeFees(address validator,address token)", settings},
 	{atFeeManager, "mint(address user token,address validator token,uint256 amount,address to)",
 		adds(chains.KindStake, to("to"), ofCalled, token(tip20, "validator token"), exactly("amount"))},
-	{atFeeManager, "burn(address user token,address validator token,uint256 liquidity,address to)", removeLiquidity},
+	{atFeeManager, "burn(address user token,address validator token,uint256 liquidity,address to)",
+		both(adds(chains.KindUnstake, to("to"), ofCalled, token(tip20, "user token"), unknownAmount),
+			adds(chains.KindUnstake, to("to"), ofCalled, token(tip20, "validator token"), unknownAmount))},
 	{atFeeManager, "rebalanceSwap(address user token,address validator token,uint256 amount out,address to)",
 		rebalanceSwap},
 
@@ -86,9 +88,9 @@ var tempoStandards = []struct {
 	{atExchange, "cancel(uint128 order)", adds(chains.KindUnstake, toCaller, ofCalled, unknownAsset, unknownAmount)},
 	{atExchange, "cancelStaleOrder(uint128 order)", settings},
 	{atExchange, "swapExactAmountIn(address token in,address token out,uint128 amount in,uint128 least amount out)",
-		swapExactIn},
+		trades(exactly("amount in"), atLeast("least amount out"))},
 	{atExchange, "swapExactAmountOut(address token in,address token out,uint128 amount out,uint128 most amount in)",
-		swapExactOut},
+		trades(atMost("most amount in"), exactly("amount out"))},
 	// What the caller takes back here is no price of what another call gives.
 	{atExchange, "withdraw(address token,uint128 amount)",
 		adds(chains.KindUnstake, toCaller, ofCalled, token(tip20, "token"), exactly("amount"))},
@@ -141,16 +143,3 @@ var tempoFunctions = sync.OnceValue(func() map[[4]byte][]*function {
 	}
 	return all
 })
-
-// precompileFunction returns the function of the precompile at an address, nil if there
-// is no precompile or it has no such function.
-func (n *Network) precompileFunction(code Address, selector [4]byte) *function {
-	if contracts := n.precompile(code); contracts != "" {
-		for _, f := range tempoFunctions()[selector] {
-			if f.at == contracts {
-				return f
-			}
-		}
-	}
-	return nil
-}

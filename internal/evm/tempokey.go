@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -62,8 +63,12 @@ const GrantFunction = "key authorization"
 // Effects returns what the grant lets the key do. A key that may make any call has
 // control of the account, whatever its limits: they only bind TIP-20 spending.
 func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.Effect) {
+	var until chains.Until // times after the year 9999 count as never
+	if g.Expires != 0 && g.Expires <= chains.LastSecond {
+		until.Time = time.Unix(int64(g.Expires), 0).UTC()
+	}
 	add := func(effect chains.Effect) {
-		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, g.until()
+		effect.From, effect.To, effect.By, effect.Until = account, n.Party(g.Key), chains.BySigner, until
 		effects = append(effects, effect)
 	}
 	if g.Admin || !g.Scoped {
@@ -85,14 +90,6 @@ func (g *KeyGrant) Effects(n *Network, account chains.Party) (effects []chains.E
 		add(chains.Effect{Kind: chains.KindSettings, Account: account})
 	}
 	return effects
-}
-
-// until returns when the key expires. Times after the year 9999 count as never.
-func (g *KeyGrant) until() chains.Until {
-	if g.Expires == 0 || g.Expires > chains.LastSecond {
-		return chains.Until{}
-	}
-	return chains.Until{Time: time.Unix(int64(g.Expires), 0).UTC()}
 }
 
 // effect returns what a limit lets the key spend; with periods, within a year.
@@ -134,11 +131,7 @@ func (s KeyScope) effects(n *Network) (effects []chains.Effect) {
 // SpendsTIP20 reports whether limits bind a function and a scope can name its
 // recipients: transfer, approve and transferWithMemo.
 func SpendsTIP20(selector []byte) bool {
-	switch string(selector) {
-	case "\xa9\x05\x9c\xbb", "\x09\x5e\xa7\xb3", "\x95\x77\x7d\x59":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"\xa9\x05\x9c\xbb", "\x09\x5e\xa7\xb3", "\x95\x77\x7d\x59"}, string(selector))
 }
 
 func (e *emitter) addGrant(c *Call, g *KeyGrant) {

@@ -1,7 +1,9 @@
 package evm
 
 import (
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 
@@ -53,56 +55,41 @@ func memberType(text string, known map[string][]abiType) (t abiType) {
 // typedFunctions has the acts that typed data carries by its encoded type.
 var typedFunctions = sync.OnceValue(func() map[string]*function {
 	byType := map[string]*function{}
-	add := func(standard string, contracts contractSet, c *carrier) {
-		byType[c.encoded()] = &function{standard: standard, at: contracts, parameters: c.parameters(),
-			act: act{effects: c.effects, after: c.after}}
-	}
-	for i := range standards {
-		for j := range standards[i].act.carriers {
-			add(standards[i].standard, standards[i].at, &standards[i].act.carriers[j])
+	for _, row := range slices.Concat(standards, typedOnly) {
+		for _, c := range row.act.carriers {
+			byType[c.encoded()] = &function{standard: row.standard, at: row.at, parameters: c.parameters(),
+				act: act{effects: c.effects, after: c.after}}
 		}
-	}
-	for i := range typedOnly {
-		add(typedOnly[i].standard, typedOnly[i].at, &typedOnly[i].carrier)
 	}
 	return byType
 })
 
 // typedOnly are acts of typed data whose functions are not decoded.
-var typedOnly = []struct {
-	standard string
-	at       contractSet
-	carrier  carrier
-}{
+var typedOnly = []standardAct{
 	// ERC-4494, and the positions of Uniswap. The message does not name the owner.
-	{"ERC-4494", atAny, carrier{text: "Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)",
-		effects: permitNFT}},
+	{"ERC-4494", atAny, "", nonpayable(permitNFT).
+		signed("Permit(address spender,uint256 tokenId=token id,uint256 nonce,uint256 deadline)")},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,uint256 validAfter)",
-		effects: paysWitness(x402Exact, chains.BoundExact)}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call)", effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "uint48 deadline,bytes:forwarded data=call)",
-		effects: forwards}},
-	{"ERC-2771", atAny, carrier{text: forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)",
-		effects: forwards}},
-	{"GasFree", atAny, carrier{text: "PermitTransfer(address token,address serviceProvider,address user,address " +
-		"receiver,uint256 value,uint256 maxFee,uint256 deadline," +
-		"uint256 version,uint256 nonce)", effects: gasFreeTransfer}},
-	{"ZK Stack", atBootloader, carrier{text: zkSyncTransaction, effects: zkSyncBefore, after: zkSyncFee}},
-	{"MetaTransaction", atAny, carrier{text: "MetaTransaction(uint256 nonce,address from,bytes:forwarded " +
-		"functionSignature=call)", effects: forwards}},
+	{"x402", atPermit2, "", nonpayable(paysWitness(x402Exact, chains.BoundExact)).
+		signed(witnessTransfer + "Witness(address to,uint256 validAfter)")},
+	{"x402", atPermit2, "", nonpayable(paysWitness(x402Upto, chains.BoundMost)).
+		signed(witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)")},
 
-	{"x402", atPermit2, carrier{text: witnessTransfer + "Witness(address to,address facilitator,uint256 validAfter)",
-		effects: paysWitness(x402Upto, chains.BoundMost)}},
+	{"ERC-2771", atAny, "", nonpayable(forwards).
+		signed(forwardRequest + "bytes:forwarded data=call)").
+		signed(forwardRequest + "uint48 deadline,bytes:forwarded data=call)").
+		signed(forwardRequest + "bytes:forwarded data=call,uint256 validUntilTime=deadline)")},
+	{"MetaTransaction", atAny, "", nonpayable(forwards).
+		signed("MetaTransaction(uint256 nonce,address from,bytes:forwarded functionSignature=call)")},
+	{"GasFree", atAny, "", nonpayable(gasFreeTransfer).
+		signed("PermitTransfer(address token,address serviceProvider,address user,address receiver,uint256 value," +
+			"uint256 maxFee,uint256 deadline,uint256 version,uint256 nonce)")},
+	{"ZK Stack", atBootloader, "", act{effects: zkSyncBefore, after: zkSyncFee}.signed(zkSyncTransaction)},
 }
 
 // TypedTypes returns the encoded types of typed data that carry an act.
 func TypedTypes() []string {
-	types := make([]string, 0, len(typedFunctions()))
-	for encoded := range typedFunctions() {
-		types = append(types, encoded)
-	}
-	return types
+	return slices.Collect(maps.Keys(typedFunctions()))
 }
 
 // Typed is typed data (EIP-712).
@@ -123,7 +110,8 @@ func (p *Pass) ReadTyped(typed Typed) (signed *Signed, ok bool) {
 	}
 	var verifier Address
 	switch {
-	case f.at == atBootloader && typed.byBootloader(p.Network):
+	case f.at == atBootloader && typed.Contract == nil && typed.Name == "zkSync" && typed.Version == "2" &&
+		p.ChainID != 0: // the domain of a ZK Stack chain's own transactions
 		verifier = bootloader
 	case f.at == atBootloader || typed.Contract == nil:
 		return nil, false
@@ -149,8 +137,14 @@ func typedFunction(encoded string) *function {
 	if f := typedFunctions()[encoded]; f != nil {
 		return f
 	}
-	plain, _ := witnessed(encoded)
-	return typedFunctions()[plain]
+	for _, transfer := range permit2Witnessed {
+		rest, found := strings.CutPrefix(encoded, transfer.witnessed)
+		witness, _, _ := strings.Cut(rest, ")")
+		if found && strings.Count(witness, ",") == 0 && strings.Contains(encoded, ")"+permit2Permissions) {
+			return typedFunctions()[transfer.plain]
+		}
+	}
+	return nil
 }
 
 // verifies reports whether the contract at an address is of a kind. Typed data that names no
@@ -170,7 +164,14 @@ func (n *Network) verifies(address Address, w contractSet) bool {
 // signed returns what the signature over typed data authorizes, of which the call has the
 // members as its arguments.
 func (c *Call) signed() (signed *Signed, ok bool) {
-	signed = &Signed{Fields: func() []chains.Field { return nestedFields(c.args) }}
+	signed = &Signed{Fields: func() (fields []chains.Field) {
+		for i := range c.args {
+			for _, call := range c.args[i].calls {
+				fields = append(fields, call.Fields()...)
+			}
+		}
+		return fields
+	}}
 	e := c.pass.emit(nil)
 	e.signed = signed
 	c.function.act.effects(e, c)
@@ -186,7 +187,13 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 	e.effects = e.effects[:calls]
 	e.emitLeftovers()
 	signed.Effects = ending(e.effects, last)
-	signed.cut(len(signed.Effects) - 1)
+	// What points at effects that are cut off points at the last one, which stands for them.
+	for i := range signed.Owners {
+		signed.Owners[i].Effect = min(signed.Owners[i].Effect, len(signed.Effects)-1)
+	}
+	for i := range signed.Ends {
+		signed.Ends[i].Effect = min(signed.Ends[i].Effect, len(signed.Effects)-1)
+	}
 	for i := range c.args {
 		for _, call := range c.args[i].calls {
 			if call.delegate && !c.pass.isKnown(call.code, atMultiSend) {
@@ -195,27 +202,6 @@ func (c *Call) signed() (signed *Signed, ok bool) {
 		}
 	}
 	return signed, len(signed.Effects) > 0
-}
-
-// nestedFields returns the fields that show the calls in arguments.
-func nestedFields(args []value) (fields []chains.Field) {
-	for i := range args {
-		for _, call := range args[i].calls {
-			fields = append(fields, call.Fields()...)
-		}
-	}
-	return fields
-}
-
-// cut makes what points at effects that are cut off point at the last one, which stands for
-// them.
-func (s *Signed) cut(last int) {
-	for i := range s.Owners {
-		s.Owners[i].Effect = min(s.Owners[i].Effect, last)
-	}
-	for i := range s.Ends {
-		s.Ends[i].Effect = min(s.Ends[i].Effect, last)
-	}
 }
 
 // typedValues returns the members of a struct as arguments. There may be more members than
@@ -248,11 +234,4 @@ func typedValue(t *abiType, from *chains.TypedValue) value {
 		v.word = from.Number.FillBytes(make([]byte, word))
 	}
 	return v
-}
-
-// The parts of an act that depend on what carries it.
-
-// byBootloader reports whether the domain is that of a ZK Stack chain's own transactions.
-func (t *Typed) byBootloader(n *Network) bool {
-	return t.Contract == nil && t.Name == "zkSync" && t.Version == "2" && n.ChainID != 0
 }

@@ -12,16 +12,11 @@ import (
 // carrierOf returns the carrier whose type begins with a text.
 func carrierOf(t testing.TB, beginning string) (c carrier, at contractSet) {
 	t.Helper()
-	for i := range standards {
-		for _, c := range standards[i].act.carriers {
-			if len(c.text) >= len(beginning) && c.text[:len(beginning)] == beginning {
-				return c, standards[i].at
+	for _, row := range slices.Concat(standards, typedOnly) {
+		for _, c := range row.act.carriers {
+			if strings.HasPrefix(c.text, beginning) {
+				return c, row.at
 			}
-		}
-	}
-	for i := range typedOnly {
-		if c := &typedOnly[i].carrier; strings.HasPrefix(c.text, beginning) {
-			return *c, typedOnly[i].at
 		}
 	}
 	t.Fatalf("no typed data begins with %s", beginning)
@@ -74,6 +69,12 @@ func typedOf(t testing.TB, n *Network, beginning string, contract Address, named
 		return &Signed{}
 	}
 	return signed
+}
+
+// safeRefund has what a Safe's message says of its refund; numbers that are nil are 0.
+type safeRefund struct {
+	SafeTxGas, BaseGas, GasPrice *big.Int
+	Token, Receiver              Address
 }
 
 // signedSafe returns what a SafeTx does.

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,12 +112,7 @@ func (t *abiType) dynamic() bool {
 	case kindBytes, kindString:
 		return true
 	case kindTuple:
-		for i := range t.members {
-			if t.members[i].dynamic() {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(t.members, func(member abiType) bool { return member.dynamic() })
 	case kindArray:
 		return t.size < 0 || t.members[0].dynamic()
 	}

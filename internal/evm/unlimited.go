@@ -30,11 +30,3 @@ func isUnlimited(asset chains.Asset, amount *big.Int) bool {
 	}
 	return amount.Cmp(most) > 0
 }
-
-// unlimit marks a permission that counts as one without a limit.
-func unlimit(effect *chains.Effect) {
-	if amount := effect.Amount.Value; effect.Kind == chains.KindApprove && amount != nil &&
-		isUnlimited(effect.Asset, amount) {
-		effect.Amount = chains.Unlimited(amount)
-	}
-}

@@ -91,7 +91,6 @@ func functionName(of chains.Summary) (chains.Field, bool) {
 	return chains.Text("function name", name), true
 }
 
-// functionSelector returns the first four bytes of the call data.
 func functionSelector(of chains.Summary) (chains.Field, bool) {
 	if selector, ok := callField(of, "selector"); ok {
 		return *selector, true

@@ -43,7 +43,7 @@ func zkSyncBefore(e *emitter, c *Call) {
 		return
 	}
 	e.signed.ByChain = true
-	e.signed.Owners = append(e.signed.Owners, claim{c.addressOf("from"), 0})
+	e.signed.Owners = append(e.signed.Owners, Claim{c.addressOf("from"), 0})
 	e.signed.Own = func(effects []chains.Effect, own func(chains.Party) bool) { claimFees(effects, own) }
 	if c.arg("paymaster").big().Sign() > 0 {
 		e.addPaymasterApproval(c, c.arg("paymasterInput").bytes)

@@ -16,20 +16,11 @@ func (f *Fields) Fail(name string, offset int, format string, args ...any) {
 	f.fail(name, offset, fmt.Sprintf(format, args...))
 }
 
-// fail keeps the first fault only.
 func (f *Fields) fail(name string, offset int, problem string) {
 	if f.fault == nil {
 		f.fault = &chains.ParseError{Kind: chains.ErrMalformed, Chain: f.chain, Field: f.step(name), Offset: offset,
 			Problem: problem}
 	}
-}
-
-func (f *Fields) failUint(name string, offset int, digits []byte, size int) {
-	if digits[0] == 0 {
-		f.fail(name, offset, "integer has a leading zero")
-		return
-	}
-	f.fail(name, offset, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
 }
 
 func (f *Fields) failLength(name string, offset int, content Span, want string) {
@@ -46,16 +37,6 @@ func (f *Fields) step(name string) string {
 		return fmt.Sprintf("field %d (%s)", f.number, name)
 	}
 	return fmt.Sprintf("item %d (%s)", f.number, name)
-}
-
-// path returns a field with the lists around it, such as
-//
-//	field 9 (accessList), item 2 (entry), item 1 (address)
-func path(outer, inner string) string {
-	if inner == "" {
-		return outer
-	}
-	return outer + ", " + inner
 }
 
 func byteCount(n int) string {

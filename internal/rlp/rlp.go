@@ -201,11 +201,15 @@ func (f *Fields) uint(name string, size int) Span {
 	if f.fault != nil {
 		return Span{}
 	}
-	if digits := content.Of(f.raw); len(digits) > size || len(digits) > 0 && digits[0] == 0 {
-		f.failUint(name, start, digits, size)
-		return Span{}
+	switch digits := content.Of(f.raw); {
+	case len(digits) > 0 && digits[0] == 0:
+		f.fail(name, start, "integer has a leading zero")
+	case len(digits) > size:
+		f.fail(name, start, fmt.Sprintf("integer of %d bits is over %d", 8*len(digits), 8*size))
+	default:
+		return content
 	}
-	return content
+	return Span{}
 }
 
 // Uint8 reads an integer below 2^8.
@@ -214,19 +218,17 @@ func (f *Fields) Uint8(name string) uint8 { return uint8(f.uint64(name, 1)) }
 // Uint64 reads an integer below 2^64.
 func (f *Fields) Uint64(name string) uint64 { return f.uint64(name, 8) }
 
-func (f *Fields) uint64(name string, size int) uint64 { return upTo64(f.uint(name, size).Of(f.raw)) }
-
-// Uint256 reads an integer below 2^256 and returns the span of its bytes: as many
-// as it takes, big-endian.
-func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
-
-// upTo64 returns the value of an integer of at most 8 bytes.
-func upTo64(digits []byte) (value uint64) {
-	for _, digit := range digits {
+// uint64 reads an integer of at most 8 bytes.
+func (f *Fields) uint64(name string, size int) (value uint64) {
+	for _, digit := range f.uint(name, size).Of(f.raw) {
 		value = value<<8 | uint64(digit)
 	}
 	return value
 }
+
+// Uint256 reads an integer below 2^256 and returns the span of its bytes: as many
+// as it takes, big-endian.
+func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
 
 // List reads a list item and returns a walk over its items. The caller must Join that
 // walk before it reads on: only then does a fault in the inner list have its whole
@@ -247,13 +249,16 @@ func (f *Fields) Join(inner *Fields) {
 		return
 	}
 	f.fault = inner.fault
-	f.fault.Field = path(f.step(inner.list), f.fault.Field)
+	place := f.step(inner.list)
+	if f.fault.Field != "" { // such as field 9 (accessList), item 2 (entry), item 1 (address)
+		place += ", " + f.fault.Field
+	}
+	f.fault.Field = place
 }
 
 // At returns the byte offset of the next item.
 func (f *Fields) At() int { return f.at }
 
-// split returns the content of the item at an offset.
 func split(raw []byte, offset int) (content Span, isList bool, err error) {
 	kind, value, rest, err := rlp.Split(raw[offset:])
 	if err != nil {

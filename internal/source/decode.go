@@ -27,10 +27,9 @@ func (p Places) Of(path string) Place {
 // yaml. It is strict: an unknown or repeated member, one without a value and one of
 // another type are problems. what names the mapping in them.
 func Decode(n Node, what string, into any) Places {
-	d := decoder{Places{}}
-	d.places[""] = n.Place()
-	d.structure(n, what, "", reflect.ValueOf(into).Elem())
-	return d.places
+	places := Places{"": n.Place()}
+	places.structure(n, what, "", reflect.ValueOf(into).Elem())
+	return places
 }
 
 // Members returns the names of the members that Decode reads into a struct of this type,
@@ -63,18 +62,15 @@ func memberOf(field reflect.StructField) string {
 	return name
 }
 
-type decoder struct{ places Places }
-
-// structure reads a mapping member by member.
-func (d decoder) structure(n Node, what, path string, into reflect.Value) {
+func (p Places) structure(n Node, what, path string, into reflect.Value) {
 	readers := map[string]func(Node){}
 	for i := range into.NumField() {
 		if name := memberOf(into.Type().Field(i)); name != "" {
-			readers[name] = func(member Node) { d.value(member, name, join(path, name), into.Field(i)) }
+			readers[name] = func(member Node) { p.value(member, name, join(path, name), into.Field(i)) }
 		}
 	}
 	for _, member := range n.Quiet().Pairs("") {
-		d.places[join(path, member.Name)] = member.NameAt
+		p[join(path, member.Name)] = member.NameAt
 	}
 	n.Fields(what, readers)
 }
@@ -87,21 +83,33 @@ func join(path, name string) string {
 }
 
 // value reads one value. what is the name of its member.
-func (d decoder) value(n Node, what, path string, into reflect.Value) {
+func (p Places) value(n Node, what, path string, into reflect.Value) {
 	if _, isTime := into.Interface().(time.Time); isTime {
-		into.Set(reflect.ValueOf(n.expiry(what)))
+		reported := len(n.report.List)
+		text := n.Text(what)
+		expiry, err := time.Parse(time.RFC3339, text)
+		if (err != nil || expiry.IsZero()) && len(n.report.List) == reported { // the zero time would mean none
+			n.Fail("%s: expected a time such as 2027-01-01T00:00:00Z, not %q", what, quoted(text))
+		}
+		into.Set(reflect.ValueOf(expiry))
 		return
 	}
 	switch into.Kind() {
 	case reflect.Pointer:
 		into.Set(reflect.New(into.Type().Elem()))
-		d.value(n, what, path, into.Elem())
+		p.value(n, what, path, into.Elem())
 	case reflect.Struct:
-		d.structure(n, what, path, into)
-	case reflect.Slice:
-		d.list(n, what, path, into)
+		p.structure(n, what, path, into)
+	case reflect.Slice: // an empty list is not nil
+		items := n.Items(what)
+		into.Set(reflect.MakeSlice(into.Type(), len(items), len(items)))
+		for i, item := range items {
+			itemPath := fmt.Sprintf("%s[%d]", path, i)
+			p[itemPath] = item.Place()
+			p.value(item, fmt.Sprintf("%s[%d]", what, i), itemPath, into.Index(i))
+		}
 	case reflect.Map:
-		d.mapping(n, what, path, into)
+		p.mapping(n, what, path, into)
 	case reflect.String:
 		into.SetString(n.Text(what))
 	case reflect.Bool:
@@ -117,34 +125,22 @@ func (d decoder) value(n Node, what, path string, into reflect.Value) {
 	}
 }
 
-// list reads a list. An empty one is not nil.
-func (d decoder) list(n Node, what, path string, into reflect.Value) {
-	items := n.Items(what)
-	into.Set(reflect.MakeSlice(into.Type(), len(items), len(items)))
-	for i, item := range items {
-		itemPath := fmt.Sprintf("%s[%d]", path, i)
-		d.places[itemPath] = item.Place()
-		d.value(item, fmt.Sprintf("%s[%d]", what, i), itemPath, into.Index(i))
-	}
-}
-
 // mapping reads a mapping whose names are free.
-func (d decoder) mapping(n Node, what, path string, into reflect.Value) {
+func (p Places) mapping(n Node, what, path string, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
 	for _, member := range n.Pairs(what) {
 		memberPath := join(path, member.Name)
-		d.places[memberPath] = member.NameAt
+		p[memberPath] = member.NameAt
 		if member.IsNull() {
 			n.report.Add(member.NameAt, n.Rule, "%s has no value", quoted(member.Name))
 			continue
 		}
 		value := reflect.New(into.Type().Elem()).Elem()
-		d.value(member.Node, quoted(member.Name), memberPath, value)
+		p.value(member.Node, quoted(member.Name), memberPath, value)
 		into.SetMapIndex(reflect.ValueOf(member.Name), value)
 	}
 }
 
-// whole reads a whole number.
 func whole[T any](n Node, what string, parse func(text string) (T, error)) T {
 	reported := len(n.report.List)
 	value, err := parse(n.Text(what))
@@ -155,15 +151,4 @@ func whole[T any](n Node, what string, parse func(text string) (T, error)) T {
 		n.Fail("%s: expected a whole number", what)
 	}
 	return value
-}
-
-// expiry reads a time in RFC 3339 that is not the zero time, which would mean none.
-func (n Node) expiry(what string) time.Time {
-	reported := len(n.report.List)
-	text := n.Text(what)
-	expiry, err := time.Parse(time.RFC3339, text)
-	if (err != nil || expiry.IsZero()) && len(n.report.List) == reported {
-		n.Fail("%s: expected a time such as 2027-01-01T00:00:00Z, not %q", what, quoted(text))
-	}
-	return expiry
 }

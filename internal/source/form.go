@@ -59,9 +59,6 @@ func (f *Form) is(types ...string) {
 	}
 }
 
-// text notes a scalar that is taken as written.
-func (f *Form) text() { f.is("string", "number", "boolean") }
-
 // integer notes that a scalar is a whole number, which may be in quotes.
 func (f *Form) integer() { f.types = []string{"integer", "string"} }
 
@@ -83,13 +80,6 @@ func (f *Form) fields(what string, readers map[string]func(Node)) {
 		readers[name](f.members[name].node())
 	}
 	f.around = around
-}
-
-// pairs notes a mapping whose names are free, and returns one of its members.
-func (f *Form) pairs(what string) []Entry {
-	f.is("object")
-	f.others = f.part(f.others)
-	return []Entry{{Name: what, NameAt: FileStart, Node: f.others.node()}}
 }
 
 // list notes a list and returns one item.

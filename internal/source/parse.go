@@ -48,10 +48,12 @@ func Parse(content []byte, limit int, needs string, report *Report) (Node, bool)
 	return root, root.checkPlain(0)
 }
 
-// readable refuses content that is not parsed.
 func readable(content []byte, limit int, report *Report) bool {
 	refuse := func(offset int, message string, args ...any) bool {
-		report.Add(placeOf(content, offset), "", message, args...)
+		before := content[:offset]
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		place := Place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1}
+		report.Add(place, "", message, args...)
 		return false
 	}
 	if len(content) > limit {
@@ -102,13 +104,6 @@ func strayControl(content []byte) int {
 		}
 	}
 	return -1
-}
-
-// placeOf returns the place of the byte at an index.
-func placeOf(content []byte, offset int) Place {
-	before := content[:offset]
-	line := before[bytes.LastIndexByte(before, '\n')+1:]
-	return Place{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1}
 }
 
 // nesting returns an upper bound for the nesting of flow collections, and of sequences

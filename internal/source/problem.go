@@ -3,6 +3,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,18 +72,14 @@ func excerpt(line string, column int) (shown string, shownColumn int) {
 	column = min(max(column, 1), len(letters)+1)
 	from := max(0, column-maxExcerpt/2)
 	to := min(len(letters), from+maxExcerpt)
-	for i := range letters {
-		if !isOneCell(letters[i]) {
+	for i, r := range letters {
+		// A terminal shows it in one cell and does nothing else with it.
+		isPlain := r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f && r < 0x2000)
+		if !isPlain {
 			letters[i] = ' '
 		}
 	}
 	return string(letters[from:to]), column - from
-}
-
-// isOneCell reports whether a terminal shows the character in one cell and does
-// nothing else with it.
-func isOneCell(r rune) bool {
-	return r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f && r < 0x2000)
 }
 
 // Report collects the problems of a file.
@@ -128,10 +125,7 @@ func (r *Report) Sorted() []Problem {
 			}
 			return -1
 		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
+		return cmp.Or(a.Line-b.Line, a.Column-b.Column)
 	})
 	return r.List
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -68,7 +69,6 @@ func (n Node) FailText(line, column int, message string) {
 	n.report.Add(n.textPlace(line, column), n.Rule, "%s", message)
 }
 
-// checkPlain refuses everything but plain data.
 func (n Node) checkPlain(depth int) bool {
 	if depth > maxYAMLDepth {
 		n.Fail("nested more than %d deep", maxYAMLDepth)
@@ -135,8 +135,10 @@ func (n Node) IsMapping() bool {
 
 // Pairs returns the members of a mapping. It refuses duplicate names.
 func (n Node) Pairs(what string) []Entry {
-	if n.form != nil {
-		return n.form.pairs(what)
+	if form := n.form; form != nil {
+		form.is("object")
+		form.others = form.part(form.others)
+		return []Entry{{Name: what, NameAt: FileStart, Node: form.others.node()}}
 	}
 	var pairs []*ast.MappingValueNode
 	switch of := n.Node.(type) {
@@ -185,7 +187,12 @@ func (n Node) Fields(what string, readers map[string]func(Node)) {
 // noMember says that a mapping has no such member, and which one may have been meant. The
 // names of members that name a file end in File, which is easily left out.
 func noMember(what, name string, known []string) string {
-	message := what + " has no member " + spelt(name)
+	shown := quoted(name)
+	// Our names are all in ASCII: other letters look alike, or show nothing.
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		shown = strconv.QuoteToASCII(shown)
+	}
+	message := what + " has no member " + shown
 	if meant := Meant(message, name, known); meant != message {
 		return meant
 	}
@@ -232,7 +239,7 @@ func glued(of *ast.MappingNode) (text string, ok bool) {
 // Text returns a scalar as written.
 func (n Node) Text(what string) string {
 	if n.form != nil {
-		n.form.text()
+		n.form.is("string", "number", "boolean") // a scalar is taken as written
 		return ""
 	}
 	switch of := n.Node.(type) {
@@ -242,8 +249,6 @@ func (n Node) Text(what string) string {
 		return of.Value.Value
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value
-	}
-	switch of := n.Node.(type) {
 	case *ast.MappingNode:
 		if text, ok := glued(of); ok {
 			return text

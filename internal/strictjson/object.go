@@ -113,7 +113,13 @@ func (r *Reader) name(fields []Field) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, r.unknown(string(name), offset, fields)
+	for _, field := range fields {
+		if strings.EqualFold(field.name, string(name)) {
+			return 0, r.failIn(string(name), offset, "unknown member: names are case-sensitive, this one is %s",
+				field.name)
+		}
+	}
+	return 0, r.failIn(shownName(string(name)), offset, "unknown member")
 }
 
 // maxNameShown is the longest unknown name that an error repeats, in bytes. A longer one
@@ -131,19 +137,9 @@ func shownName(name string) string {
 	return name
 }
 
-func (r *Reader) unknown(name string, offset int, fields []Field) error {
-	for _, field := range fields {
-		if strings.EqualFold(field.name, name) {
-			return r.failIn(name, offset, "unknown member: names are case-sensitive, this one is %s", field.name)
-		}
-	}
-	return r.failIn(shownName(name), offset, "unknown member")
-}
-
 // plainName has the characters of names that errors do not quote.
 const plainName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-// member reads the value of a member.
 func (r *Reader) member(field *Field) error {
 	start := r.next()
 	r.path = append(r.path, field.name)

@@ -83,7 +83,11 @@ func ReadValue(text []byte, what string, value func(*Reader) error) error {
 	r := readers.Get().(*Reader)
 	*r = Reader{what: what, text: text, decoder: NewDecoder(text)}
 	r.path = r.room[:0]
-	defer r.free()
+	defer func() {
+		r.decoder.Free()
+		*r = Reader{}
+		readers.Put(r)
+	}()
 	if err := r.checkText(); err != nil {
 		return err
 	}
@@ -98,12 +102,6 @@ func ReadValue(text []byte, what string, value func(*Reader) error) error {
 
 // readers has those that read no text. What a Reader reads into never points to it.
 var readers = sync.Pool{New: func() any { return new(Reader) }}
-
-func (r *Reader) free() {
-	r.decoder.Free()
-	*r = Reader{}
-	readers.Put(r)
-}
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
@@ -141,13 +139,11 @@ func (r *Reader) next() int {
 	return len(r.text) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// token reads and discards a token.
 func (r *Reader) token() error {
 	_, err := r.decoder.ReadToken()
 	return r.refused(err)
 }
 
-// refused converts an error of the decoder.
 func (r *Reader) refused(err error) error {
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {

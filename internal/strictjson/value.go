@@ -11,7 +11,9 @@ import (
 func (r *Reader) Into(into any) (err error) {
 	switch into := into.(type) {
 	case *string:
-		*into, err = r.str()
+		var text []byte
+		text, err = r.unquoted()
+		*into = string(text)
 	case *[]byte:
 		*into, err = r.unquoted()
 	case *bool:
@@ -42,11 +44,6 @@ func (r *Reader) Into(into any) (err error) {
 	return err
 }
 
-func (r *Reader) str() (string, error) {
-	text, err := r.unquoted()
-	return string(text), err
-}
-
 // unquoted reads a string. The bytes share memory with the text, so that the caller can
 // overwrite a secret there; if the string has escapes, they are a copy.
 func (r *Reader) unquoted() ([]byte, error) {
@@ -64,7 +61,6 @@ func (r *Reader) unquoted() ([]byte, error) {
 	return text, r.refused(err)
 }
 
-// strs reads an array of strings.
 func (r *Reader) strs() ([]string, error) {
 	if r.decoder.PeekKind() != '[' {
 		return nil, r.expect("an array of strings")
@@ -74,11 +70,11 @@ func (r *Reader) strs() ([]string, error) {
 	}
 	list := []string{}
 	for r.decoder.PeekKind() != ']' {
-		text, err := r.str()
+		text, err := r.unquoted()
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, text)
+		list = append(list, string(text))
 	}
 	return list, r.token()
 }
@@ -130,8 +126,13 @@ func (r *Reader) keepValue(depth int) error {
 	before := r.kept
 	for end := kind + 2; r.decoder.PeekKind() != end; { // '}' is '{' + 2, and ']' is '[' + 2
 		if kind == '{' {
-			if err := r.keepName(); err != nil {
-				return err
+			offset := r.next()
+			name, err := r.decoder.ReadToken()
+			if err != nil {
+				return r.refused(err)
+			}
+			if r.kept++; r.kept > MaxMembers {
+				return r.failIn(shownName(name.String()), offset, "more than %d members in total", MaxMembers)
 			}
 		}
 		if err := r.keepValue(depth + 1); err != nil {
@@ -142,17 +143,4 @@ func (r *Reader) keepValue(depth int) error {
 		r.kept = before
 	}
 	return r.token()
-}
-
-// keepName counts a member of an object that is not decoded.
-func (r *Reader) keepName() error {
-	offset := r.next()
-	name, err := r.decoder.ReadToken()
-	if err != nil {
-		return r.refused(err)
-	}
-	if r.kept++; r.kept > MaxMembers {
-		return r.failIn(shownName(name.String()), offset, "more than %d members in total", MaxMembers)
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package texts
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/internal/plaintext"
@@ -55,12 +56,6 @@ var (
 	domainText  = plaintext.NewPattern(`^(` + hostLabel + `(\.` + hostLabel + `)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 )
 
-// hasLooseNonce reports whether the nonce has dashes or underscores and is no UUID.
-func (s *signIn) hasLooseNonce() bool {
-	value := s.members[memberNonce]
-	return value != "" && !nonce.MatchString(value) && !uuidText.MatchString(value)
-}
-
 func isURI(text string) bool {
 	_, err := url.Parse(text)
 	return err == nil && uriText.MatchString(text)
@@ -79,10 +74,6 @@ func (s *signIn) valid() bool {
 			return false
 		}
 	}
-	for _, resource := range s.Resources {
-		if !isURI(resource) {
-			return false
-		}
-	}
-	return s.by.address(s.Address) && domainText.MatchString(s.Domain)
+	notURI := func(resource string) bool { return !isURI(resource) }
+	return !slices.ContainsFunc(s.Resources, notURI) && s.by.address(s.Address) && domainText.MatchString(s.Domain)
 }

@@ -55,7 +55,6 @@ func whose(list []worse, words string) string {
 	return ""
 }
 
-// in reports whether a text has the words.
 func (w wording) in(text string) bool {
 	switch {
 	case w.first && w.last:

@@ -105,14 +105,6 @@ func isOrder(words string) bool {
 	return false
 }
 
-// orderOf returns whose order a text is, empty if it is none that is known.
-func orderOf(words string) string {
-	if of := whose(known().Orders, words); of != "" || !isOrder(words) {
-		return of
-	}
-	return "a service that acts on it"
-}
-
 // KeyOfType returns whose key a signature over typed data of a type becomes, whatever the
 // message says, empty if none that is known.
 func KeyOfType(encoded string) string { return known().Types[encoded] }

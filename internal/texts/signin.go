@@ -2,6 +2,7 @@ package texts
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +77,9 @@ func (s *signIn) body(text string) bool {
 	if members, absent := strings.CutPrefix(text, "\n"); absent { // only the empty line of the statement
 		return s.readMembers(members)
 	}
-	if first, _, _ := strings.Cut(text, "\n"); isMember(first) {
+	first, _, _ := strings.Cut(text, "\n")
+	isMember := func(name string) bool { return strings.HasPrefix(first, name+": ") }
+	if first == "Resources:" || slices.ContainsFunc(memberNames[:], isMember) {
 		return s.readMembers(text)
 	}
 	statement, members, hasMembers := strings.Cut(text, "\n\n")
@@ -84,15 +87,6 @@ func (s *signIn) body(text string) bool {
 		return false
 	}
 	return !hasMembers || s.readMembers(members)
-}
-
-func isMember(line string) bool {
-	for _, name := range memberNames {
-		if strings.HasPrefix(line, name+": ") {
-			return true
-		}
-	}
-	return line == "Resources:"
 }
 
 // readMembers reads the lines of members: each at most once, and in order if the standard has one.
@@ -179,7 +173,6 @@ func sameSite(host, domain string) bool {
 // quoted quotes text of the input for an error.
 func quoted(text string) string { return strconv.Quote(plaintext.Shorten(text, 100)) }
 
-// fields returns the members that are present.
 func (s *signIn) fields() []chains.Field {
 	fields := []chains.Field{chains.Text("sign in at", s.Domain), chains.Text("account", s.Address)}
 	if s.Statement != "" {
@@ -197,10 +190,4 @@ func (s *signIn) fields() []chains.Field {
 		fields = append(fields, chains.Text("resource", resource))
 	}
 	return fields
-}
-
-// args returns what a policy sees of the sign-in.
-func (s *signIn) args() []chains.Arg {
-	return []chains.Arg{{Name: "domain", Value: s.Domain}, {Name: "uri", Value: s.members[memberURI]},
-		{Name: "chainId", Value: s.members[memberChainID]}, {Name: "statement", Value: s.Statement}}
 }

@@ -53,7 +53,10 @@ func Read(text []byte, by *Standard) *Text {
 	written := string(text)
 	words := plainWords(written)
 	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
-		t.key, t.order = keyOf(words), orderOf(words)
+		t.key, t.order = keyOf(words), whose(known().Orders, words)
+		if t.order == "" && isOrder(words) {
+			t.order = "a service that acts on it"
+		}
 	}
 	if by != nil && t.asks {
 		t.signIn = parseSignIn(written, by)
@@ -83,12 +86,6 @@ func (t *Text) IsOrdinary() bool {
 	return t.signIn == nil && t.key == "" && t.order == "" && !t.asks
 }
 
-// isKnown reports whether the text is known: an order and a key are not, in whatever form, nor
-// is a text that is too long to be looked at for them.
-func (t *Text) isKnown() bool {
-	return (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
-}
-
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
 // empty if there is none.
 func (t *Text) Domain() string {
@@ -103,7 +100,9 @@ func (t *Text) Domain() string {
 func (t *Text) Args(most int) []chains.Arg {
 	switch {
 	case t.signIn != nil:
-		return t.signIn.args()
+		members := &t.signIn.members
+		return []chains.Arg{{Name: "domain", Value: t.signIn.Domain}, {Name: "uri", Value: members[memberURI]},
+			{Name: "chainId", Value: members[memberChainID]}, {Name: "statement", Value: t.signIn.Statement}}
 	case len(t.text) > most || t.unreadable():
 		return nil
 	}
@@ -152,9 +151,10 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		if problem := t.signIn.problem(signer); problem != "" {
 			add(HazardForeignSignIn, "%s", problem)
 		}
-		if t.signIn.hasLooseNonce() {
+		value := t.signIn.members[memberNonce]
+		if value != "" && !nonce.MatchString(value) && !uuidText.MatchString(value) {
 			add(HazardLooseNonce, "the nonce %s has other characters than the letters and digits of %s",
-				quoted(t.signIn.members[memberNonce]), t.signIn.by.name)
+				quoted(value), t.signIn.by.name)
 		}
 	case t.asks:
 		standard := "a standard: this chain has none"
@@ -164,7 +164,10 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 		add(HazardForeignSignIn, "the text asks to sign in but does not follow %s: "+
 			"a site that reads it loosely decides which site and account it is for", standard)
 	}
-	if !t.isKnown() && !t.unreadable() {
+	// An order and a key are not known, in whatever form, nor is a text that is too long to be looked
+	// at for them.
+	isKnown := (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
+	if !isKnown && !t.unreadable() {
 		add(HazardFreeText, "the text is neither a sign-in nor of a known template: the requester may use the "+
 			"signature for anything")
 		hazards[len(hazards)-1] = hazards[len(hazards)-1].OnEffect(effect)

@@ -126,9 +126,13 @@ func Clean(content []byte) ([]byte, error) {
 	if bytes.HasPrefix(content, []byte(magicPSBT)) {
 		return content, nil
 	}
-	text, err := toUTF8(content)
-	if err != nil {
-		return nil, err
+	encoding := plaintext.EncodingOf(content)
+	text := content[encoding.Mark:]
+	if encoding.Name == plaintext.UTF16 {
+		var err error
+		if text, err = fromUTF16(text, encoding.Low); err != nil {
+			return nil, err
+		}
 	}
 	text = bytes.TrimSpace(text)
 	var inner string
@@ -136,15 +140,6 @@ func Clean(content []byte) ([]byte, error) {
 		return []byte(strings.TrimSpace(inner)), nil
 	}
 	return text, nil
-}
-
-func toUTF8(content []byte) ([]byte, error) {
-	encoding := plaintext.EncodingOf(content)
-	content = content[encoding.Mark:]
-	if encoding.Name == plaintext.UTF16 {
-		return fromUTF16(content, encoding.Low)
-	}
-	return content, nil
 }
 
 // fromUTF16 decodes units whose low byte is at low: 0 if little-endian, 1 if big-endian.

@@ -39,7 +39,6 @@ type node struct {
 	nameOffset int
 }
 
-// find returns a member by name.
 func (n *node) find(name string) (*node, bool) {
 	for child := n.first; child != nil; child = child.next {
 		if child.name == name {
@@ -65,7 +64,6 @@ const (
 	manyNodes = 1024
 )
 
-// node returns a new node.
 func (d *document) node() *node {
 	if len(d.free) == 0 {
 		d.size = min(max(fewNodes, 2*d.size), manyNodes)

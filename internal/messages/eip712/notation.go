@@ -1,6 +1,7 @@
 package eip712
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"strconv"
@@ -45,11 +46,8 @@ func notationOf(domain *node) *notation {
 		}
 		return ethereum
 	}
-	contract, ok := domain.find("verifyingContract")
-	if ok {
-		if by := writtenIn(contract.text); by != nil {
-			return by
-		}
+	if contract, ok := domain.find("verifyingContract"); ok {
+		return cmp.Or(writtenIn(contract.text), ethereum)
 	}
 	return ethereum
 }
@@ -84,7 +82,6 @@ func (by *notation) ids() string {
 	return "the domain's chainId " + strings.Join(ids[:len(ids)-1], ", ") + " or " + ids[len(ids)-1]
 }
 
-// elementary parses the name of a built-in type.
 func (by *notation) elementary(name string) (memberType, bool) {
 	if same, ok := by.types[name]; ok {
 		name = same
@@ -103,7 +100,7 @@ func (by *notation) address(n *node) ([]byte, error) {
 		return raw, nil
 	}
 	digits, prefixed := strings.CutPrefix(n.text, "0x")
-	raw, err := decodeHex(digits)
+	raw, err := hex.DecodeString(digits)
 	switch {
 	case !prefixed && writtenIn(n.text) != nil:
 		other := writtenIn(n.text)

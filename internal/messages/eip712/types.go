@@ -47,14 +47,6 @@ type memberType struct {
 	length  int              // of an array; −1 for any
 }
 
-// arrays returns how many arrays are nested in the type.
-func (m *memberType) arrays() (levels int) {
-	for ; m.element != nil; m = m.element {
-		levels++
-	}
-	return levels
-}
-
 // inArrays wraps the type in arrays of the given lengths, innermost first.
 func (m memberType) inArrays(lengths []int) memberType {
 	for _, length := range lengths {
@@ -77,7 +69,6 @@ type typeTable struct {
 	notation *notation
 }
 
-// readTypes reads the member "types".
 func readTypes(n *node, by *notation) (table typeTable, err error) {
 	if n.kind != '{' {
 		return table, malformed("types", n.offset, "expected an object of types by name")
@@ -142,11 +133,17 @@ func (t typeTable) readMembers(into *structType, n *node) error {
 	return nil
 }
 
-// readMember reads a member of a struct.
+// readMember reads a member of a struct, {"name":…,"type":…}.
 func (t typeTable) readMember(into *structType, n *node) error {
-	name, spec, err := readNameAndType(n)
-	if err != nil {
-		return err
+	nameNode, hasName := n.find("name")
+	typeNode, hasType := n.find("type")
+	if n.kind != '{' || !hasName || !hasType || n.count != 2 || nameNode.kind != '"' || typeNode.kind != '"' {
+		return malformed("", n.offset, `expected an object with exactly the strings "name" and "type"`)
+	}
+	name, spec := nameNode.text, typeNode.text
+	if !isIdentifier(name) {
+		return malformed("", nameNode.offset,
+			"the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
 	}
 	if into.has(name) {
 		return malformed("", n.offset, "duplicate member %q", name)
@@ -159,21 +156,6 @@ func (t typeTable) readMember(into *structType, n *node) error {
 	return nil
 }
 
-// readNameAndType reads {"name":…,"type":…}.
-func readNameAndType(n *node) (name, spec string, err error) {
-	nameNode, hasName := n.find("name")
-	typeNode, hasType := n.find("type")
-	if n.kind != '{' || !hasName || !hasType || n.count != 2 || nameNode.kind != '"' || typeNode.kind != '"' {
-		return "", "", malformed("", n.offset, `expected an object with exactly the strings "name" and "type"`)
-	}
-	if !isIdentifier(nameNode.text) {
-		return "", "", malformed("", nameNode.offset,
-			"the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
-	}
-	return nameNode.text, typeNode.text, nil
-}
-
-// resolve parses the type of a member.
 func (t typeTable) resolve(spec string, offset int) (memberType, error) {
 	base, suffix := spec, ""
 	if bracket := strings.IndexByte(spec, '['); bracket >= 0 {
@@ -217,17 +199,13 @@ func arraysOf(suffix string) (lengths []int, ok bool) {
 	return lengths, true
 }
 
-// elementary parses the name of a built-in type.
+// unsized are the built-in types without a size in their names.
+var unsized = map[string]chains.TypedKind{"bool": chains.TypedBool, "string": chains.TypedText,
+	"address": chains.TypedAddress, "bytes": chains.TypedBytes}
+
 func elementary(name string) (memberType, bool) {
-	switch name {
-	case "bool":
-		return memberType{kind: chains.TypedBool}, true
-	case "string":
-		return memberType{kind: chains.TypedText}, true
-	case "address":
-		return memberType{kind: chains.TypedAddress}, true
-	case "bytes":
-		return memberType{kind: chains.TypedBytes}, true
+	if kind, ok := unsized[name]; ok {
+		return memberType{kind: kind}, true
 	}
 	if size, ok := sized(name, "bytes", 32); ok {
 		return memberType{kind: chains.TypedFixedBytes, size: size}, true
@@ -244,16 +222,11 @@ func elementary(name string) (memberType, bool) {
 // sized parses a prefix and a size from 1 to most, without leading zeros.
 func sized(name, prefix string, most int) (size int, ok bool) {
 	digits, ok := strings.CutPrefix(name, prefix)
-	if !ok || digits == "" || digits[0] == '0' || len(digits) > 3 {
+	if !ok || len(digits) > 3 || strings.Trim(digits, "0123456789") != "" || strings.HasPrefix(digits, "0") {
 		return 0, false
 	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return 0, false
-		}
-		size = 10*size + int(digits[i]-'0')
-	}
-	return size, size <= most
+	size, err := strconv.Atoi(digits)
+	return size, err == nil && size <= most
 }
 
 // measure computes the height of a struct. It refuses one that contains itself, also
@@ -269,7 +242,10 @@ func (s *structType) measure() error {
 	height := 0
 	for i := range s.members {
 		of := &s.members[i].of
-		levels := of.arrays()
+		levels := 0
+		for inner := of; inner.element != nil; inner = inner.element {
+			levels++
+		}
 		if of.fields != nil {
 			if err := of.fields.measure(); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package eip712
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math/big"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
 // readStruct reads an object as a value of a struct type, and marks the type as used.
@@ -40,12 +42,7 @@ func readStruct(n *node, of *structType) (chains.TypedValue, error) {
 }
 
 func (s *structType) has(name string) bool {
-	for i := range s.members {
-		if s.members[i].name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.members, func(m typedMember) bool { return m.name == name })
 }
 
 // read reads a value of any type. Of its arrays it unwraps the outermost first.
@@ -112,7 +109,7 @@ func readBytes(n *node, of *memberType, spec string) ([]byte, error) {
 		return of.by.address(n)
 	}
 	digits, ok := strings.CutPrefix(n.text, "0x")
-	raw, err := decodeHex(digits)
+	raw, err := hex.DecodeString(digits)
 	switch {
 	case !ok:
 		return nil, malformed("", n.offset, "%s must begin with 0x", spec)
@@ -124,19 +121,6 @@ func readBytes(n *node, of *memberType, spec string) ([]byte, error) {
 		return nil, malformed("", n.offset, "%d bytes: %s has %d", len(raw), spec, of.size)
 	}
 	return raw, nil
-}
-
-// decodeHex is hex.DecodeString without a copy of the text.
-func decodeHex(digits string) ([]byte, error) {
-	raw := make([]byte, 0, hex.DecodedLen(len(digits)))
-	var part [256]byte
-	var err error
-	for len(digits) > 0 && err == nil {
-		n := copy(part[:], digits)
-		raw, err = hex.AppendDecode(raw, part[:n])
-		digits = digits[n:]
-	}
-	return raw, err
 }
 
 // maxExact is the largest integer that all JSON readers represent exactly.
@@ -184,7 +168,9 @@ func parseInteger(text string, allowHex bool) (*big.Int, bool) {
 	}
 	if len(text) <= maxWord {
 		if small, err := strconv.ParseUint(text, 10, 64); err == nil {
-			return wordInt(small), true
+			var word [8]byte
+			binary.BigEndian.PutUint64(word[:], small)
+			return rlp.Big(word[:]), true // with its words in one allocation
 		}
 	}
 	return new(big.Int).SetString(text, 10)
@@ -192,19 +178,6 @@ func parseInteger(text string, allowHex bool) (*big.Int, bool) {
 
 // maxWord is the length of the longest decimal number of 64 bits.
 const maxWord = 20
-
-// wordInt is big.Int.SetUint64 with the number's words in one allocation with it.
-func wordInt(small uint64) *big.Int {
-	if small != uint64(big.Word(small)) {
-		return new(big.Int).SetUint64(small)
-	}
-	number := new(struct {
-		value big.Int
-		words [1]big.Word
-	})
-	number.words[0] = big.Word(small)
-	return number.value.SetBits(number.words[:])
-}
 
 func (m *memberType) inRange(value *big.Int) bool {
 	if !m.signed {

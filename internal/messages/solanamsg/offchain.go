@@ -87,8 +87,8 @@ func Parse(raw []byte, chain chains.MessageSigner) (chains.Transaction, error) {
 	switch m.version {
 	case 0:
 		if err = m.readV0(raw, len(signingDomain)+1); err != nil && isLegacy(raw) {
-			m = &offchain{legacy: true}
-			err = m.readLegacy(raw)
+			m = &offchain{legacy: true, format: raw[legacyHeader-3], text: raw[legacyHeader:]}
+			err = m.checkFormat(raw, legacyHeader)
 		}
 	case 1:
 		err = m.readV1(raw, len(signingDomain)+1)
@@ -145,11 +145,6 @@ func isLegacy(raw []byte) bool {
 		int(binary.LittleEndian.Uint16(raw[legacyHeader-2:])) == len(raw)-legacyHeader
 }
 
-func (m *offchain) readLegacy(raw []byte) error {
-	m.format, m.text = raw[legacyHeader-3], raw[legacyHeader:]
-	return m.checkFormat(raw, legacyHeader)
-}
-
 func (m *offchain) readV1(raw []byte, offset int) error {
 	offset, err := m.readSigners(raw, offset)
 	if err != nil {
@@ -203,7 +198,10 @@ func (m *offchain) transaction(raw []byte, chain chains.MessageSigner) chains.Tr
 	}
 	message.Admits = m.admits
 	if m.version == 0 {
-		application := applicationText(m.application)
+		application := strings.TrimRight(string(m.application), "\x00")
+		if application == "" || plaintext.Problem([]byte(application)) != "" { // it is no zero-padded text
+			application = "0x" + hex.EncodeToString(m.application)
+		}
 		text.More = append(text.More, chains.Text("application domain", application))
 		text.MoreArgs = []chains.Arg{{Name: "application", Value: application}}
 	}
@@ -220,16 +218,6 @@ func (m *offchain) admits(key keystore.PublicKey) error {
 	}
 	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: name,
 		Problem: "the message names other signers than this key"}
-}
-
-// applicationText returns an application domain as text if it is zero-padded text, and
-// in hex otherwise.
-func applicationText(domain []byte) string {
-	text := strings.TrimRight(string(domain), "\x00")
-	if text != "" && plaintext.Problem([]byte(text)) == "" {
-		return text
-	}
-	return "0x" + hex.EncodeToString(domain)
 }
 
 func malformed(field string, offset int, format string, args ...any) error {

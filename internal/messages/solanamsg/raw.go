@@ -17,7 +17,6 @@ func IsRawText(raw []byte) bool {
 	return len(raw) > 0 && raw[0] >= firstOfText && plaintext.Problem(raw) == ""
 }
 
-// parseRaw reads a text without a header.
 func parseRaw(raw []byte, chain chains.MessageSigner) chains.Transaction {
 	text := &statement.Text{Text: texts.Read(raw, texts.SIWS), Name: "raw message", Kind: "text without a header",
 		MaxArg: len(raw), Unknown: chains.Hazard{Name: HazardRawMessage,

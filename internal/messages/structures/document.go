@@ -51,7 +51,7 @@ func (d *document) readDomain() {
 			d.domain.salt = value.Bytes
 		}
 	}
-	d.domain.chainID = d.domain.saltedChain(d.isMetaTransaction())
+	d.domain.chainID = d.saltedChain()
 }
 
 // saltedTokens are tokens of Polygon's bridge, whose domain has the chain id as its salt
@@ -61,22 +61,17 @@ var saltedTokens = []evm.Address{
 	contract("7ceB23fD6bC0adD59E62ac25578270cFf1b9f619"), contract("1BFD67037B42Cf73acF2047067bd4F2C47D9BfD6"),
 }
 
-// isMetaTransaction reports whether the message is a call for pos-portal's NativeMetaTransaction.
-func (d *document) isMetaTransaction() bool {
-	const name = "MetaTransaction"
-	return d.data.PrimaryType == name &&
-		d.data.EncodeType(name) == name+"(uint256 nonce,address from,bytes functionSignature)"
-}
-
 // saltedChain returns the chain id, which of some tokens on Polygon is the salt, and of every
 // contract that takes MetaTransaction as pos-portal's EIP712Base does.
-func (d *domain) saltedChain(meta bool) *big.Int {
-	if d.chainID != nil || d.contract == nil || len(d.salt) == 0 {
-		return d.chainID
+func (d *document) saltedChain() *big.Int {
+	if d.domain.chainID != nil || d.domain.contract == nil || len(d.domain.salt) == 0 {
+		return d.domain.chainID
 	}
-	salt := new(big.Int).SetBytes(d.salt)
-	if slices.Contains(saltedTokens, *d.contract) && salt.Cmp(big.NewInt(polygon)) == 0 || meta && salt.IsUint64() &&
-		salt.Sign() > 0 {
+	salt := new(big.Int).SetBytes(d.domain.salt)
+	const meta = "MetaTransaction(uint256 nonce,address from,bytes functionSignature)"
+	isMeta := d.data.PrimaryType == "MetaTransaction" && d.data.EncodeType(d.data.PrimaryType) == meta
+	if slices.Contains(saltedTokens, *d.domain.contract) && salt.Cmp(big.NewInt(polygon)) == 0 ||
+		isMeta && salt.IsUint64() && salt.Sign() > 0 {
 		return salt
 	}
 	return nil
@@ -96,10 +91,8 @@ func at(v *chains.TypedValue, path ...string) *chains.TypedValue {
 
 func (d *document) field(path ...string) *chains.TypedValue { return at(d.message, path...) }
 
-// text returns a member that is text.
 func (d *document) text(path ...string) string { return string(d.field(path...).Bytes) }
 
-// party returns the party at an address in the message.
 func (d *document) party(v *chains.TypedValue) chains.Party {
 	return d.network.Party(evm.Address(v.Bytes))
 }
@@ -129,16 +122,13 @@ func (d *document) membersOf(v *chains.TypedValue) []chains.Field {
 		if v.Kind == chains.TypedList {
 			label = strconv.Itoa(i)
 		}
-		fields[i] = d.fieldOf(label, &v.List[i])
+		field, ok := d.plainField(label, &v.List[i])
+		if !ok {
+			field = chains.List(label, d.membersOf(&v.List[i])...)
+		}
+		fields[i] = field
 	}
 	return fields
-}
-
-func (d *document) fieldOf(label string, v *chains.TypedValue) chains.Field {
-	if field, ok := d.plainField(label, v); ok {
-		return field
-	}
-	return chains.List(label, d.membersOf(v)...)
 }
 
 // plainField returns a field for a value of a built-in type; ok is false for structs

@@ -114,7 +114,7 @@ func (r *reading) trades(version ctfVersion, to chains.Party, most, least *big.I
 	}
 	maker := r.party(r.field("maker"))
 	index := r.gives(maker, to, given, most, "message/makerAmount")
-	r.owners[0].party = r.party(r.field("signer"))
+	r.owners[0].Party = r.party(r.field("signer"))
 	r.gets(maker, maker, got, least, true, "message/takerAmount")
 	return index
 }
@@ -192,7 +192,6 @@ func onOneInch(d *document) bool {
 		d.field("makerTraits").Number.Bit(oneInchExtended) == 0
 }
 
-// oneInchOrder adds what a limit order gives and gets.
 func oneInchOrder(r *reading) {
 	traits := r.field("makerTraits").Number
 	maker := r.party(r.field("maker"))

@@ -44,7 +44,6 @@ const FarDeadline = 31 * 24 * time.Hour
 // or the 180 days of a listing, and a day for our clock.
 const farOrder = 367 * 24 * time.Hour
 
-// domainHazards adds the hazards of the domain and the types.
 func (r *reading) domainHazards() {
 	if len(r.data.Domain.List) == 0 {
 		r.danger(HazardEmptyDomain, whole, "EIP712Domain has no members, so the signature is valid in every "+
@@ -128,10 +127,10 @@ func (r *reading) Hazards(by statement.Signer) []chains.Hazard {
 		return hazards
 	}
 	for _, owner := range r.owners {
-		if !owner.party.IsSigner() && !owner.party.Equal(signer) {
+		if !owner.Party.IsSigner() && !owner.Party.Equal(signer) {
 			hazards = append(hazards, chains.Hazard{Name: HazardForeignOwner,
-				Detail: "the owner in the message is " + owner.party.String() + ", but " + signer.String() +
-					" would sign it"}.OnEffect(owner.effect))
+				Detail: "the owner in the message is " + owner.Party.String() + ", but " + signer.String() +
+					" would sign it"}.OnEffect(owner.Effect))
 		}
 	}
 	return hazards

@@ -51,7 +51,6 @@ func Parse(text chains.Message, by Verifier) (chains.Transaction, error) {
 	return &statement.Message{By: by.Chain, Content: r, Digest: data.Digest()}, nil
 }
 
-// read derives the effects and hazards.
 func (r *reading) read() {
 	encoded := r.data.EncodeType(r.data.PrimaryType)
 	if s, ok := byType[leafType(encoded)]; ok && (s.at == nil || s.at(&r.document)) {
@@ -71,7 +70,12 @@ func (r *reading) read() {
 		r.danger(HazardHiddenContents, index, "a signature over the root is valid for every order in the tree")
 	}
 	if len(r.effects) == 0 {
-		r.hidden(r.undecoded())
+		index := r.undecoded()
+		if m := r.message.List; len(m) == 1 && m[0].Type == "bytes32" {
+			r.danger(HazardHiddenContents, index,
+				"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
+				r.data.PrimaryType+"."+m[0].Name)
+		}
 	}
 	r.cut()
 	for i := range r.effects {
@@ -94,9 +98,7 @@ func (r *reading) act(signed *evm.Signed) {
 	if signed.Problem != nil {
 		r.err = statement.Malformed(eip712.Name, "message."+signed.Member, -1, "%v", signed.Problem)
 	}
-	for _, claim := range signed.Owners {
-		r.owners = append(r.owners, owner{claim.Party, claim.Effect})
-	}
+	r.owners = append(r.owners, signed.Owners...)
 	for _, end := range signed.Ends {
 		r.ends(end.Until, end.Effect)
 	}

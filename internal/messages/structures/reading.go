@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 )
 
 // structure is a known type.
@@ -34,7 +35,7 @@ type reading struct {
 	args    []chains.Arg          // of the message, once asked for
 	shown   func() []chains.Field // the decoded calls; nil if there are none
 	hazards []chains.Hazard
-	owners  []owner
+	owners  []evm.Claim // whose own signature effects require
 	maxFee  float64
 	order   bool // the order that is being read gives something for a price
 	orders  []span
@@ -43,12 +44,6 @@ type reading struct {
 	// own changes what depends on which accounts are our own; nil if nothing does.
 	own func(effects []chains.Effect, own func(chains.Party) bool)
 	err error // why no signature over the message is valid
-}
-
-// owner is a party whose own signature an effect requires.
-type owner struct {
-	party  chains.Party
-	effect int // index
 }
 
 // span is where the effects of one order are: from the first to before the last.
@@ -69,16 +64,15 @@ func (r *reading) cut() {
 	if len(r.effects) <= chains.MaxEffects {
 		return
 	}
-	r.effects = append(r.effects[:last], chains.Effect{Kind: chains.KindCall, From: chains.SignerParty(),
-		By: chains.BySigner,
-		To: chains.UnknownParty(), Undecoded: true, Path: "message"})
+	r.effects = evm.Cut(r.effects, chains.MaxEffects)
+	r.effects[last].Path = "message"
 	for i, hazard := range r.hazards {
 		if index, ok := hazard.Effect(); ok {
 			r.hazards[i] = hazard.OnEffect(min(index, last))
 		}
 	}
 	for i := range r.owners {
-		r.owners[i].effect = min(r.owners[i].effect, last)
+		r.owners[i].Effect = min(r.owners[i].Effect, last)
 	}
 }
 
@@ -89,15 +83,6 @@ func (r *reading) undecoded() int {
 		effect.To = r.network.Party(*r.domain.contract)
 	}
 	return r.add(effect)
-}
-
-// hidden adds the hazard of a struct that has only a hash.
-func (r *reading) hidden(effect int) {
-	if m := r.message.List; len(m) == 1 && m[0].Type == "bytes32" {
-		r.danger(HazardHiddenContents, effect,
-			"%q is 32 bytes, like a hash or a root: the message does not contain what was hashed",
-			r.data.PrimaryType+"."+m[0].Name)
-	}
 }
 
 // add adds an effect and returns its index. It is caused by the signer, from the signer, and of the
@@ -115,7 +100,7 @@ func (r *reading) add(effect chains.Effect) int {
 // addFrom adds an effect that requires the signature of its From party.
 func (r *reading) addFrom(effect chains.Effect) int {
 	index := r.add(effect)
-	r.owners = append(r.owners, owner{r.effects[index].From, index})
+	r.owners = append(r.owners, evm.Claim{Party: r.effects[index].From, Effect: index})
 	return index
 }
 
