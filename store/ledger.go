@@ -17,7 +17,7 @@ const (
 	KindCode                     // a one-time password
 	KindVote                     // a refused vote
 	KindCall                     // the latest body of a call without a stamp
-	KindHome                     // the mark of an organization in its store: see Sharded
+	kindHome                     // the mark of an organization in its store: see Sharded
 )
 
 // Key names an entry within an organization.

@@ -110,8 +110,9 @@ func (l *loader) attested(paths []string, pins *Pins) map[[32]byte][]evm.Address
 		}
 		a, auditor, err := readAttestation(root)
 		uid, now := a.uid(), uint64(time.Now().Unix())
-		if err == nil && slices.Contains(pins.auditors, string(auditor[:])) && !slices.Contains(by[a.descriptor], auditor) &&
-			!slices.Contains(pins.revoked, string(uid[:])) && (a.expires == 0 || now < a.expires) {
+		counts := slices.Contains(pins.auditors, string(auditor[:])) && !slices.Contains(pins.revoked, string(uid[:])) &&
+			(a.expires == 0 || now < a.expires)
+		if err == nil && counts && !slices.Contains(by[a.descriptor], auditor) {
 			by[a.descriptor] = append(by[a.descriptor], auditor)
 		}
 	}

@@ -122,8 +122,9 @@ func (file *File) trust(l *loader, root object, needed int) {
 	var auditors []evm.Address
 	if _, ok := file.source.(*descriptor); ok && root["abi"] == nil && needed > 0 {
 		if auditors = l.auditors[attestedHash(root)]; len(auditors) < needed {
-			file.Problem = fmt.Sprintf("attested by %d of the %d auditors that the pins ask for: a folder sigs must have "+
-				"attestations (ERC-8176) of this content that are neither expired nor revoked", len(auditors), needed)
+			file.Problem = fmt.Sprintf("attested by %d of the %d auditors that the pins ask for: "+
+				"a folder sigs must have attestations (ERC-8176) of this content that are neither expired nor revoked",
+				len(auditors), needed)
 			return
 		}
 	}

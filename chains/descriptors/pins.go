@@ -76,7 +76,7 @@ func (p *Pins) readLine(line string, last *[32]byte) error {
 		accounts := len(slices.Compact(slices.Sorted(slices.Values(p.auditors))))
 		p.needed, _ = strconv.Atoi(needed)
 		if err == nil && (p.needed < 1 || p.needed > accounts || accounts < len(p.auditors)) {
-			err = fmt.Errorf("auditors: must be such as '1 of [0x…]': 1 to %d of as many different accounts", accounts)
+			err = fmt.Errorf("auditors: must be such as '1 of [0x…]', with 1 to %d of different accounts", accounts)
 		}
 		return err
 	}

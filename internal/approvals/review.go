@@ -108,7 +108,8 @@ func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *
 		Summary: record.Reading.Summary, Effects: record.Reading.Effects, Hazards: record.Reading.Hazards,
 		Sentences: record.Reading.Sentences, KeyIDs: record.Reading.KeyIDs, Readings: record.Reading.Readings,
 		PolicyDigest: record.Decision.PolicyDigest, Rules: record.Decision.Rules, Missing: groups,
-		Reason: reason, ExpiresAt: record.CreatedAt.Add(a.Records.MaxWaiting), Limits: taken(j.submission.Decision.Charges),
+		Reason: reason, ExpiresAt: record.CreatedAt.Add(a.Records.MaxWaiting),
+		Limits: taken(j.submission.Decision.Charges),
 	}
 	return viewer, nil
 }

@@ -127,7 +127,8 @@ func AssignStores(ctx context.Context, opened store.Store, configured *config.Co
 	}
 	for organization, name := range tableOf(configured) {
 		if name != "" {
-			return fmt.Errorf("organization %q is in the store %q, and stores are opened at the start: restart", organization, name)
+			return fmt.Errorf("organization %q is in the store %q, and stores are opened at the start: restart",
+				organization, name)
 		}
 	}
 	return nil
