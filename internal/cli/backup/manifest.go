@@ -136,6 +136,9 @@ func (w *Writer) AddCopy(dir, copied string) error {
 	if err != nil {
 		return err
 	}
+	if copied, err = filepath.EvalSymlinks(copied); err != nil { // WalkDir follows no link, also not this one
+		return err
+	}
 	return filepath.WalkDir(copied, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") || !entry.Type().IsRegular() {
 			return err
