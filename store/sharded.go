@@ -35,7 +35,7 @@ func NewSharded(ctx context.Context, stores map[string]Full, table map[string]st
 	return s, s.Assign(ctx, table)
 }
 
-// ErrElsewhere: an organization has begun in another store than the one that the table names.
+// ErrElsewhere says that an organization has begun in another store than the one that the table names.
 var ErrElsewhere = errors.New("store: an organization stays in the store in which it has begun")
 
 // Assign adds to the table, in which organizations stay until the process ends: requests may be in
