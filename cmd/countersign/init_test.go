@@ -13,6 +13,7 @@ import (
 // every command pays for. The bound of a package that is not listed is initBudget.
 var initBudgets = map[string]int{
 	"chains/solana":     5500, // the tables of its programs
+	"chains/tron":       500,  // the table of its contracts
 	"internal/evm":      900,
 	"internal/cli/sign": 800,
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/internal/source"
@@ -67,13 +68,13 @@ var (
 
 // safeMembers are the members whose values hold no secret. That of an unknown member may,
 // because secrets are in files of their own: "passphrase: …" is such a mistake.
-var safeMembers = func() map[string]bool {
+var safeMembers = sync.OnceValue(func() map[string]bool {
 	safe := map[string]bool{}
 	for _, name := range source.Members(Config{}) {
 		safe[name] = name != "store" && name != "stores" && name != "url"
 	}
 	return safe
-}()
+})
 
 // masked returns a line with points in place of what may be a secret. The characters that
 // remain keep their columns.
@@ -83,7 +84,7 @@ func masked(line string) string {
 		return points(line) // of a text that began on a line before
 	}
 	for _, span := range members {
-		if !safeMembers[line[span[2]:span[3]]] {
+		if !safeMembers()[line[span[2]:span[3]]] {
 			line = line[:span[1]] + points(line[span[1]:])
 			break
 		}
