@@ -34,6 +34,10 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 // configuration's file.
 func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" { // the others ask no store
+			admin.ServeHTTP(w, r)
+			return
+		}
 		organizations, all := s.conflicts()
 		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
@@ -44,7 +48,7 @@ func (s *Server) withState(admin http.Handler) http.Handler {
 			away = several.Away()
 		}
 		known := len(organizations) > 0 || len(halted) > 0 || len(away) > 0 || !since.IsZero()
-		if r.URL.Path != "/readyz" || !known || !ready {
+		if !known || !ready {
 			admin.ServeHTTP(w, r)
 			return
 		}
