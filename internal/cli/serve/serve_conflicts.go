@@ -34,23 +34,20 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 // configuration's file.
 func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/readyz" { // the others ask no store
-			admin.ServeHTTP(w, r)
-			return
-		}
 		organizations, all := s.conflicts()
 		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		halted, ready := s.memory.Halted(), s.engine.Ready(ctx) == nil
-		var away []string
-		if several, ok := deployment.WithoutMemory(s.records).(*store.Sharded); ok {
-			away = several.Away()
-		}
-		known := len(organizations) > 0 || len(halted) > 0 || len(away) > 0 || !since.IsZero()
-		if !known || !ready {
+		halted := s.memory.Halted()
+		stores, several := deployment.WithoutMemory(s.records).(*store.Sharded)
+		known := len(organizations) > 0 || len(halted) > 0 || several || !since.IsZero()
+		if r.URL.Path != "/readyz" || !known || s.engine.Ready(ctx) != nil { // which asks the stores
 			admin.ServeHTTP(w, r)
 			return
+		}
+		var away []string
+		if several {
+			away = stores.Away()
 		}
 		answer := struct {
 			Status    string     `json:"status"`

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains/all"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
+	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -24,11 +25,15 @@ func (a *asked) Ping(context.Context) error { a.pings++; return nil }
 // the server.
 func TestAliveWithoutStore(t *testing.T) {
 	records := &asked{Store: memory.New(0)}
-	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys.New(), Store: records})
+	several, err := store.NewSharded(t.Context(), map[string]store.Full{"": records}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{engine: engine, records: records}
+	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys.New(), Store: several})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{engine: engine, records: several}
 	pages := s.withState(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, page := range []struct {
 		path  string
