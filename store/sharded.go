@@ -29,6 +29,7 @@ type Sharded struct {
 // of each organization: see Assign.
 func NewSharded(ctx context.Context, stores map[string]Full, table map[string]string) (*Sharded, error) {
 	s := &Sharded{stores: stores}
+	s.table.Store(&map[string]string{})
 	if stores[""] == nil {
 		return nil, errors.New("store: no store without a name, for organizations that the table does not name")
 	}
@@ -43,10 +44,7 @@ var ErrElsewhere = errors.New("store: an organization stays in the store in whic
 // in another one. Stores are asked about what is new only.
 func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 	var claims sync.WaitGroup
-	next, slots, failed := map[string]string{}, make(chan struct{}, 32), make(chan error, len(table))
-	if inForce := s.table.Load(); inForce != nil {
-		next = maps.Clone(*inForce)
-	}
+	inForce, slots, failed := *s.table.Load(), make(chan struct{}, 32), make(chan error, len(table))
 	for organization, name := range table {
 		if s.stores[name] == nil {
 			return fmt.Errorf("store: organization %q is in the store %q: there is none of this name",
@@ -54,7 +52,7 @@ func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 		}
 	}
 	for organization, name := range table {
-		if known, ok := next[organization]; ok && known == name {
+		if known, ok := inForce[organization]; ok && known == name {
 			continue
 		}
 		slots <- struct{}{}
@@ -70,6 +68,9 @@ func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 			return err
 		}
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	next := maps.Clone(*s.table.Load()) // to which a reload that was given up may have added since
 	maps.Copy(next, table)
 	s.table.Store(&next)
 	return nil
@@ -86,24 +87,25 @@ var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 // by it: both refuse the organization, of which nothing exists yet, until it has another id.
 func (s *Sharded) claim(ctx context.Context, organization, name string) error {
 	marked, err := marks(ctx, s.stores[name], organization, false)
-	if err == nil && !marked {
-		err = s.elsewhere(ctx, organization, name, true)
+	if err == nil {
+		err = s.elsewhere(ctx, organization, name)
 	}
-	if err == nil && !marked {
-		_, err = marks(ctx, s.stores[name], organization, true)
-	}
-	if err != nil {
+	if err != nil || marked {
 		return err
 	}
-	return s.elsewhere(ctx, organization, name, false)
+	if _, err := marks(ctx, s.stores[name], organization, true); err != nil {
+		return err
+	}
+	return s.elsewhere(ctx, organization, name)
 }
 
 // marks reports whether an organization is marked in a store, and marks it if that is wanted.
 func marks(ctx context.Context, in Full, organization string, mark bool) (marked bool, err error) {
 	err = in.Change(ctx, organization, ChangeFunc(func(ledger Ledger) (refusal, err error) {
-		entries, err := ledger.Lock(home)
-		if err == nil {
-			marked = len(entries[0].Value) > 0
+		entry, err := ledger.Read(home)
+		marked = len(entry.Value) > 0
+		if err == nil && mark {
+			_, err = ledger.Lock(home)
 		}
 		if err == nil && mark {
 			err = ledger.Write(home, Entry{[]byte{1}, forever})
@@ -114,14 +116,14 @@ func marks(ctx context.Context, in Full, organization string, mark bool) (marked
 }
 
 // elsewhere returns ErrElsewhere if another store than the one of the name has the organization's
-// mark or, with state, anything of it.
-func (s *Sharded) elsewhere(ctx context.Context, organization, name string, state bool) error {
+// mark or, from a node without marks, anything of it.
+func (s *Sharded) elsewhere(ctx context.Context, organization, name string) error {
 	for other, in := range s.stores {
 		if other == name {
 			continue
 		}
 		found, err := marks(ctx, in, organization, false)
-		if err == nil && state && !found {
+		if err == nil && !found {
 			found, err = begun(ctx, in, organization)
 		}
 		if err != nil {
@@ -156,10 +158,13 @@ func begun(ctx context.Context, in Full, organization string) (bool, error) {
 // of returns the store of an organization.
 func (s *Sharded) of(organization string) Full { return s.stores[(*s.table.Load())[organization]] }
 
-// Each calls a function for each store, with what says whether an organization is in it.
-func (s *Sharded) Each(do func(one Full, has func(organization string) bool)) {
-	for _, one := range s.stores {
-		do(one, func(organization string) bool { return s.of(organization) == one })
+// Each calls a function for each store, with what says whether the table has an organization in it.
+func (s *Sharded) Each(do func(one Log, has func(organization string) bool)) {
+	for name, one := range s.stores {
+		do(one, func(organization string) bool {
+			in, ok := (*s.table.Load())[organization]
+			return ok && in == name
+		})
 	}
 }
 

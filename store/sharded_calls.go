@@ -84,9 +84,21 @@ func (s *Sharded) Sweep(ctx context.Context, now time.Time) (sum SweepStats, err
 	return sum, err
 }
 
+// pingGrace is how long a store may answer a Ping later than another one: that one which hangs does
+// not take so long that an orchestrator, which waits for a second, takes none to be ready.
+const pingGrace = 500 * time.Millisecond
+
 // Ping implements Pinger: it fails if no store can do its work. Away names those that cannot.
 func (s *Sharded) Ping(ctx context.Context) error {
-	answers, err := available(s, func(one Full) (struct{}, error) { return struct{}{}, one.Ping(ctx) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers, err := available(s, func(one Full) (struct{}, error) {
+		err := one.Ping(ctx)
+		if err == nil {
+			time.AfterFunc(pingGrace, cancel)
+		}
+		return struct{}{}, err
+	})
 	var away []string
 	for name, one := range s.stores {
 		if !slices.ContainsFunc(answers, func(from answer[struct{}]) bool { return from.of == one }) {
@@ -215,10 +227,15 @@ func (s *Sharded) Events(ctx context.Context, most int, skip []Lane) (events []P
 	return events, waiting, err
 }
 
-// RemoveEvents implements Outbox.
+// RemoveEvents implements Outbox. Those of an organization that the table does not name, as it no
+// longer does since a restart, can be in any store.
 func (s *Sharded) RemoveEvents(ctx context.Context, events []Pending) error {
+	table := *s.table.Load()
 	_, err := gather(s, func(one Full) (struct{}, error) {
-		own := slices.DeleteFunc(slices.Clone(events), func(event Pending) bool { return s.of(event.OrganizationID) != one })
+		own := slices.DeleteFunc(slices.Clone(events), func(event Pending) bool {
+			in, ok := table[event.OrganizationID]
+			return ok && s.stores[in] != one
+		})
 		if len(own) == 0 {
 			return struct{}{}, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -238,5 +239,103 @@ func TestOutboxesApart(t *testing.T) {
 	}
 	if held, err := first.HoldOutbox(t.Context(), 3, time.Hour, now); held || err != nil {
 		t.Errorf("an outbox of others is held: %v", err)
+	}
+}
+
+// TestWithoutMarks: what a node that has one store only began there is found, also if the
+// organization has been marked in another one since.
+func TestWithoutMarks(t *testing.T) {
+	rest, b := memory.New(0), memory.New(0)
+	table := map[string]string{"organization": "b"}
+	sharded(t, rest, b, table)
+	sharded(t, rest, b, table)
+	recordIn(t, rest, "organization", nil)
+	if _, err := store.NewSharded(t.Context(), map[string]store.Full{"": rest, "b": b}, table); !errors.Is(err, store.ErrElsewhere) {
+		t.Errorf("an organization that has begun in two stores: %v", err)
+	}
+}
+
+// TestOutboxOfRemoved: the events of an organization that the table no longer names are told once.
+func TestOutboxOfRemoved(t *testing.T) {
+	rest, b := memory.New(0), memory.New(0)
+	now := time.Now()
+	recordIn(t, sharded(t, rest, b, map[string]string{"gone": "b"}), "gone", &store.Event{ID: "of gone", At: now})
+	opened := sharded(t, rest, b, map[string]string{"here": ""})
+	recordIn(t, opened, "here", &store.Event{ID: "of here", At: now})
+	for _, want := range []int{2, 1} {
+		events, _, err := opened.Events(t.Context(), 10, nil)
+		if err != nil || len(events) != want {
+			t.Fatalf("%d events, want %d: %v", len(events), want, err)
+		}
+		events = slices.DeleteFunc(events, func(event store.Pending) bool { return event.OrganizationID == "here" })
+		if len(events) != want-1 {
+			t.Error("an event of another organization was removed")
+		}
+		if err := opened.RemoveEvents(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// held is a store that does not answer until it is released, or the context ends.
+type held struct {
+	store.Full
+	released chan struct{}
+}
+
+func (h held) wait(ctx context.Context) error {
+	select {
+	case <-h.released:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h held) Ping(ctx context.Context) error { return h.wait(ctx) }
+
+func (h held) Change(ctx context.Context, organization string, change store.Change) error {
+	if organization == "first" {
+		if err := h.wait(ctx); err != nil {
+			return err
+		}
+	}
+	return h.Full.Change(ctx, organization, change)
+}
+
+// TestPingHangs: a store that does not answer takes no time from what is asked next.
+func TestPingHangs(t *testing.T) {
+	opened := sharded(t, memory.New(0), held{memory.New(0), make(chan struct{})}, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	began := time.Now()
+	if err := opened.Ping(ctx); err != nil || ctx.Err() != nil || !reflect.DeepEqual(opened.Away(), []string{"b"}) {
+		t.Errorf("%v, away: %q", err, opened.Away())
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestAssignedTogether: of two tables that are assigned at once none is lost, as when a reload is
+// given up while it ends.
+func TestAssignedTogether(t *testing.T) {
+	rest, b := memory.New(0), held{memory.New(0), make(chan struct{})}
+	opened := sharded(t, rest, b, nil)
+	first := make(chan error)
+	go func() { first <- opened.Assign(t.Context(), map[string]string{"first": "b"}) }()
+	time.Sleep(10 * time.Millisecond)
+	if err := opened.Assign(t.Context(), map[string]string{"second": "b"}); err != nil {
+		t.Fatal(err)
+	}
+	close(b.released)
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	for _, organization := range []string{"first", "second"} {
+		recordIn(t, opened, organization, nil)
+		if found, err := rest.List(t.Context(), organization, store.Filter{Limit: 1}); err != nil || len(found) > 0 {
+			t.Errorf("%s has begun elsewhere: %v", organization, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
@@ -117,8 +118,12 @@ func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *
 // shownLimits bounds the limits of a review. A list of transactions may take from thousands.
 const shownLimits = 20
 
-// taken says what an activity takes from limits, each counter once.
+// taken says what an activity takes from limits, each counter once. Of charges that a policy made
+// wrongly, which are refused as they are taken, it says nothing.
 func taken(charges []store.Charge) (texts []string) {
+	if (&store.Charges{List: charges}).Check() != nil {
+		return nil
+	}
 	type counter struct{ limit, subject string }
 	sums, first := map[counter]*big.Int{}, []store.Charge(nil)
 	for _, charge := range charges {
@@ -133,7 +138,7 @@ func taken(charges []store.Charge) (texts []string) {
 			return append(texts, fmt.Sprintf("and more of %d others", len(first)-i))
 		}
 		amount := func(units *big.Int) string {
-			return chains.Decimal(units.String(), charge.Decimals) + " " + charge.Unit
+			return strings.TrimSuffix(chains.Decimal(units.String(), charge.Decimals)+" "+charge.Unit, " ")
 		}
 		texts = append(texts, fmt.Sprintf("%s more of limit %s, which allows %s in %v",
 			amount(sums[counter{charge.Limit, charge.Subject}]), charge.Limit, amount(charge.Max), charge.Window))

@@ -97,16 +97,20 @@ func (o *outbox) RemoveEvents(ctx context.Context, events []store.Pending) error
 }
 
 func (o *outbox) removeEvents(events []store.Pending) {
-	gone := map[uint64]bool{}
+	type key struct {
+		organization string
+		place        uint64
+	}
+	gone := map[key]bool{}
 	for i := range events {
-		gone[events[i].Place] = true
+		gone[key{events[i].OrganizationID, events[i].Place}] = true
 	}
 	for organizationID, all := range o.events {
 		kept := slices.DeleteFunc(slices.Clone(all), func(event store.Pending) bool {
-			if gone[event.Place] {
+			if gone[key{organizationID, event.Place}] {
 				o.used -= eventCost(&event.Event)
 			}
-			return gone[event.Place]
+			return gone[key{organizationID, event.Place}]
 		})
 		if o.events[organizationID] = kept; len(kept) == 0 {
 			delete(o.events, organizationID)

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/internal/source"
@@ -69,12 +71,14 @@ func JSONSchema() ([]byte, error) {
 	return form.Schema(schemaName, "Countersign configuration")
 }
 
-// hasPassword reports whether the store's URL contains a password, or is malformed and might.
+// hasPassword reports whether the URL of a store contains a password, or is malformed and might.
 func (c *Config) hasPassword() bool {
-	dsn, err := url.Parse(c.Store)
-	if err != nil {
-		return strings.Contains(c.Store, "@")
-	}
-	_, has := dsn.User.Password()
-	return has || dsn.Query().Has("password")
+	return slices.ContainsFunc(append(slices.Collect(maps.Values(c.Stores)), c.Store), func(uri string) bool {
+		dsn, err := url.Parse(uri)
+		if err != nil {
+			return strings.Contains(uri, "@")
+		}
+		_, has := dsn.User.Password()
+		return has || dsn.Query().Has("password")
+	})
 }

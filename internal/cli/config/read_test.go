@@ -51,6 +51,23 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
+// TestReadPassword: others must not read the password of any store.
+func TestReadPassword(t *testing.T) {
+	for _, secret := range []string{"store: postgres://u:secret@db/a", "store: postgres://db/a\nstores: {eu: 'postgres://u:secret@db/b'}",
+		"store: postgres://db/a\nstores:\n  eu: postgres://db/b?password=secret"} {
+		path := write(t, strings.Replace(whole, "store: bolt:state.db", secret, 1))
+		if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", secret, err)
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Read(path); err != nil {
+			t.Errorf("%s: %v", secret, err)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	path := write(t, whole)
 	got, err := config.Read(path)

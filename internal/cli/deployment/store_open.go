@@ -334,20 +334,19 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 		return opened, nil
 	}
 	logger = cmp.Or(logger, slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	keeper, err := logmemory.New(logmemory.Options{
+	options := logmemory.Options{
 		Path: path, Log: opened, Skew: cmp.Or(skew, countersign.DefaultMaxRequestSkew), Logger: logger, Now: time.Now,
-	})
+	}
+	if several, ok := opened.(*store.Sharded); ok {
+		options.Each = several.Each
+	}
+	keeper, err := logmemory.New(options)
 	if err == nil {
-		watch := func(one store.Full, has func(organization string) bool) {
+		keeper.Each(func(one store.Log, has func(organization string) bool) {
 			if database, ok := one.(*postgres.Store); ok {
 				database.OnReconnect(func(ctx context.Context) error { return keeper.CheckIn(ctx, one, has) })
 			}
-		}
-		if several, ok := opened.(*store.Sharded); ok {
-			several.Each(watch)
-		} else {
-			watch(opened, func(string) bool { return true })
-		}
+		})
 		err = keeper.Check(ctx)
 	}
 	if err != nil {

@@ -31,11 +31,15 @@ const maxMoved = 64
 type Options struct {
 	Path     string // of the file
 	Log      store.Log
+	Each     Each          // of several stores that Log is; may be nil
 	Skew     time.Duration // how far the time of a request may be ahead of the clock
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Accepted func(ctx context.Context, organization string) // called after an acceptance; may be nil
 }
+
+// Each calls a function for each of several stores, with what says whether an organization is in it.
+type Each func(do func(one store.Log, has func(organization string) bool))
 
 // Keeper keeps a memory, and compares a store with it. A nil Keeper does nothing.
 type Keeper struct {
@@ -61,6 +65,11 @@ func New(options Options) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{Options: options, memory: memory, moved: map[string]struct{}{}}
+	if k.Each == nil {
+		k.Each = func(do func(one store.Log, has func(organization string) bool)) {
+			do(k.Log, func(string) bool { return true })
+		}
+	}
 	k.found.Store(new([]string))
 	k.halted.Store(new([]string))
 	k.noteConflicts()
@@ -121,13 +130,16 @@ func (k *Keeper) Failures() uint64 {
 }
 
 // Check compares all logs of the store with the memory, and marks those that do not extend
-// it. It accepts the conflicts that were confirmed. An error is of the store: nothing is
-// known then.
-func (k *Keeper) Check(ctx context.Context) error {
+// it. It accepts the conflicts that were confirmed. An error is of a store: nothing is
+// known of it then.
+func (k *Keeper) Check(ctx context.Context) (failed error) {
 	if k == nil {
 		return nil
 	}
-	return k.CheckIn(ctx, k.Log, func(string) bool { return true })
+	k.Each(func(one store.Log, has func(organization string) bool) {
+		failed = errors.Join(failed, k.CheckIn(ctx, one, has))
+	})
+	return failed
 }
 
 // CheckIn is Check for the organizations that one of several stores has.
@@ -148,21 +160,26 @@ func (k *Keeper) CheckIn(ctx context.Context, one store.Log, has func(organizati
 }
 
 // follow is Check for the logs that have grown on this node and those with a conflict.
-func (k *Keeper) follow(ctx context.Context) error {
+func (k *Keeper) follow(ctx context.Context) (failed error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	asked := slices.Concat(k.takeMoved(), k.Conflicts(), k.Halted())
-	if len(asked) == 0 {
-		return nil
-	}
-	heads, err := k.Log.LogHeads(ctx, asked...)
-	if err != nil {
-		for _, organization := range asked {
-			k.Moved(organization)
+	k.Each(func(one store.Log, has func(organization string) bool) {
+		own := slices.DeleteFunc(slices.Clone(asked), func(organization string) bool { return !has(organization) })
+		if len(own) == 0 {
+			return
 		}
-		return err
-	}
-	return k.compareAll(ctx, heads)
+		heads, err := one.LogHeads(ctx, own...)
+		if err == nil {
+			err = k.compareAll(ctx, heads)
+		} else {
+			for _, organization := range own {
+				k.Moved(organization)
+			}
+		}
+		failed = errors.Join(failed, err)
+	})
+	return failed
 }
 
 func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head) (failed error) {

@@ -513,3 +513,61 @@ func TestLinkedMemory(t *testing.T) {
 		t.Errorf("the link was replaced: %v", err)
 	}
 }
+
+// away is a store whose database is away.
+type away struct{ *bolt.Store }
+
+func (away) LogHeads(context.Context, ...string) (map[string]translog.Head, error) {
+	return nil, store.ErrUnavailable
+}
+
+// TestSeveralStores: the log of an organization that the table no longer names is in none of the
+// stores for what is known, and not lost; and while a store is away the logs in the others are
+// remembered.
+func TestSeveralStores(t *testing.T) {
+	n := newNode(t)
+	rest, b := opened(t, filepath.Join(t.TempDir(), "rest.db")), opened(t, filepath.Join(t.TempDir(), "b.db"))
+	opens := func(b store.Full, table map[string]string) *store.Sharded {
+		s, err := store.NewSharded(t.Context(), map[string]store.Full{"": rest, "b": b}, table)
+		if err == nil {
+			n.Keeper, err = logmemory.New(logmemory.Options{Path: n.path, Log: s, Each: s.Each, Now: time.Now,
+				Logger: slog.New(slog.DiscardHandler)})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	table := map[string]string{"here": "", "there": "b"}
+	s := opens(b, table)
+	grow(t, s, "here", 1)
+	grow(t, s, "there", 1)
+	n.check()
+	opens(b, map[string]string{"here": ""})
+	n.check()
+	n.has("an organization is not configured any more")
+	if head, err := rest.LogHead(t.Context(), "there"); err != nil || head.Marked() {
+		t.Errorf("its log is marked in a store that never had it: %v", err)
+	}
+	opens(b, table)
+	n.check()
+	n.has("it is configured again")
+
+	s = opens(away{b}, table)
+	follow := func(leaves int64) {
+		t.Helper()
+		grow(t, s, "here", 1)
+		n.Moved("here")
+		n.Moved("there")
+		n.Close()
+		if remembered, err := logmemory.Read(n.path); err != nil || remembered["here"].Tree.N != leaves {
+			t.Errorf("%d leaves are remembered, want %d: %v", remembered["here"].Tree.N, leaves, err)
+		}
+	}
+	follow(2)
+	grow(t, s, "here", 1)
+	if err := n.Check(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a store is away: %v", err)
+	}
+	follow(4)
+}

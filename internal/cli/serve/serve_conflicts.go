@@ -38,15 +38,16 @@ func (s *Server) withState(admin http.Handler) http.Handler {
 		since := s.current.OlderSince()
 		ctx, cancel := context.WithTimeout(r.Context(), httpapi.ReadyTimeout)
 		defer cancel()
-		halted, ready := s.memory.Halted(), s.engine.Ready(ctx) == nil
-		var away []string
-		if several, ok := deployment.WithoutMemory(s.records).(*store.Sharded); ok {
-			away = several.Away()
-		}
-		known := len(organizations) > 0 || len(halted) > 0 || len(away) > 0 || !since.IsZero()
-		if r.URL.Path != "/readyz" || !known || !ready {
+		halted := s.memory.Halted()
+		stores, several := deployment.WithoutMemory(s.records).(*store.Sharded)
+		known := len(organizations) > 0 || len(halted) > 0 || several || !since.IsZero()
+		if r.URL.Path != "/readyz" || !known || s.engine.Ready(ctx) != nil { // which asks the stores
 			admin.ServeHTTP(w, r)
 			return
+		}
+		var away []string
+		if several {
+			away = stores.Away()
 		}
 		answer := struct {
 			Status    string     `json:"status"`
