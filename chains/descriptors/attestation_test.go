@@ -173,7 +173,8 @@ func TestAttestationsTouchNothing(t *testing.T) {
 	files := map[string]string{"vault.json": alone}
 	pins := withAuditors(t, files, "auditors: 1 of ["+crypto.PubkeyToAddress(key.PublicKey).Hex()+"]")
 	for _, folder := range []string{"tests", "sigs"} {
-		all := map[string]string{"vault.json": alone, "sigs/vault.json": good, folder + "/4.json": `{"includes":"../vault.json"}`}
+		all := map[string]string{"vault.json": alone, "sigs/vault.json": good}
+		all[folder+"/4.json"] = `{"includes":"../vault.json"}`
 		for i := range 4 {
 			all[fmt.Sprintf("%s/%d.json", folder, i)] = fmt.Sprintf(`{"includes":"%d.json"}`, i+1)
 		}
