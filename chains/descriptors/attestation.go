@@ -104,10 +104,11 @@ func readAttestation(root object) (a attestation, auditor evm.Address, err error
 func (l *loader) attested(paths []string, pins *Pins) map[[32]byte][]evm.Address {
 	by := map[[32]byte][]evm.Address{}
 	for _, name := range paths {
-		root, err := l.load(name, nil)
-		if err != nil || path.Base(path.Dir(name)) != "sigs" {
+		if path.Base(path.Dir(name)) != "sigs" {
 			continue
 		}
+		file, _ := readBounded(l.folder, name) // what cannot be read has no signature
+		root, _ := parse(file)
 		a, auditor, err := readAttestation(root)
 		uid, now := a.uid(), uint64(time.Now().Unix())
 		counts := slices.Contains(pins.auditors, string(auditor[:])) && !slices.Contains(pins.revoked, string(uid[:])) &&

@@ -161,6 +161,29 @@ func TestAttested(t *testing.T) {
 	}
 }
 
+// TestAttestationsTouchNothing: what auditors are asked for changes nothing about files that are no
+// attestations, and an attestation includes none: a chain of includes that is too long is a problem
+// of the file that begins it, and not of those that it leads to.
+func TestAttestationsTouchNothing(t *testing.T) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := attest(t, key, alone, nil)
+	files := map[string]string{"vault.json": alone}
+	pins := withAuditors(t, files, "auditors: 1 of ["+crypto.PubkeyToAddress(key.PublicKey).Hex()+"]")
+	for _, folder := range []string{"tests", "sigs"} {
+		all := map[string]string{"vault.json": alone, "sigs/vault.json": good}
+		all[folder+"/4.json"] = `{"includes":"../vault.json"}`
+		for i := range 4 {
+			all[fmt.Sprintf("%s/%d.json", folder, i)] = fmt.Sprintf(`{"includes":"%d.json"}`, i+1)
+		}
+		if file := open(t, descriptors.Options{Pins: pins}, all).Files()[0]; file.Trust == "" {
+			t.Errorf("%s: %s", folder, file.Problem)
+		}
+	}
+}
+
 // TestAuditorsStrict: lines about auditors that do not say one thing are refused.
 func TestAuditorsStrict(t *testing.T) {
 	account, hash := "0x"+strings.Repeat("11", 20), strings.Repeat("22", 32)

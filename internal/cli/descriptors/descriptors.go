@@ -189,26 +189,29 @@ func pinDescriptors(cmd *cobra.Command, flags *descriptorFlags, wanted []string,
 	if err != nil {
 		return err
 	}
-	var pinned []*descriptors.File
+	var pinned []string
 	for _, file := range folder.Files() {
 		if (all || slices.Contains(wanted, file.Name)) && file.Readable() {
-			pinned = append(pinned, file)
+			pinned = append(pinned, file.Name)
 			pins.Add(file)
 		}
 	}
 	for _, name := range wanted {
-		if !slices.ContainsFunc(pinned, func(file *descriptors.File) bool { return file.Name == name }) {
+		if !slices.Contains(pinned, name) {
 			return fmt.Errorf("%s: the folder has no such file that can be read: 'countersign descriptors list' prints them", name)
 		}
 	}
 	if err := trust.Replace(flags.Pins, pins.Encode()); err != nil {
 		return err
 	}
-	for _, file := range pinned {
-		described := describe(file)
-		described.Trust, described.Problem = "pinned", ""
-		if err := console.PrintJSON(cmd.OutOrStdout(), described); err != nil {
-			return err
+	if folder, err = deployment.OpenDescriptors(&flags.Descriptors, nil); err != nil { // with the new pins
+		return err
+	}
+	for _, file := range folder.Files() {
+		if slices.Contains(pinned, file.Name) {
+			if err := console.PrintJSON(cmd.OutOrStdout(), describe(file)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
