@@ -116,22 +116,23 @@ func tableOf(configured *config.Config) map[string]string {
 	return table
 }
 
-// AssignStores puts the table of a configuration in force. It refuses an organization in a store
-// that was not opened: in the one that was it would begin by mistake.
-func AssignStores(ctx context.Context, opened store.Store, configured *config.Config) error {
-	if err := checkStores(configured); err != nil {
+// AssignStores puts the table of the next configuration in force. It refuses one with other stores
+// than those that were opened for the first: an organization would begin in the wrong one.
+func AssignStores(ctx context.Context, opened store.Store, first, next *config.Config) error {
+	if len(first.Stores)+len(next.Stores) == 0 {
+		return nil
+	}
+	if first.Store != next.Store || !maps.Equal(first.Stores, next.Stores) {
+		return errors.New("store and stores: they are opened at the start, and a reload cannot change them: restart")
+	}
+	if err := checkStores(next); err != nil {
 		return err
 	}
-	if several, ok := WithoutMemory(opened).(*store.Sharded); ok {
-		return several.Assign(ctx, tableOf(configured))
+	several, ok := WithoutMemory(opened).(*store.Sharded)
+	if !ok {
+		return errors.New("stores: they were not opened")
 	}
-	for organization, name := range tableOf(configured) {
-		if name != "" {
-			return fmt.Errorf("organization %q is in the store %q, and stores are opened at the start: restart",
-				organization, name)
-		}
-	}
-	return nil
+	return several.Assign(ctx, tableOf(next))
 }
 
 // OpenStore opens the stores of a configuration. It creates none. Its errors name the store.
@@ -215,6 +216,11 @@ func CreateStore(ctx context.Context, configured *config.Config) (store.Full, er
 	}
 	if configured.Store == config.MemoryStore {
 		return nil, console.Usagef("--new-store does not go with store: memory, which is new at each start")
+	}
+	if len(configured.Stores) == 0 {
+		if err := refuseRemembered(configured, ""); err != nil {
+			return nil, err
+		}
 	}
 	created := 0
 	opened, err := openAll(ctx, configured, func(ctx context.Context, name, uri string) (store.Full, error) {

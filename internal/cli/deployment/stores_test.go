@@ -25,22 +25,28 @@ func TestAssignStores(t *testing.T) {
 		}
 		return c
 	}
+	elsewhere := configured("eu", "eu")
+	elsewhere.Stores["eu"] = "postgres://other/eu"
+	another := configured("eu", "eu")
+	another.Store = "postgres://other/a"
 	for _, test := range []struct {
-		opened store.Store
-		config *config.Config
-		want   string
+		opened      store.Store
+		first, next *config.Config
+		want        string
 	}{
-		{memory.New(0), configured(""), ""},
-		{memory.New(0), configured("eu", "eu"), "restart"},
-		{memory.New(0), configured("eu"), `stores has no "eu"`},
-		{several, configured("us", "eu", "us"), `the store "us": there is none of this name`},
-		{several, configured("eu", "eu"), ""},
-		{several, configured("", "eu"), `"acme" in the store "eu"`},
-		{several, configured(""), `"acme" in the store "eu"`},
+		{memory.New(0), configured(""), configured(""), ""},
+		{memory.New(0), configured(""), configured("eu", "eu"), "restart"},
+		{several, configured("", "eu"), configured("us", "eu", "us"), "restart"},
+		{several, configured("", "eu"), configured("us", "eu"), `stores has no "us"`},
+		{several, configured("", "eu"), elsewhere, "restart"},
+		{several, configured("", "eu"), another, "restart"},
+		{several, configured("", "eu"), configured("eu", "eu"), ""},
+		{several, configured("", "eu"), configured("", "eu"), `"acme" in the store "eu"`},
+		{several, configured("", "eu"), configured(""), "restart"},
 	} {
-		err := deployment.AssignStores(t.Context(), test.opened, test.config)
+		err := deployment.AssignStores(t.Context(), test.opened, test.first, test.next)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v, want %q", test.config.Organizations[0], err, test.want)
+			t.Errorf("%+v: %v, want %q", test.next, err, test.want)
 		}
 	}
 }

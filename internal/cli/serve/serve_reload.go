@@ -17,7 +17,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
-	"github.com/countersign-dev/countersign/store"
 )
 
 // Live is the state that SIGHUP changes while serve runs: organizations with their
@@ -27,7 +26,9 @@ type Live struct {
 	Current  atomic.Pointer[deployment.Loaded]
 	Policies *deployment.LoadedPolicies // nil before the engine is open
 	Loader   deployment.Loader          // that the server was started with
-	Stores   store.Store                // nil before the engine is open
+
+	// Assign puts the stores of organizations in force; nil before the engine is open.
+	Assign func(ctx context.Context, next *config.Config) error
 
 	Within time.Duration // bounds a reload; 0 selects ReloadTimeout
 
@@ -163,8 +164,10 @@ func (l *Live) replace(
 		return err
 	}
 	next.Discard() // the engine keeps what it was opened with
-	if err := deployment.AssignStores(cmd.Context(), l.Stores, next.Configured); err != nil {
-		return err
+	if l.Assign != nil {
+		if err := l.Assign(cmd.Context(), next.Configured); err != nil {
+			return err
+		}
 	}
 	l.settling.Lock()
 	defer l.settling.Unlock()

@@ -47,6 +47,8 @@ func change(t *testing.T, value reflect.Value) {
 		value.SetInt(1)
 	case reflect.Slice:
 		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
+	case reflect.Map:
+		value.Set(reflect.MakeMap(value.Type()))
 	case reflect.Pointer:
 		value.Set(reflect.New(value.Type().Elem()))
 	case reflect.Struct:

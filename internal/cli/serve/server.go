@@ -137,7 +137,9 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 		return err
 	}
 	s.ends = append(s.ends, s.engine.Close)
-	s.current.Stores = s.records
+	s.current.Assign = func(ctx context.Context, next *config.Config) error {
+		return deployment.AssignStores(ctx, s.records, loaded.Configured, next)
+	}
 	s.memory = deployment.MemoryOf(s.records)
 	return nil
 }
