@@ -243,15 +243,15 @@ func (p *purse) isEmpty() bool { return p.amount != nil && p.amount.Sign() == 0 
 
 // paysFor reports whether an effect can take from the purse.
 func (p *purse) paysFor(e *Effect) bool {
-	in, out := p.asset, e.Asset
-	// What comes in as one asset can leave as the same one, as one that is not known, or, of SOL and
-	// wrapped SOL, which an account holds as its lamports, as the other.
-	sameMoney := in.Chain == out.Chain && !in.IsNone() && (in.certainly(out) || in.IsUnknown() || out.IsUnknown())
-	if p.isEmpty() || !sameMoney || p.payload != e.Payload() {
+	if p.isEmpty() || p.payload != e.Payload() {
 		return false
 	}
 	hidden := slices.Contains(e.Unresolved, "from") || slices.Contains(e.Unresolved, "account")
-	return p.account.Equal(e.source()) || p.account.IsUnknown() && hidden
+	in, out := p.asset, e.Asset
+	// What comes in as one asset can leave as the same one, as one that is not known, or, of SOL and
+	// wrapped SOL, which an account holds as its lamports, as the other.
+	return (p.account.Equal(e.source()) || p.account.IsUnknown() && hidden) && in.Chain == out.Chain && !in.IsNone() &&
+		(in.certainly(out) || in.IsUnknown() || out.IsUnknown())
 }
 
 // atomic is the chain on which every effect of a request happens, or none. On others a call can

@@ -44,7 +44,9 @@ func (c *cursor) fail(err error) {
 }
 
 func (c *cursor) refuse(field string, offset int, format string, arguments ...any) {
-	c.fail(malformed(field, offset, format, arguments...))
+	if c.err == nil { // after an error, reading on formats no more
+		c.err = malformed(field, offset, format, arguments...)
+	}
 }
 
 func (c *cursor) left() int { return len(c.raw) - c.offset }

@@ -289,6 +289,19 @@ func TestStoredTransactionIsDecoded(t *testing.T) {
 	}
 }
 
+// TestCutStoredTransactionIsCheap: that a stored message announces more lookups than follow costs
+// nothing for each of them, although they are counted before the first is found to be cut off.
+func TestCutStoredTransactionIsCheap(t *testing.T) {
+	costs := func(lookups byte) float64 {
+		tx := parse(t, scene(solana.Version0, 1, nil, call(squadsProgram, []byte{2, 3, 0, 0},
+			[]byte{0x30, 0xfa, 0x4e, 0xa8, 0xd0, 0xe2, 0xda, 0xd3, 0, 0}, u32(6), []byte{0, 0, 0, 0, 0, lookups})))
+		return testing.AllocsPerRun(20, func() { tx.Effects() })
+	}
+	if one, many := costs(1), costs(255); many > 2*one {
+		t.Errorf("%v allocations for 255 lookups, %v for one", many, one)
+	}
+}
+
 // TestOwner checks that an address leads to its key.
 func TestOwner(t *testing.T) {
 	key := public(0)
