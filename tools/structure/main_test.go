@@ -19,7 +19,7 @@ const (
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They
 // may only become fewer.
 const (
-	mostOver120 = 583
+	mostOver120 = 582
 	mostOver140 = 0
 )
 
