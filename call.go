@@ -56,7 +56,6 @@ func (c call) judged(ctx context.Context, spent access.SpentReader) (signing.Tas
 	return prepared, c.decide(ctx, spent)
 }
 
-// read sets the task.
 func (c call) read(ctx context.Context) (signing.Task, error) {
 	prepared, err := c.engine.preparer.Prepare(ctx, c.OrganizationID, c.Intent)
 	if err == nil {

@@ -85,7 +85,6 @@ func newAllowance(names, known []string) (allowance, error) {
 	return allowed, nil
 }
 
-// refused returns the hazards that are not in the allowance.
 func (a allowance) refused(hazards []chains.Hazard) []chains.Hazard {
 	if a.all {
 		return nil

@@ -130,7 +130,6 @@ func refuseUndecided(s *request.Submission) error {
 	return nil
 }
 
-// withOwnVote sets the submitter's vote.
 func withOwnVote(s *request.Submission, asked []access.Authorization) []access.Authorization {
 	for i := range asked {
 		asked[i].Votes = s.OwnVote(asked[i].Now)

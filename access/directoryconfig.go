@@ -108,7 +108,6 @@ func entryError(entry, format string, args ...any) error {
 	return &EntryError{entry, fmt.Errorf(format, args...)}
 }
 
-// item returns the name of an item of a list.
 func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
 
 // NewDirectory returns the directory of a configuration. Its errors name the entry: see
@@ -351,7 +350,6 @@ func typeNames(types []activity.Type) ([]string, error) {
 	return names, nil
 }
 
-// Organization implements Directory.
 func (d configuredDirectory) Organization(_ context.Context, organizationID string) (*Organization, error) {
 	if organization, ok := d[organizationID]; ok {
 		return &organization.organization, nil
@@ -359,7 +357,6 @@ func (d configuredDirectory) Organization(_ context.Context, organizationID stri
 	return nil, ErrOrganizationNotFound
 }
 
-// Member implements Directory.
 func (d configuredDirectory) Member(_ context.Context, organizationID string, id stamp.ID) (*Member, error) {
 	if organization, ok := d[organizationID]; ok {
 		if member, ok := organization.members[id]; ok {
@@ -369,7 +366,6 @@ func (d configuredDirectory) Member(_ context.Context, organizationID string, id
 	return nil, ErrCredentialNotFound
 }
 
-// User implements Users.
 func (d configuredDirectory) User(_ context.Context, organizationID, userID string) (*User, error) {
 	if organization, ok := d[organizationID]; ok {
 		if user, ok := organization.users[userID]; ok {

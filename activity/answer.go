@@ -81,7 +81,6 @@ func written(w io.Writer, build func(*answer)) error {
 // counter counts the bytes written to it.
 type counter int
 
-// Write implements io.Writer.
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil
@@ -93,7 +92,6 @@ const (
 	usualAnswer = 6 << 10  // room for a transaction of usual size
 )
 
-// answer builds an answer.
 type answer struct {
 	*Record
 	w   io.Writer // if nil, everything stays in buf

@@ -47,7 +47,6 @@ func appendMarshaled(dst []byte, value any) []byte {
 	return append(dst, encoded...)
 }
 
-// appendElements appends an array.
 func appendElements[T any](dst []byte, list []T, element func(*T, []byte) []byte) []byte {
 	dst = append(dst, '[')
 	for i := range list {

@@ -101,7 +101,6 @@ func checkProofKey(proof AppProof, trusted *ecdsa.PublicKey) error {
 	return nil
 }
 
-// appendJSON appends the proof as in an answer.
 func (p *AppProof) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = appendTextMembers(dst, "scheme", p.Scheme, "publicKey", p.PublicKey, "proofPayload", p.ProofPayload,

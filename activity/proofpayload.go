@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// appProofType is the type of all app proofs.
 const appProofType = "APP_PROOF_TYPE_ACTIVITY_OUTCOME"
 
 // AppProofPayload is what an app proof states: the outcome of a request.

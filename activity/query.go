@@ -16,7 +16,6 @@ type Query struct {
 	Time           time.Time // timestampMs; zero: none
 }
 
-// read reads the members of a query.
 func (q *Query) read(body []byte, fields ...strictjson.Field) error {
 	var timestamp string
 	fields = append(fields, required("organizationId", &q.OrganizationID), optional("timestampMs", &timestamp))

@@ -125,7 +125,6 @@ func (p *parameterText) read(fields ...strictjson.Field) (proofs bool, err error
 // maxParameters is how many members are read without a list of them on the heap.
 const maxParameters = 8
 
-// refuseJSON converts an error of the JSON reader to an *Error.
 func refuseJSON(err error) error {
 	malformed, ok := errors.AsType[*strictjson.Error](err)
 	if !ok {

@@ -15,7 +15,6 @@ const inProcess = "http://in-process"
 // handler runs in the caller's goroutine, with its context.
 type handlerTransport struct{ http.Handler }
 
-// RoundTrip implements http.RoundTripper.
 func (t handlerTransport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	received := request.Clone(request.Context())
 	if received.Body == nil {
@@ -60,7 +59,6 @@ type answerWriter struct {
 	body   bytes.Buffer
 }
 
-// Header implements http.ResponseWriter.
 func (w *answerWriter) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter. Only the first call counts.
@@ -70,7 +68,6 @@ func (w *answerWriter) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter.
 func (w *answerWriter) Write(part []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(part)

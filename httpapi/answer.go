@@ -65,7 +65,6 @@ func writeHead(w http.ResponseWriter, status, length int) {
 // server holds what the client has not read in memory.
 const PieceTimeout = 5 * time.Second
 
-// answer writes a reply.
 func (h *handler) answer(w http.ResponseWriter, answer reply) {
 	if answer.long == nil {
 		write(w, http.StatusOK, answer.json)
@@ -86,7 +85,6 @@ type pieces struct {
 	control *http.ResponseController
 }
 
-// Write implements io.Writer.
 func (p pieces) Write(written []byte) (int, error) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(PieceTimeout))
 	return p.w.Write(written)

@@ -137,7 +137,6 @@ func (h *handler) observe(operation string, reason activity.Reason) {
 // RequestIDHeader is the header of an answer that holds the id of the request in the log.
 const RequestIDHeader = "X-Request-Id"
 
-// ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := uuid.NewString()
 	w.Header().Set(RequestIDHeader, id)

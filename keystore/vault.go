@@ -40,7 +40,6 @@ func (s *slabs) take(length int) []byte {
 	return slot[:length:size]
 }
 
-// slotSize returns the size of the slot for a secret.
 func slotSize(length int) int { return (max(length, 1) + slotUnit - 1) / slotUnit * slotUnit }
 
 // giveBack overwrites a slice that take returned and frees its slot.

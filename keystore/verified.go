@@ -47,13 +47,10 @@ var (
 // VerifiesSignatures implements SelfVerifying, so that a key is not verified twice.
 func (*verifiedKey) VerifiesSignatures() bool { return true }
 
-// Info implements Described.
 func (k *verifiedKey) Info() KeyInfo { return InfoOf(k.Key) }
 
-// ActsFor implements Delegate.
 func (k *verifiedKey) ActsFor() []byte { return ActsFor(k.Key) }
 
-// SignECDSA implements ECDSASigner.
 func (k *verifiedKey) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
 	signer, err := AsECDSA(k.Key)
 	if err != nil {
@@ -79,7 +76,6 @@ func (k *verifiedKey) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, 
 // recoverer is implemented by software keys, whose recovery ids the curve library computes.
 type recoverer interface{ ComputesRecoveryID() }
 
-// checkedECDSA returns an ECDSA signature that verifies.
 func (k *verifiedKey) checkedECDSA(digest [32]byte, signature [65]byte, err error) ([65]byte, error) {
 	if err != nil {
 		return [65]byte{}, err
@@ -94,7 +90,6 @@ func (k *verifiedKey) checkedECDSA(digest [32]byte, signature [65]byte, err erro
 	return signature, nil
 }
 
-// SignSchnorr implements SchnorrSigner.
 func (k *verifiedKey) SignSchnorr(ctx context.Context, digest [32]byte, tweak TaprootTweak) ([64]byte, error) {
 	signer, err := AsSchnorr(k.Key)
 	if err != nil {
@@ -114,7 +109,6 @@ func (k *verifiedKey) SignSchnorr(ctx context.Context, digest [32]byte, tweak Ta
 	return signature, nil
 }
 
-// SignEd25519 implements Ed25519Signer.
 func (k *verifiedKey) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
 	signer, err := AsEd25519(k.Key)
 	if err != nil {

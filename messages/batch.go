@@ -55,13 +55,11 @@ var (
 	_ chains.TableUser   = batch{}
 )
 
-// WithTables implements chains.TableUser.
 func (b batch) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
 	resolved, readings := b.Batch.WithTables(reader)
 	return batch{resolved.(*intents.Batch)}, readings
 }
 
-// Request implements chains.Transaction.
 func (b batch) Request(signWith string) (chains.Request, error) {
 	r := &batchRequest{batch: b}
 	for i, part := range b.Parts {
@@ -82,7 +80,6 @@ type batchRequest struct {
 // Locators implements chains.Request. All messages of a chain have the same ones.
 func (r *batchRequest) Locators() []keystore.Locator { return r.requests[0].Locators() }
 
-// With implements chains.Request.
 func (r *batchRequest) With(keys ...keystore.Key) (chains.Signing, error) {
 	s := &batchSigning{batch: r.batch}
 	for i, request := range r.requests {
@@ -100,7 +97,6 @@ type batchSigning struct {
 	signings []chains.Signing
 }
 
-// KeyIDs implements chains.Signing.
 func (s *batchSigning) KeyIDs() (ids []string) {
 	for _, signing := range s.signings {
 		for _, id := range signing.KeyIDs() {
@@ -114,17 +110,14 @@ func (s *batchSigning) KeyIDs() (ids []string) {
 
 var _ chains.AccountSigning = (*batchSigning)(nil)
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s *batchSigning) ResolveAccounts(accounts chains.Accounts) {
 	for _, signing := range s.signings {
 		chains.ResolveAccounts(signing, accounts)
 	}
 }
 
-// SignerView implements chains.Signing.
 func (s *batchSigning) SignerView() []chains.Field { return s.signings[0].SignerView() }
 
-// Effects implements chains.Signing.
 func (s *batchSigning) Effects() (effects []chains.Effect) {
 	for i, signing := range s.signings {
 		effects = append(effects, s.batch.Numbered(signing.Effects(), i)...)
@@ -132,7 +125,6 @@ func (s *batchSigning) Effects() (effects []chains.Effect) {
 	return effects
 }
 
-// Hazards implements chains.Signing.
 func (s *batchSigning) Hazards() (hazards []chains.Hazard) {
 	for i, signing := range s.signings {
 		hazards = append(hazards, s.batch.Shifted(signing.Hazards(), i)...)

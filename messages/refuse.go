@@ -58,7 +58,6 @@ var usual = map[chains.MessageForm]string{
 	chains.MessageSHA256: "tron", chains.MessageDoubleSHA256: "bitcoin", chains.MessageBare: "solana",
 }
 
-// refuseUnread refuses a message that no chain takes.
 func (r Reader) refuseUnread(message chains.Message) error {
 	raw, of := message.Bytes, usual[message.Form]
 	if message.Form == chains.MessageKeccak256 {

@@ -106,7 +106,6 @@ const (
 	waiting   = "waiting"
 )
 
-// notServed is httpapi.NotServed.
 const notServed = "NOT_SERVED"
 
 // Observe implements countersign.Observer.
@@ -217,10 +216,8 @@ type watched func() State
 
 var buildLabels = []string{"version", "commit", "go"}
 
-// Describe implements prometheus.Collector.
 func (w watched) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(w, out) }
 
-// Collect implements prometheus.Collector.
 func (w watched) Collect(out chan<- prometheus.Metric) {
 	state := w()
 	build := prometheus.NewDesc("countersign_build_info", "The build, as labels; always 1.", buildLabels, nil)

@@ -104,5 +104,4 @@ func isNumber(label string) bool {
 	return strings.Trim(digits, set) == ""
 }
 
-// domainOf returns the domain of a canonical address.
 func domainOf(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }

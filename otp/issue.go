@@ -158,7 +158,6 @@ func (i *Issue) delivery(at time.Time) *delivery {
 	return &delivery{limits: i.service.limits, sends: i.limits, keys: i.meters, code: i.code, now: at}
 }
 
-// change returns a change of one-time passwords as a change of a store.
 func change(apply func(otpledger.Ledger) (refusal, err error)) store.Change {
 	return store.ChangeFunc(func(ledger store.Ledger) (refusal, err error) { return apply(otpledger.Over(ledger)) })
 }

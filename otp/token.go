@@ -97,7 +97,6 @@ type claims struct {
 	ExpiresAt expiry `json:"exp"` // instead of that of RegisteredClaims
 }
 
-// GetExpirationTime implements jwt.Claims.
 func (c *claims) GetExpirationTime() (*jwt.NumericDate, error) {
 	if c.ExpiresAt.IsZero() {
 		return nil, nil //nolint:nilnil // the interface's way to say that there is none
@@ -111,7 +110,6 @@ type expiry struct {
 	millis bool
 }
 
-// MarshalJSON implements json.Marshaler.
 func (e expiry) MarshalJSON() ([]byte, error) {
 	if e.millis {
 		return strconv.AppendQuote(nil, strconv.FormatInt(e.UnixMilli(), 10)), nil
@@ -198,10 +196,8 @@ func VerifyToken(token string, trusted *ecdsa.PublicKey, organizationID string, 
 // only with *ecdsa.PrivateKey.
 type es256 struct{}
 
-// Alg implements jwt.SigningMethod.
 func (es256) Alg() string { return jwt.SigningMethodES256.Alg() }
 
-// Verify implements jwt.SigningMethod.
 func (es256) Verify(signing string, signature []byte, key any) error {
 	return jwt.SigningMethodES256.Verify(signing, signature, key)
 }

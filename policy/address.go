@@ -48,16 +48,13 @@ func (a *address) belongsTo(wallet *address) bool {
 		slices.Contains(a.words.TokenAccounts(wallet.bytes, a.mint), a.bytes)
 }
 
-// Type implements ref.Val.
 func (*address) Type() ref.Type { return addressType }
 
-// Value implements ref.Val.
 func (a *address) Value() any { return a }
 
 // String returns the address as written.
 func (a *address) String() string { return a.text }
 
-// party returns the address as a party of an effect.
 func (a *address) party() chains.Party { return chains.PartyWritten([]byte(a.bytes), a.text) }
 
 // addressKey identifies an address in a set: an account that several namespaces share has none.
@@ -125,7 +122,6 @@ func newAddressList(addresses []*address, anyChain bool) *addressList {
 	return l
 }
 
-// Contains implements traits.Container.
 func (l *addressList) Contains(value ref.Val) ref.Val {
 	wanted, ok := value.(*address)
 	if !ok {
@@ -141,7 +137,6 @@ func (l *addressList) holds(wanted *address) bool {
 // maxDerivedMints bounds the mints that a list caches token accounts for.
 const maxDerivedMints = 64
 
-// tokenAccounts returns the wallets' associated token accounts for a mint.
 func (l *addressList) tokenAccounts(mint string) map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +161,6 @@ func (l *addressList) tokenAccounts(mint string) map[string]bool {
 // evade the list. Elsewhere an address is itself.
 type barList struct{ *addressList }
 
-// Contains implements traits.Container.
 func (l barList) Contains(value ref.Val) ref.Val {
 	wanted, ok := value.(*address)
 	if !ok {

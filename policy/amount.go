@@ -75,7 +75,6 @@ func assetText(asset chains.Asset) string {
 	return asset.Chain + " " + asset.Token.String()
 }
 
-// Add implements traits.Adder.
 func (a *amount) Add(other ref.Val) ref.Val {
 	b, ok := other.(*amount)
 	if !ok {
@@ -91,7 +90,6 @@ func (a *amount) Add(other ref.Val) ref.Val {
 	return sum
 }
 
-// Compare implements traits.Comparer.
 func (a *amount) Compare(other ref.Val) ref.Val {
 	b, ok := other.(*amount)
 	if !ok {
@@ -103,7 +101,6 @@ func (a *amount) Compare(other ref.Val) ref.Val {
 	return types.Int(a.value.Cmp(b.value))
 }
 
-// Equal implements ref.Val.
 func (a *amount) Equal(other ref.Val) ref.Val {
 	switch compared := a.Compare(other).(type) {
 	case types.Int:
@@ -117,10 +114,8 @@ func unlike(a, b *amount, what string) ref.Val {
 	return types.NewErr("an amount of %s cannot be %s an amount of %s: test effect.asset first", a.unit, what, b.unit)
 }
 
-// Type implements ref.Val.
 func (*amount) Type() ref.Type { return amountType }
 
-// Value implements ref.Val.
 func (a *amount) Value() any { return a }
 
 // String returns the amount for an explanation.
@@ -194,7 +189,6 @@ func (a *asset) unit() (name string, decimals int) {
 	return a.name, a.decimals
 }
 
-// Equal implements ref.Val.
 func (a *asset) Equal(other ref.Val) ref.Val {
 	b, ok := other.(*asset)
 	if !ok {
@@ -203,10 +197,8 @@ func (a *asset) Equal(other ref.Val) ref.Val {
 	return types.Bool(a.Asset.Equal(b.Asset))
 }
 
-// Type implements ref.Val.
 func (*asset) Type() ref.Type { return assetType }
 
-// Value implements ref.Val.
 func (a *asset) Value() any { return a }
 
 // String names the asset.

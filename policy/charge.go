@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// counter identifies the counter of a limit.
 type counter struct{ limit, subject string }
 
 // ledger is what a request charges, and what was spent before.
@@ -73,7 +72,6 @@ func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, 
 // does not cover the effect.
 type uncountableError struct{ text string }
 
-// Error implements error.
 func (e *uncountableError) Error() string { return e.text }
 
 // countable returns the subject that a limit counts an effect for, or why it cannot. over

@@ -284,7 +284,6 @@ func (c checks) tested(k *comparisons, e ast.Expr, lists bool) map[string]bool {
 	return nil
 }
 
-// namespaces returns the namespaces that addresses of the list are of.
 func (l *list) namespaces(words *vocabulary) map[string]bool {
 	found := map[string]bool{}
 	for _, address := range l.addresses {

@@ -229,7 +229,6 @@ type sizes struct {
 	effects uint64
 }
 
-// EstimateSize implements cost.Estimator.
 func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	kind := element.Type()
 	switch {
@@ -261,7 +260,6 @@ func (s sizes) named(path []string) *list {
 	return s.lists[path[0]]
 }
 
-// EstimateCallCost implements cost.Estimator.
 func (s sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
 	estimate := func(units uint64) *cost.CallEstimate {
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(units)}

@@ -124,7 +124,6 @@ func readAddress(d *details, name string, f *chains.Field) (ref.Val, error) {
 	return &address{words: d.words, bytes: string(bytes), text: f.Value}, err
 }
 
-// readAddresses returns the addresses in the fields of a list.
 func readAddresses(d *details, name string, f *chains.Field) (ref.Val, error) {
 	var values []ref.Val
 	for i := range f.Fields {

@@ -200,7 +200,6 @@ type literalFunction struct {
 	check   func(text string) error // nil: any text
 }
 
-// literalFunctions returns the literal functions with a vocabulary.
 func literalFunctions(v *vocabulary) map[string]literalFunction {
 	functions := map[string]literalFunction{
 		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
@@ -233,7 +232,6 @@ type provider struct {
 	members map[*types.Type]map[string]field
 }
 
-// NativeToValue implements types.Adapter.
 func (p *provider) NativeToValue(value any) ref.Val {
 	if converted, ok := value.(ref.Val); ok {
 		return converted
@@ -247,7 +245,6 @@ func (*provider) EnumValue(name string) ref.Val { return types.NewErr("unknown e
 // FindIdent implements types.Provider. Types are not values.
 func (*provider) FindIdent(string) (ref.Val, bool) { return nil, false }
 
-// FindStructType implements types.Provider.
 func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	kind, ok := p.kinds[name]
 	if !ok {
@@ -256,13 +253,11 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	return types.NewTypeTypeWithParam(kind), true
 }
 
-// FindStructFieldNames implements types.Provider.
 func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 	kind, ok := p.kinds[name]
 	return sortedKeys(p.members[kind]), ok
 }
 
-// FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
 	field, ok := p.members[p.kinds[kind]][name]
 	return &types.FieldType{

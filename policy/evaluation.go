@@ -94,10 +94,8 @@ func (e *evaluation) payloads() (names []string) {
 	return names
 }
 
-// Parent implements interpreter.Activation.
 func (*evaluation) Parent() interpreter.Activation { return nil }
 
-// ResolveName implements interpreter.Activation.
 func (e *evaluation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "effect":

@@ -233,10 +233,8 @@ func (c *cover) answer(r *rule, answer Answer) Answer {
 	return answer
 }
 
-// maxShownValues bounds the values shown for one clause.
 const maxShownValues = 8
 
-// members returns the values of the members that a clause names.
 func (c *clause) members(e *evaluation) []Value {
 	parsed, issues := c.in.env.Parse(c.source)
 	if issues.Err() != nil {
@@ -303,7 +301,6 @@ type fileNames struct {
 	other chains.Names // may be nil
 }
 
-// Token implements chains.Names.
 func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool) {
 	if n.other != nil {
 		if symbol, decimals, ok = n.other.Token(of); ok {
@@ -318,7 +315,6 @@ func (n fileNames) Token(of chains.Asset) (symbol string, decimals int, ok bool)
 	return "", 0, false
 }
 
-// Label implements chains.Names.
 func (n fileNames) Label(party chains.Party) string {
 	if n.other == nil {
 		return ""

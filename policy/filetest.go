@@ -32,7 +32,6 @@ type fileTest struct {
 	rule        string
 }
 
-// fileTests are the tests of a file.
 type fileTests struct {
 	*draft
 	folder string // with the transactions that they name

@@ -21,10 +21,8 @@ type opaque struct{}
 
 var errOpaque = errors.New("policy: this value has no other form")
 
-// ConvertToNative implements ref.Val.
 func (opaque) ConvertToNative(reflect.Type) (any, error) { return nil, errOpaque }
 
-// ConvertToType implements ref.Val.
 func (opaque) ConvertToType(ref.Type) ref.Val { return types.WrapErr(errOpaque) }
 
 // Types of the objects in expressions.
@@ -54,10 +52,8 @@ func (o *object) Equal(ref.Val) ref.Val {
 	return types.NewErr("a value of type %s is compared member by member", o.kind.TypeName())
 }
 
-// Type implements ref.Val.
 func (o *object) Type() ref.Type { return o.kind }
 
-// Value implements ref.Val.
 func (o *object) Value() any { return o.of }
 
 // field is one member of an object. The getter returns an error if the member is absent

@@ -48,7 +48,6 @@ type data struct {
 	RetryAfter string          `json:"retryAfter,omitempty"` // duration, such as "30s"
 }
 
-// Error implements error.
 func (f *fault) Error() string { return f.Message }
 
 // invalid refuses a parameter.
@@ -112,7 +111,6 @@ func readBody(body []byte) (requests []request, batch bool, err error) {
 	return requests, batch, nil
 }
 
-// readRequest reads one request.
 func readRequest(r *strictjson.Reader, body []byte) (request, error) {
 	var version, method string
 	var id, params strictjson.Value
@@ -146,7 +144,6 @@ type answer struct {
 	fault  *fault
 }
 
-// appendAnswer appends the JSON text of an answer.
 func appendAnswer(out []byte, a answer) []byte {
 	member, value := `,"result":`, a.result
 	if a.fault != nil {

@@ -189,7 +189,6 @@ func atMost(r *strictjson.Reader, name string, most int, each func(*strictjson.R
 	})
 }
 
-// text returns a parameter that is a string.
 func (c *call) str(i int, name string) (text string, err error) {
 	if c.params[i].Kind != '"' {
 		return "", invalid(name, "params[%d]: expected a string", i)

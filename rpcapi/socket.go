@@ -124,7 +124,6 @@ func (c *counted) expect(read []byte) {
 	}
 }
 
-// Read implements io.Reader.
 func (c *counted) Read(into []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, inbound.ErrTooLong

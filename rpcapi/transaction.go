@@ -47,7 +47,6 @@ type authorization struct {
 	chainID, address, nonce, yParity, r, s string
 }
 
-// readObject reads a transaction object.
 func readObject(text []byte) (*object, error) {
 	o := &object{text: text}
 	texts := map[string]*string{

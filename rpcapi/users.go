@@ -173,7 +173,6 @@ type callers struct {
 	users func() *Users
 }
 
-// User implements access.Users.
 func (c callers) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
 	if users, ok := c.Directory.(access.Users); ok {
 		return users.User(ctx, organizationID, userID)
@@ -181,7 +180,6 @@ func (c callers) User(ctx context.Context, organizationID, userID string) (*acce
 	return nil, access.ErrUserNotFound
 }
 
-// Granted implements access.Callers.
 func (c callers) Granted(_ context.Context, organizationID, userID, authentication string) ([]activity.Type, error) {
 	return c.users().Granted(organizationID, userID, authentication)
 }

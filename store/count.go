@@ -122,7 +122,6 @@ type Spending struct {
 	counts map[counter]*Count
 }
 
-// counter is a limit for one subject.
 type counter struct{ limit, subject string }
 
 // NewSpending returns what limits have counted of all requests except one, which may have been

@@ -278,12 +278,10 @@ type logOf struct {
 	organization string
 }
 
-// Head implements translog.Source.
 func (l logOf) Head(ctx context.Context) (translog.Head, error) {
 	return l.log.LogHead(ctx, l.organization)
 }
 
-// Rows implements translog.Source.
 func (l logOf) Rows(ctx context.Context, indexes []int64) ([]translog.Row, error) {
 	return l.log.LogRows(ctx, l.organization, indexes)
 }

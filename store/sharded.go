@@ -137,7 +137,6 @@ func (s *Sharded) elsewhere(ctx context.Context, organization, name string) erro
 	return nil
 }
 
-// described names a store.
 func described(name string) string {
 	if name == "" {
 		return "the store without a name"
@@ -155,7 +154,6 @@ func begun(ctx context.Context, in Full, organization string) (bool, error) {
 	return len(activities) > 0, err
 }
 
-// of returns the store of an organization.
 func (s *Sharded) of(organization string) Full { return s.stores[(*s.table.Load())[organization]] }
 
 // Each calls a function for each store, with what says whether the table has an organization in it.

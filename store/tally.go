@@ -94,7 +94,6 @@ func (t *tally) remove(at int64, amount *big.Int, window time.Duration) {
 	}
 }
 
-// bucketEnd rounds a time up to the end of its bucket.
 func bucketEnd(at int64, window time.Duration) int64 {
 	length := (window.Milliseconds() + buckets - 1) / buckets
 	return (at + length - 1) / length * length

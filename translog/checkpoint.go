@@ -107,7 +107,6 @@ func parseCheckpoint(text string) (*Checkpoint, error) {
 	return &Checkpoint{Origin: lines[0], Tree: tlog.Tree{N: size, Hash: tlog.Hash(root)}}, nil
 }
 
-// noteSigner is a note.Signer.
 type noteSigner struct {
 	name string
 	kind byte
@@ -117,7 +116,6 @@ type noteSigner struct {
 
 var _ note.Signer = (*noteSigner)(nil)
 
-// Name implements note.Signer.
 func (s *noteSigner) Name() string { return s.name }
 
 // KeyHash implements note.Signer. It returns the first four bytes, big-endian, of
@@ -128,5 +126,4 @@ func (s *noteSigner) KeyHash() uint32 {
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// Sign implements note.Signer.
 func (s *noteSigner) Sign(text []byte) ([]byte, error) { return s.sign(text), nil }

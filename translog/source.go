@@ -24,7 +24,6 @@ type hashReader struct {
 	source Source
 }
 
-// ReadHashes implements tlog.HashReader.
 func (r hashReader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	var leaves []int64
 	for _, index := range indexes {

@@ -99,7 +99,6 @@ func (w *Witness) Cosign(kept []byte, advance *Advance, verifierKey string, now 
 	return note.Sign(next.Note, w.signer(now))
 }
 
-// extends checks that a tree extends the last one.
 func extends(last, next tlog.Tree, advance *Advance) error {
 	switch {
 	case next.N < last.N:

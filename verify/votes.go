@@ -175,7 +175,6 @@ func votesFor(request *activity.Request, body []byte, shown *string) error {
 	return intent.CheckShown(*shown)
 }
 
-// verifyStamp rebuilds the stamp of a recorded vote and verifies it.
 func verifyStamp(credential *stamp.Credential, recorded *activity.Vote, message []byte, at time.Time) error {
 	if recorded.Signature == "" {
 		return errors.New("it has no signature: another user's is shown only after its stamp has expired, and a " +

@@ -30,7 +30,6 @@ type input struct {
 	digests map[byte][32]byte
 }
 
-// field returns the name of a field of the input, for errors.
 func (in *input) field(name string) string { return fmt.Sprintf("input %d %s", in.index, name) }
 
 func (in *input) refuse(keyType uint64, format string, args ...any) error {

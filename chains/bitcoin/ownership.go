@@ -13,13 +13,10 @@ import (
 // givenKeys are the accounts of a signing that knows only its own keys.
 type givenKeys struct{}
 
-// Controls implements chains.Accounts.
 func (givenKeys) Controls([]byte) (none chains.Account, ok bool) { return none, false }
 
-// WithKey implements chains.Accounts.
 func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{KeyID: keyID} }
 
-// Registered implements chains.Accounts.
 func (givenKeys) Registered() []keystore.Registration { return nil }
 
 // wallet identifies what money can return to: the outputs of one type of an account

@@ -105,5 +105,4 @@ func (t *transaction) RequestOf(wallet keystore.Registration, accounts chains.Ac
 	return r, err
 }
 
-// Locators implements chains.Request.
 func (r *request) Locators() []keystore.Locator { return r.locators }

@@ -69,7 +69,6 @@ func (s *signing) modifiable() (change psbt.Insertion, ok bool) {
 	return psbt.Insertion{At: record.ValueOffset(), Replace: 1, Bytes: []byte{flags}}, flags != record.Value[0]
 }
 
-// appendSignature appends a signature, as the value of its record.
 func (t *transaction) appendSignature(ctx context.Context, out []byte, sig *signature) ([]byte, error) {
 	if sig.schnorr {
 		return t.appendSchnorr(ctx, out, sig)

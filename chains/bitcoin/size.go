@@ -95,7 +95,6 @@ func satisfactionSize(script []byte) int {
 	return ecdsaPush
 }
 
-// pushSize returns the size of a push of n bytes in a script.
 func pushSize(n int) int {
 	switch {
 	case n <= 75:

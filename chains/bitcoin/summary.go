@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/psbt"
 )
 
-// Chain implements chains.Transaction.
 func (*transaction) Chain() string { return Name }
 
 // Summary implements chains.Transaction. Its canonical form has scripts; a person sees

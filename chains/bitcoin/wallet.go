@@ -12,7 +12,6 @@ import (
 
 var _ chains.WalletSigning = (*signing)(nil)
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
 	s.accounts, s.owned = accounts, nil
 }
@@ -108,7 +107,6 @@ func (s *signing) Balance() chains.Quantity {
 	return chains.ExactlyUint(spent - back)
 }
 
-// Registered implements chains.WalletSigning.
 func (s *signing) Registered() (use chains.RegisteredUse) {
 	known := s.ownership().registered
 	add := func(b belonging) {

@@ -147,7 +147,6 @@ func (s *signing) signer(input int) *signingKey {
 	return nil
 }
 
-// KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() []string {
 	var ids []string
 	for i := range s.signatures {

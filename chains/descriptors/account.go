@@ -16,7 +16,6 @@ const (
 	solanaChain = "solana"
 )
 
-// account returns the party at an address of 20 bytes.
 func account(chain string, address []byte) chains.Party {
 	if chain != tronChain {
 		return chains.PartyWritten(address, evm.Address(address).String())

@@ -36,7 +36,6 @@ var attestationDomain = crypto.Keccak256(
 	crypto.Keccak256([]byte("EAS Attestation")), crypto.Keccak256([]byte("0.26")),
 	word(1), common.LeftPadBytes(common.FromHex("0xa1207f3bba224e2c9c3c6d5af63d0eb1582ce587"), 32))
 
-// word returns a number as a word of 32 bytes.
 func word(number uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 24), number) }
 
 // attestation is what a signature of an auditor covers.

@@ -26,7 +26,6 @@ func newCodama(root object) (source, []target, error) {
 	return c.program(c.main, address, c.nodes(main, "instructions", "instructionNode"), c.instruction)
 }
 
-// collectTypes collects the types that programs define.
 func (c *codama) collectTypes(programs []object) {
 	for _, p := range programs {
 		if p["kind"] != "programNode" {

@@ -310,7 +310,6 @@ func lookUp(root object, path string) any {
 	return node
 }
 
-// intentText returns an intent, which is a text or an object of texts, as one text.
 func intentText(intent any) string {
 	switch intent := intent.(type) {
 	case string:

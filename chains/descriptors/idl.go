@@ -137,7 +137,6 @@ func (r *idl) size(n object, name string) int {
 	return int(size)
 }
 
-// address returns an address that is a member of an IDL.
 func (r *idl) address(n object, name, member string) []byte {
 	text, _ := n[name].(string)
 	address, err := solanaAddress(text)

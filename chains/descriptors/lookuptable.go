@@ -104,7 +104,6 @@ func newTableAccount(root object) (source, []target, error) {
 	return (&lookupTable{addresses: slices.Collect(slices.Chunk(list, 32))}).at(address)
 }
 
-// at returns the table as the source of its address.
 func (l *lookupTable) at(address []byte) (source, []target, error) {
 	if len(l.addresses) > maxTableAddresses {
 		return nil, nil, fmt.Errorf("%d addresses, of at most %d", len(l.addresses), maxTableAddresses)

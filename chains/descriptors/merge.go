@@ -68,7 +68,6 @@ func (l *loader) loadNew(name string, chain []string) (object, error) {
 	return mergeObjects(base, own), nil
 }
 
-// includePath returns the path in the folder of the file that name includes.
 func includePath(name string, included any) (string, error) {
 	text, ok := included.(string)
 	target := path.Join(path.Dir(name), text)

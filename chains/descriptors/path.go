@@ -106,7 +106,6 @@ func follow(from located, steps []step) ([]located, error) {
 	return current, nil
 }
 
-// of returns the values that a step leads to from a value.
 func (s step) of(value located) ([]located, error) {
 	switch {
 	case s.name != "":

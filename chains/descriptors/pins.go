@@ -109,7 +109,6 @@ func readList(text, name string, least, most int, add func(value string)) error 
 	return nil
 }
 
-// keepBlind adds a selector to the pin of a digest, once.
 func (p *Pins) keepBlind(digest [32]byte, selector string) {
 	if p.blind == nil {
 		p.blind = map[[32]byte][]string{}

@@ -54,7 +54,6 @@ func (i *programInstruction) matches(data []byte) bool {
 	return (i.size == 0 || len(data) == i.size) && !slices.ContainsFunc(i.discriminators, differs)
 }
 
-// read implements source.
 func (p *program) read(_ *Folder, call chains.Call, _ int) (reading chains.Reading, ok bool) {
 	var instruction *programInstruction
 	for i := range p.instructions {

@@ -134,7 +134,6 @@ func (s *session) interpolate(f *format) string {
 	return text
 }
 
-// read implements source.
 func (d *descriptor) read(folder *Folder, call chains.Call, depth int) (chains.Reading, bool) {
 	if call.Typed != nil {
 		return d.readTyped(folder, call, depth)

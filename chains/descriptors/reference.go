@@ -41,7 +41,6 @@ var byReference = keysOf(func(signature string) [4]byte { return [4]byte(crypto.
 	"setPreSignature(bytes,bool)", "preSign(bytes32,address,bytes)", "approveOrderHash_(bytes32)",
 )
 
-// keysOf returns the keys of texts, as a set.
 func keysOf[K comparable](key func(text string) K, texts ...string) map[K]bool {
 	set := make(map[K]bool, len(texts))
 	for _, text := range texts {

@@ -50,7 +50,6 @@ func (c Chain) readAuthorization(text []byte) (chains.Transaction, error) {
 	}, nil
 }
 
-// Fields implements statement.Content.
 func (a *signedAuthorization) Fields() []chains.Field {
 	note := "every chain"
 	if a.chainID.Sign() != 0 {
@@ -61,7 +60,6 @@ func (a *signedAuthorization) Fields() []chains.Field {
 		chains.BigInteger("chain id", a.chainID).WithNote(note), chains.BigInteger("nonce", a.nonce)}
 }
 
-// Effects implements statement.Content.
 func (a *signedAuthorization) Effects(signer statement.Signer) []chains.Effect {
 	effect := evm.OnChain(a.chainID.Uint64(), a.network).Delegation(chains.SignerParty(), a.delegate, "address")
 	effect.Function = "EIP-7702 authorization"
@@ -69,7 +67,6 @@ func (a *signedAuthorization) Effects(signer statement.Signer) []chains.Effect {
 	return signer.Resolve([]chains.Effect{effect}, nil)
 }
 
-// Hazards implements statement.Content.
 func (a *signedAuthorization) Hazards(signer statement.Signer) []chains.Hazard {
 	hazards := evm.Hazards(Name, a.Effects(signer), signer.Party)
 	for i := range hazards { // of which there is one: control of the account

@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
-// MayOperate implements evm.Acting.
 func (tx *transaction) MayOperate() bool { return tx.data.Len() >= evm.LeastOperation }
 
 func (tx *transaction) call(pass *evm.Pass) *evm.Call {
@@ -74,7 +73,6 @@ func (tx *transaction) feeEffect(pass *evm.Pass) chains.Effect {
 
 var _ chains.Caller = (*transaction)(nil)
 
-// Calls implements chains.Caller.
 func (tx *transaction) Calls() []chains.Call {
 	if tx.creation {
 		return nil
@@ -82,7 +80,6 @@ func (tx *transaction) Calls() []chains.Call {
 	return tx.call(tx.Network.Pass()).Calls()
 }
 
-// Targets implements evm.Acting.
 func (tx *transaction) Targets() []evm.Address {
 	switch {
 	case tx.creation || tx.data.Len() == 0:

@@ -23,7 +23,6 @@ const (
 	HazardNoMinimum             = "ethereum/no-minimum"              // a swap may give nothing
 )
 
-// HazardsOf implements evm.Acting.
 func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	hazards, fees := tx.formHazards(), effects
 	if isTempo(tx.chainID) { // its own fee is in a token, and known more exactly than the effect has it

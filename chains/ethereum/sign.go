@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Ready implements evm.Acting.
 func (tx *transaction) Ready(with evm.Signing, _ keystore.Key) (chains.Signing, error) {
 	return &signing{with, tx}, nil
 }
@@ -20,7 +19,6 @@ type signing struct {
 	tx *transaction
 }
 
-// AppendSigned implements chains.Signing.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	signature, err := s.Key.SignECDSA(ctx, s.tx.preimageHash())
 	if err != nil {

@@ -20,10 +20,8 @@ var typeNames = [...]string{
 	typeSetCode:    "4 (EIP-7702, set code)",
 }
 
-// Chain implements chains.Transaction.
 func (*transaction) Chain() string { return Name }
 
-// Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	chain := chains.Text("chain", "ANY").As("chain_id").WithNote("no chain id: valid on every chain")
 	if tx.chainID != 0 {
@@ -44,7 +42,6 @@ func (tx *transaction) Summary() chains.Summary {
 	return chains.Summary{Chain: Name, Fields: fields, Effects: tx.Effects()}
 }
 
-// SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
 	from := s.Address
 	fields := []chains.Field{chains.AddressField("from", from.String())}

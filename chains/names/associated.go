@@ -43,7 +43,6 @@ type withAssociated struct {
 	wallets map[string]string // by account
 }
 
-// Label implements chains.Names.
 func (n withAssociated) Label(party chains.Party) string {
 	if label := n.Names.Label(party); label != "" {
 		return label

@@ -117,7 +117,6 @@ func (b *Book) Labeled() [][]byte {
 	return addresses
 }
 
-// decode decodes an address to the binary form of its chain.
 func (b *Book) decode(chain, address string) ([]byte, error) {
 	namespace, number, numbered := strings.Cut(chain, ":")
 	words, known := b.chains[namespace]
@@ -153,7 +152,6 @@ func (b *Book) chainIDs() string {
 	return strings.Join(forms, ", ")
 }
 
-// idForm returns the form of the ids of a chain's networks.
 func idForm(words chains.Words) string {
 	if words.Numbered {
 		return words.Namespace + ":N"

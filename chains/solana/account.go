@@ -48,7 +48,6 @@ func (t *accountTable) accountAt(index int) account {
 	return a
 }
 
-// accountsOf appends the accounts of an instruction.
 func (t *accountTable) accountsOf(in instruction, list []account) []account {
 	for _, index := range t.accounts(in) {
 		list = append(list, t.accountAt(int(index)))
@@ -56,7 +55,6 @@ func (t *accountTable) accountsOf(in instruction, list []account) []account {
 	return list
 }
 
-// is reports whether the account is known to be at an address.
 func (a account) is(address [keySize]byte) bool { return bytes.Equal(a.address, address[:]) }
 
 // party returns the account as a party, unknown if its address is.
@@ -97,7 +95,6 @@ func (a account) access() string {
 	return ""
 }
 
-// party returns the party at an address.
 func party(address []byte) chains.Party { return chains.PartyAt(address, base58Notation) }
 
 var base58Notation = &chains.Notation{Text: encode58}

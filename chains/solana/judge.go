@@ -55,7 +55,6 @@ func (v view) ownHazards() (hazards []chains.Hazard) {
 	return hazards
 }
 
-// effectHazards returns the hazards of an effect that one of the signers authorizes.
 func (v view) effectHazards(e *effect) (hazards []chains.Hazard) {
 	add := func(name, format string, arguments ...any) {
 		hazards = append(hazards, chains.Hazard{Name: name, Detail: fmt.Sprintf(format, arguments...)})

@@ -25,10 +25,8 @@ type signing struct {
 
 var _ chains.AccountSigning = (*signing)(nil)
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) { s.accounts = accounts }
 
-// KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() (ids []string) {
 	for _, key := range s.keys {
 		ids = append(ids, key.id)
@@ -90,7 +88,6 @@ func (s *signing) findTokenAccounts(effects []chains.Effect) {
 	}
 }
 
-// Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
 	w := workspaces.Get().(*workspace)
 	defer w.release()
@@ -113,7 +110,6 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return dst, nil
 }
 
-// AppendSignature implements chains.SignatureAppender.
 func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, error) {
 	if len(s.keys) != 1 {
 		return nil, notSigner("%d keys would sign: name one by its address or id", len(s.keys))

@@ -31,7 +31,6 @@ func (r *reader) nameAccounts() {
 	}
 }
 
-// fillSlot names the accounts of one slot and returns the others.
 func (r *reader) fillSlot(p accountSlot, rest []account) []account {
 	switch {
 	case p.many:

@@ -39,7 +39,6 @@ var fixedAddresses = map[string][][keySize]byte{
 	tokenProgramRole:            {tokenID, token2022ID},
 }
 
-// tokenProgramRole is the role of the program that a token belongs to.
 const tokenProgramRole = "token program"
 
 // unspendable are accounts that no key signs for, so that what they get is lost: what

@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// MayOperate implements evm.Acting.
 func (tx *transaction) MayOperate() bool { return len(tx.raw) >= evm.LeastOperation }
 
 // EffectsIn implements evm.Acting: what the calls do, the delegations, what another key may do
@@ -130,7 +129,6 @@ func (tx *transaction) Calls() (calls []chains.Call) {
 	return calls
 }
 
-// Targets implements evm.Acting.
 func (tx *transaction) Targets() (targets []evm.Address) {
 	if tx.sender != nil {
 		return nil

@@ -38,7 +38,6 @@ const authorityChange = Name + "/" + evm.AuthorityChange
 // subblockPrefix is the first byte of nonce keys that belong to subblocks.
 const subblockPrefix = 0x5b
 
-// HazardsOf implements evm.Acting.
 func (tx *transaction) HazardsOf(effects []chains.Effect, signer chains.Party) []chains.Hazard {
 	var h evm.HazardList
 	if nonceKey := tx.nonceKey.Of(tx.raw); len(nonceKey) == 32 && nonceKey[0] == subblockPrefix {

@@ -72,7 +72,6 @@ func notSigner(format string, args ...any) error {
 	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, args...)}
 }
 
-// AppendSigned implements chains.Signing.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	signature, err := s.Key.SignECDSA(ctx, s.digest())
 	if err != nil {

@@ -11,10 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// Chain implements chains.Transaction.
 func (*transaction) Chain() string { return Name }
 
-// Summary implements chains.Transaction.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{
 		chains.Text("type", "0x76 (Tempo)"),
@@ -63,7 +61,6 @@ func noteVirtual(fields []chains.Field) {
 	}
 }
 
-// SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
 	if s.tx.sender != nil {
 		return []chains.Field{chains.AddressField("fee payer", s.Account.String()), chains.AddressField("sender",

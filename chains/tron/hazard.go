@@ -54,7 +54,6 @@ func (tx *transaction) hazards() evm.HazardList {
 	return h
 }
 
-// Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard {
 	h := s.tx.hazards()
 	if owner := s.tx.owner; s.address != owner {

@@ -70,7 +70,6 @@ func (tx *transaction) findRawData() error {
 	return nil
 }
 
-// readContract reads the contract, its Any, and the message in it.
 func (tx *transaction) readContract() error {
 	span := tx.frame[rawContract]
 	if err := contractMessage.read(tx.raw, span.from(), span.to(), tx.envelope[:]); err != nil {

@@ -27,7 +27,6 @@ type signing struct {
 	address address
 }
 
-// KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() []string { return []string{s.id} }
 
 // Effects implements chains.Signing: the bytes name every party.
@@ -42,7 +41,6 @@ func (s *signing) SignerView() []chains.Field {
 	return []chains.Field{field.WithNote("not the owner: a co-signer, if the account's permission names it")}
 }
 
-// AppendSigned implements chains.Signing.
 func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) {
 	signature, err := s.key.SignECDSA(ctx, s.tx.id)
 	if err != nil {
@@ -61,7 +59,6 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return append(out, signature[:]...), nil
 }
 
-// AppendSignature implements chains.SignatureAppender.
 func (s *signing) AppendSignature(ctx context.Context, dst []byte) ([]byte, error) {
 	signature, err := s.key.SignECDSA(ctx, s.tx.id)
 	if err != nil {

@@ -86,7 +86,6 @@ func readSignWith(text string) (s signWith, err error) {
 	return s, nil
 }
 
-// Of implements chains.MessageKey.
 func (s *signWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
 	account := func(pub keystore.PublicKey) chains.Party { return party(addressOf(pub)) }
 	return signer.Account(Name, keys, s.keyOf, account)

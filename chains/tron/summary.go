@@ -13,7 +13,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Chain implements chains.Transaction.
 func (*transaction) Chain() string { return Name }
 
 // Summary implements chains.Transaction: the contract by its table, then what is around

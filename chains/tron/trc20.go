@@ -18,7 +18,6 @@ func (tx *transaction) call(pass *evm.Pass) *evm.Call {
 
 var _ chains.Caller = (*transaction)(nil)
 
-// Calls implements chains.Caller.
 func (tx *transaction) Calls() []chains.Call {
 	if tx.contract.number != numberTrigger {
 		return nil

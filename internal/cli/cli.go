@@ -144,7 +144,6 @@ func takeNamed(command *cobra.Command) {
 	}
 }
 
-// addGroup adds commands under a title of the help.
 func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, command := range commands {

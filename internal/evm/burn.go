@@ -75,7 +75,6 @@ func (n *Network) keepsTokens(address Address) bool {
 	return tokenContracts()[tokenContract{n.ID, address}]
 }
 
-// tokenContract is the contract of a token on a network.
 type tokenContract struct {
 	network string
 	at      Address

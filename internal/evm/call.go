@@ -124,7 +124,6 @@ func (v *value) big() *big.Int {
 // yes returns the value of a bool. A dirty one is true, as it is for contracts.
 func (v *value) yes() bool { return !zeros(v.word) }
 
-// fixed returns the value of a bytesN.
 func (v *value) fixed() []byte { return v.word[:v.size] }
 
 type function struct {

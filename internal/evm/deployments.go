@@ -13,7 +13,6 @@ import (
 //go:embed contracts.txt
 var contractsText string
 
-// contracts are the known contracts by address.
 var contracts = sync.OnceValue(func() map[Address]*contract { return readContracts(contractsText) })
 
 // readContracts reads contracts.txt. It panics on a line that is not in its form.

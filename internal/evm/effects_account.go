@@ -33,7 +33,6 @@ func depositValidator(e *emitter, c *Call) {
 		Asset: c.native(), Amount: chains.Exactly(c.value)})
 }
 
-// validator returns the account of a validator on the beacon chain, at its BLS key.
 func validator(key []byte) chains.Party { return chains.PartyAt(key, blsKey) }
 
 var blsKey = &chains.Notation{Text: func(key []byte) string { return "0x" + hex.EncodeToString(key) }}

@@ -26,7 +26,6 @@ type operation struct {
 // the selector of handleOps, the list and an operation's 9 heads.
 const LeastOperation = 4 + 3*word + 9*word
 
-// entryPoints are the versions of the EntryPoint by address.
 var entryPoints = map[Address]int{
 	hexAddress("0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789"): 6,
 	hexAddress("0x0000000071727De22E5E9d8BAf0edAc6f37da032"): 7,

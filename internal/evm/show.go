@@ -15,7 +15,6 @@ import (
 // common standards, or else the bytes.
 func (c *Call) Fields() []chains.Field { return view{c}.fields("call") }
 
-// view shows a call.
 type view struct{ *Call }
 
 func (c view) fields(label string) []chains.Field {

@@ -72,7 +72,6 @@ func FunctionDetails() []chains.Detail {
 	}
 }
 
-// callField returns a field of the call in the fields of a transaction or a call.
 func callField(of chains.Summary, key string) (*chains.Field, bool) {
 	call, ok := chains.Keyed(of.Fields, "call")
 	if !ok {

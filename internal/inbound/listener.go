@@ -53,7 +53,6 @@ type limited struct {
 	held    map[access.Holder]int // how many connections are busy for a credential
 }
 
-// Accept implements net.Listener.
 func (l *limited) Accept() (net.Conn, error) {
 	inner, err := l.Listener.Accept()
 	if err != nil {
@@ -92,7 +91,6 @@ func (l *limited) makeRoom() bool {
 	return true
 }
 
-// Close implements net.Listener.
 func (l *limited) Close() error {
 	l.closing.Do(func() { close(l.done) })
 	return l.Listener.Close()
@@ -112,7 +110,6 @@ type connection struct {
 	closed   bool
 }
 
-// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.of.mu.Lock()
 	if !c.closed {

@@ -51,7 +51,6 @@ func codeKey(id string) store.Key {
 	return store.Key{Kind: store.KindCode, ID: sha256.Sum256([]byte(id))}
 }
 
-// Meters implements Ledger.
 func (l storeLedger) Meters(keys ...MeterKey) ([]Meter, error) {
 	storeKeys := make([]store.Key, len(keys))
 	for i, key := range keys {
@@ -70,12 +69,10 @@ func (l storeLedger) Meters(keys ...MeterKey) ([]Meter, error) {
 	return meters, nil
 }
 
-// SetMeter implements Ledger.
 func (l storeLedger) SetMeter(key MeterKey, meter Meter) error {
 	return l.Write(meterKey(key), store.Entry{Value: meter.Append(nil), KeepUntil: meter.KeepUntil()})
 }
 
-// Code implements Ledger.
 func (l storeLedger) Code(id string) (Code, error) {
 	entry, err := l.Read(codeKey(id))
 	if err != nil {
@@ -145,7 +142,6 @@ func (l storeLedger) Try(id string, by store.Fingerprint, limit int, now time.Ti
 	return code, try, nil
 }
 
-// Move implements Ledger.
 func (l storeLedger) Move(id string, from, to State) (bool, error) {
 	code, _, err := l.lock(id)
 	if errors.Is(err, ErrUnknown) || err == nil && code.State != from {

@@ -22,7 +22,6 @@ func (s section) String() string {
 	return fmt.Sprintf("%s %d", s.what, s.index)
 }
 
-// field names a field of the section, or the section itself.
 func (s section) field(name string) string {
 	switch {
 	case name == "":

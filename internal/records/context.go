@@ -40,7 +40,6 @@ func (c *lateContext) cancelled() error {
 	return c.cause
 }
 
-// Deadline implements context.Context.
 func (c *lateContext) Deadline() (deadline time.Time, ok bool) {
 	if !c.detached {
 		deadline, ok = c.parent.Deadline()
@@ -51,7 +50,6 @@ func (c *lateContext) Deadline() (deadline time.Time, ok bool) {
 	return deadline, ok
 }
 
-// Err implements context.Context.
 func (c *lateContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +66,6 @@ func (c *lateContext) Err() error {
 	return c.parent.Err()
 }
 
-// Done implements context.Context.
 func (c *lateContext) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +88,6 @@ func (c *lateContext) Done() <-chan struct{} {
 	return c.made.Done()
 }
 
-// Value implements context.Context.
 func (c *lateContext) Value(key any) any {
 	c.mu.Lock()
 	made := c.made

@@ -37,7 +37,6 @@ type window struct {
 	passed, leftOut int
 }
 
-// Handle implements slog.Handler.
 func (q quiet) Handle(ctx context.Context, record slog.Record) error {
 	if ctx.Value(strangerKey{}) != nil && !q.lines.take(time.Now()) {
 		return nil
@@ -45,12 +44,10 @@ func (q quiet) Handle(ctx context.Context, record slog.Record) error {
 	return q.Handler.Handle(ctx, record)
 }
 
-// WithAttrs implements slog.Handler.
 func (q quiet) WithAttrs(attributes []slog.Attr) slog.Handler {
 	return quiet{q.Handler.WithAttrs(attributes), q.lines}
 }
 
-// WithGroup implements slog.Handler.
 func (q quiet) WithGroup(name string) slog.Handler {
 	return quiet{q.Handler.WithGroup(name), q.lines}
 }

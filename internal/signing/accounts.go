@@ -33,7 +33,6 @@ type heldKey struct {
 	wallet string // the wallet's name
 }
 
-// Controls implements chains.Accounts.
 func (a *accounts) Controls(address []byte) (account chains.Account, ok bool) {
 	if a.err == nil && len(address) > 0 {
 		account, a.err = a.at(address)
@@ -64,7 +63,6 @@ func (a *accounts) at(address []byte) (none chains.Account, err error) {
 	return held.Account, nil
 }
 
-// WithKey implements chains.Accounts.
 func (a *accounts) WithKey(keyID string) chains.Account {
 	held := heldKey{Account: chains.Account{KeyID: keyID}}
 	if a.err == nil {
@@ -92,7 +90,6 @@ func (a *accounts) key(ctx context.Context, id string) (heldKey, error) {
 	return held, nil
 }
 
-// Registered implements chains.Accounts.
 func (a *accounts) Registered() []keystore.Registration {
 	if a.wallets == nil || a.listed || a.err != nil {
 		return a.registered

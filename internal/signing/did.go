@@ -34,7 +34,6 @@ func did(ctx context.Context, task Task, book chains.Names) *activity.Did {
 	return did
 }
 
-// didEffect returns the numbers of an effect.
 func didEffect(effect *chains.Effect, book chains.Names) activity.DidEffect {
 	did := activity.DidEffect{Kind: string(effect.Kind), Change: effect.Change, Asset: effect.Asset.Text()}
 	if !effect.To.IsNone() {

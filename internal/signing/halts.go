@@ -105,7 +105,6 @@ func (h *halting) Begin(now time.Time) store.Change {
 	return charges.Take(now, nil)
 }
 
-// Perform implements operation.Task.
 func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	result := activity.HaltResult{Of: cmp.Or(h.subject, "the organization"), Halted: true}
 	if !h.resumes() {

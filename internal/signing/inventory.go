@@ -33,7 +33,6 @@ func (i Inventory) Answer(ctx context.Context, path string, of *access.Organizat
 	return json.Marshal(form)
 }
 
-// answers are the answers by path.
 var answers = map[string]func(*asking) (map[string]any, error){
 	"get_organization": ofHeld("organizationData", func(a *asking, all held) any {
 		return organization{ID: a.of.ID, Name: a.of.Name, Users: []user{userOf(a.member)},

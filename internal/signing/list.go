@@ -42,7 +42,6 @@ type List struct {
 
 var _ Task = (*List)(nil)
 
-// prepareList prepares the transactions of a list.
 func (r *Preparer) prepareList(ctx context.Context, organizationID string, intent activity.SignTransactionsIntent,
 ) (Task, error) {
 	if err := intents.CheckList(intent); err != nil {

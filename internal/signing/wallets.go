@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/operation"
 )
 
-// findRegistered returns the registered wallet with a name.
 func (r *Preparer) findRegistered(ctx context.Context, organizationID, name string,
 ) (registration keystore.Registration, ok bool, err error) {
 	if r.Wallets == nil {
@@ -58,7 +57,6 @@ func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystor
 	return request, keys, err
 }
 
-// findWallets sets p.wallets.
 func (p *Prepared) findWallets() {
 	signing, ok := p.signing.(chains.WalletSigning)
 	if !ok {

@@ -22,7 +22,6 @@ const (
 	bbqrHeader = 8
 )
 
-// bbqrTypes maps the supported file types.
 var bbqrTypes = map[byte]string{'P': TypePSBT, 'J': TypeJSON}
 
 type bbqrPart struct {

@@ -82,7 +82,6 @@ func next(set []uint64, than int) int {
 	return -1
 }
 
-// errMessageChecksum means that the parts do not yield the message with their checksum.
 var errMessageChecksum = errors.New("the parts do not match the checksum of their message: starting over")
 
 type fountain struct {

@@ -12,7 +12,6 @@ import (
 // UUID is the id of a request, which its answer repeats.
 type UUID []byte
 
-// uuidTag is the CBOR tag of a UUID.
 const uuidTag = 37
 
 // MarshalCBOR implements cbor.Marshaler.

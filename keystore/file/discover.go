@@ -97,7 +97,6 @@ func (c *contents) discoverInto(organizationID string, w *openWallet, registered
 	return left, nil
 }
 
-// has reports whether the wallet has an account at a path.
 func (w *openWallet) has(path wallet.Path) bool {
 	return slices.ContainsFunc(w.Accounts, func(account Account) bool { return slices.Equal(account.Path, path) })
 }

@@ -183,7 +183,6 @@ func (i *identity) parseLine(line string) (err error) {
 	return nil
 }
 
-// deriveKeys derives from the identity the keys of the files.
 func (f *folder) deriveKeys() error {
 	var keys [3][]byte
 	for i, purpose := range []string{"countersign.dev/key-file-mac/v1", "countersign.dev/key-file-wrap/v1",

@@ -71,7 +71,6 @@ type sealer struct {
 	wrap       cipher.AEAD
 }
 
-// mac returns the MAC of a file.
 func (s *sealer) mac(kind kind, fileKey, metadata []byte) (sum []byte, err error) {
 	err = s.macKey.Reveal(func(key []byte) error {
 		mac := hmac.New(sha256.New, key)
@@ -153,7 +152,6 @@ func (a *author) WrapWithLabels(fileKey []byte) (stanzas []*age.Stanza, labels [
 	return stanzas, labels, err
 }
 
-// Wrap implements age.Recipient.
 func (a *author) Wrap(fileKey []byte) ([]*age.Stanza, error) {
 	sum, err := a.mac(a.kind, fileKey, a.metadata)
 	if err != nil {

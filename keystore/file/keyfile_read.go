@@ -78,7 +78,6 @@ type reader struct {
 
 var _ age.Identity = (*reader)(nil)
 
-// Unwrap implements age.Identity.
 func (r *reader) Unwrap(stanzas []*age.Stanza) (fileKey []byte, err error) {
 	fileKey, r.refusal = r.unwrap(stanzas)
 	return fileKey, r.refusal

@@ -306,7 +306,6 @@ func (p *parked) sharing(organizationID string, info keystore.KeyInfo) (existing
 	return keystore.KeyInfo{}, false
 }
 
-// find returns the parked key at a locator.
 func (p *parked) find(organizationID string, locator keystore.Locator) (keystore.KeyInfo, bool) {
 	id, ok := p.ids[parkedLocator{organizationID, locator}]
 	return p.keys[id].KeyInfo, ok

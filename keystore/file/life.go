@@ -146,7 +146,6 @@ func notFound(organizationID, id string) error {
 	return fmt.Errorf("%w: organization %q has no key or wallet %s", keystore.ErrKeyNotFound, organizationID, id)
 }
 
-// altered returns the file with an alteration applied.
 func (c *contents) altered(file loaded, id string, by alteration) ([]byte, error) {
 	if file.wallet == nil {
 		m := newMetadata(file.organizationID, file.key.Info())

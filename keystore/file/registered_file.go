@@ -123,7 +123,6 @@ type readRegistration struct {
 	err     *Error // why it is not used
 }
 
-// registeredFile returns the name of the file of a registered wallet.
 func registeredFile(organizationID, name string) string {
 	digest := sha256.Sum256([]byte(organizationID + "\x00" + name))
 	return hex.EncodeToString(digest[:16]) + registeredSuffix

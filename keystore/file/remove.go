@@ -134,7 +134,6 @@ func (c *contents) restore(ctx context.Context, organizationID, id, from string)
 	return nil
 }
 
-// keys returns the keys of a file.
 func (c content) keys() []Account {
 	if c.wallet == nil {
 		return []Account{{KeyInfo: c.key.Info(), Disabled: c.disabled}}

@@ -67,7 +67,6 @@ func parseObject(path string, from value, to *fault) object {
 	return o
 }
 
-// notJSON translates an error of the decoder.
 func (o object) notJSON(decoder *jsontext.Decoder, err error) {
 	offset := decoder.InputOffset()
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)

@@ -75,7 +75,6 @@ func (s *Store) importNew(ctx context.Context, organizationID string, k keystore
 	}
 }
 
-// create imports a key.
 func (s *Store) create(ctx context.Context, organizationID string, k keystore.NewKey, id uuid.UUID,
 	public keystore.PublicKey) (*key, error) {
 	copied := keystore.NewSecret(k.Secret) // the operation may outlive this call

@@ -28,10 +28,8 @@ type key struct {
 	proved             atomic.Bool        // public belongs to the private object
 }
 
-// ID implements keystore.Key.
 func (k *key) ID() string { return k.id }
 
-// PublicKey implements keystore.Key.
 func (k *key) PublicKey() keystore.PublicKey { return k.public }
 
 // Sign implements held.Key. A key whose signature does not verify has to prove its public key again,
@@ -75,7 +73,6 @@ func (k *key) sign(ctx context.Context, message []byte) ([]byte, error) {
 	return signature, nil
 }
 
-// sign signs in a session.
 func (c *connection) sign(in pkcs11.SessionHandle, with pkcs11.ObjectHandle, scheme scheme, message []byte) ([]byte, error) {
 	mechanism := []*pkcs11.Mechanism{pkcs11.NewMechanism(scheme.sign, nil)}
 	if err := c.module.SignInit(in, mechanism, with); err != nil {
@@ -164,7 +161,6 @@ func (k *key) prove(ctx context.Context) error {
 	return nil
 }
 
-// Info implements keystore.Described.
 func (k *key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.name, PublicKey: k.public, CreatedAt: createdAt(k.id)}
 }

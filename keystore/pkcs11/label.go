@@ -34,7 +34,6 @@ func (s settings) label(organization, name string) string {
 	return escapeOrganization.Replace(organization) + "/" + name
 }
 
-// parseLabel returns the organization and the name in a label.
 func (s settings) parseLabel(label string) (organization, name string, err error) {
 	if !utf8.ValidString(label) {
 		return "", "", errors.New("its CKA_LABEL is not UTF-8")

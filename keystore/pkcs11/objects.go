@@ -33,7 +33,6 @@ var schemes = map[keystore.Curve]scheme{
 // maxObjects is the maximum number of keys on a token, of each type.
 const maxObjects = 100_000
 
-// find returns the objects with the given attributes.
 func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attribute) (handles []pkcs11.ObjectHandle, err error) {
 	if err := module.FindObjectsInit(in, template); err != nil {
 		return nil, err
@@ -50,7 +49,6 @@ func find(module *pkcs11.Ctx, in pkcs11.SessionHandle, template ...*pkcs11.Attri
 	}
 }
 
-// attributes reads attributes of an object, in the order of types.
 func attributes(module *pkcs11.Ctx, in pkcs11.SessionHandle, object pkcs11.ObjectHandle, types ...uint) ([][]byte, error) {
 	template := make([]*pkcs11.Attribute, len(types))
 	for i, kind := range types {

@@ -227,7 +227,6 @@ func (s *Store) usable(ctx context.Context) error {
 	return nil
 }
 
-// readOne reads the keys with a CKA_ID.
 func (s *Store) readOne(ctx context.Context, ckaID []byte) error {
 	if err := s.scanning.lock(ctx); err != nil {
 		return err

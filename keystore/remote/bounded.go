@@ -16,7 +16,6 @@ func Bounded(over http.RoundTripper) http.RoundTripper { return bounded{over} }
 
 type bounded struct{ over http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := b.over.RoundTrip(request)
 	if err != nil {
@@ -35,7 +34,6 @@ type boundedBody struct {
 	left int
 }
 
-// Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {

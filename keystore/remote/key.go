@@ -63,13 +63,10 @@ func (k *key) String() string {
 	return fmt.Sprintf("key %s (%q, %s)", k.id, k.pin.Name, k.pin.URI)
 }
 
-// ID implements keystore.Key.
 func (k *key) ID() string { return k.id }
 
-// PublicKey implements keystore.Key.
 func (k *key) PublicKey() keystore.PublicKey { return k.pin.PublicKey }
 
-// Info implements keystore.Described.
 func (k *key) Info() keystore.KeyInfo {
 	return keystore.KeyInfo{ID: k.id, Name: k.pin.Name, PublicKey: k.pin.PublicKey}
 }

@@ -20,7 +20,6 @@ var _ store.Ledger = ledger{}
 
 func (t *transaction) ledger(organizationID string) ledger { return ledger{t, organizationID} }
 
-// Lock implements store.Ledger.
 func (l ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	entries := make([]store.Entry, len(keys))
 	for i, key := range keys {
@@ -73,7 +72,6 @@ func (l ledger) Write(key store.Key, entry store.Entry) error {
 	return l.err
 }
 
-// Now implements store.Ledger.
 func (l ledger) Now(caller time.Time) time.Time { return caller }
 
 // expireAt adds an entry to the expiry bucket: time 8 ‖ key.

@@ -146,5 +146,4 @@ func (w *walk) at(key, raw []byte) {
 // rest returns the current key without the prefix.
 func (w *walk) rest() []byte { return w.key[len(w.prefix):] }
 
-// value returns the current value.
 func (w *walk) value() []byte { return w.tx.opened(w.bucket, w.key, w.raw) }

@@ -51,7 +51,6 @@ func (l *ledger) Lock(keys ...store.Key) ([]store.Entry, error) {
 	return entries, nil
 }
 
-// Read implements store.Ledger.
 func (l *ledger) Read(key store.Key) (store.Entry, error) {
 	kept := l.store.entries[entryKey{l.organization, key}]
 	if kept == nil {
@@ -96,7 +95,6 @@ func (l *ledger) set(key entryKey, kept *entry, written store.Entry) {
 	}
 }
 
-// Now implements store.Ledger.
 func (l *ledger) Now(caller time.Time) time.Time {
 	l.store.seen = caller
 	return caller

@@ -60,7 +60,6 @@ func (l *logs) admit(organizationID string, sent time.Time, of store.Stoppable) 
 	return nil
 }
 
-// AppendLeaves implements store.Log.
 func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []store.LogEntry) (index int64, err error) {
 	if err := l.lock(ctx); err != nil {
@@ -89,7 +88,6 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 	return index, nil
 }
 
-// LogHead implements store.Log.
 func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	if err := l.lock(ctx); err != nil {
 		return head, err
@@ -101,7 +99,6 @@ func (l *logs) LogHead(ctx context.Context, organizationID string) (head translo
 	return head, nil
 }
 
-// LogHeads implements store.Log.
 func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -116,7 +113,6 @@ func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[str
 	return heads, nil
 }
 
-// MarkConflict implements store.Log.
 func (l *logs) MarkConflict(ctx context.Context, organizationID string,
 	conflict translog.Conflict) (translog.Head, error) {
 	if err := l.lock(ctx); err != nil {
@@ -128,7 +124,6 @@ func (l *logs) MarkConflict(ctx context.Context, organizationID string,
 	return kept.head, nil
 }
 
-// AcceptConflict implements store.Log.
 func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
 	accepted store.Acceptance) (translog.Head, error) {
 	if err := l.lock(ctx); err != nil {
@@ -147,7 +142,6 @@ func (l *logs) AcceptConflict(ctx context.Context, organizationID string,
 	return kept.head, nil
 }
 
-// LogRows implements store.Log.
 func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err
@@ -164,7 +158,6 @@ func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int
 	return rows, nil
 }
 
-// LogIndex implements store.Log.
 func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (int64, error) {
 	if err := l.lock(ctx); err != nil {
 		return 0, err

@@ -283,7 +283,6 @@ func (s *space) room(more int) error {
 	return nil
 }
 
-// Ping implements store.Pinger.
 func (s *space) Ping(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err

@@ -44,7 +44,6 @@ func (o *outbox) addEvent(organizationID, activityID string, event store.Event) 
 	o.used += eventCost(&event)
 }
 
-// AddEvents implements store.Outbox.
 func (o *outbox) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
 	if err := o.lock(ctx); err != nil {
 		return err
@@ -66,7 +65,6 @@ func (o *outbox) AddEvents(ctx context.Context, organizationID string, events []
 	return nil
 }
 
-// Events implements store.Outbox.
 func (o *outbox) Events(ctx context.Context, most int,
 	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	if err := o.lock(ctx); err != nil {
@@ -86,7 +84,6 @@ func (o *outbox) Events(ctx context.Context, most int,
 	return events, waiting, nil
 }
 
-// RemoveEvents implements store.Outbox.
 func (o *outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
 	if err := o.lock(ctx); err != nil {
 		return err
@@ -118,7 +115,6 @@ func (o *outbox) removeEvents(events []store.Pending) {
 	}
 }
 
-// TrimEvents implements store.Outbox.
 func (o *outbox) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
 	if err := o.lock(ctx); err != nil {
 		return 0, 0, err

@@ -17,7 +17,6 @@ import (
 const activityColumns = `organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, data,
 	keep_until, at, lease, lease_until > clock_timestamp()`
 
-// rowLease is the lease in a row.
 type rowLease struct {
 	token []byte
 	live  bool
@@ -50,7 +49,6 @@ func readRow(row pgx.Row) (*store.Activity, rowLease, error) {
 // exactly scans a column of as many bytes as it has.
 type exactly []byte
 
-// ScanBytes implements pgtype.BytesScanner.
 func (e exactly) ScanBytes(column []byte) error {
 	if len(column) != len(e) {
 		return fmt.Errorf("damaged: it has %d bytes, not %d", len(column), len(e))
@@ -79,7 +77,6 @@ func (r activities) one(ctx context.Context, condition string, arguments ...any)
 	return *recorded, nil
 }
 
-// Get implements store.Store.
 func (r activities) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
 	if !isText(organizationID) || !isText(id) {
 		return store.Activity{}, store.ErrNotFound
@@ -87,7 +84,6 @@ func (r activities) Get(ctx context.Context, organizationID, id string) (store.A
 	return r.one(ctx, `organization_id = $1 AND id = $2`, organizationID, id)
 }
 
-// Find implements store.Waiter.
 func (r activities) Find(ctx context.Context, organizationID string,
 	fingerprint store.Fingerprint) (store.Activity, error) {
 	if !isText(organizationID) {
@@ -100,7 +96,6 @@ func (r activities) Find(ctx context.Context, organizationID string,
 	return recorded, err
 }
 
-// Waiting implements store.Waiter.
 func (r activities) Waiting(ctx context.Context) ([]store.Activity, error) {
 	return r.all(ctx, `
 		SELECT organization_id, fingerprint, id, submitted_by, user_id, type, status, waiting, revision, NULL::bytea,
@@ -130,7 +125,6 @@ func (r activities) all(ctx context.Context, statement string,
 	return activities, err
 }
 
-// List implements store.Lister.
 func (r activities) List(ctx context.Context, organizationID string,
 	filter store.Filter) (activities []store.Activity, err error) {
 	if !isText(organizationID) || !isText(filter.Before+filter.After) {

@@ -206,7 +206,6 @@ func (l *leases) Renew(ctx context.Context, lease store.Lease, ttl time.Duration
 	return lease, err
 }
 
-// Release implements store.Store.
 func (l *leases) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	release := func(ctx context.Context, q querier) error { return giveBack(ctx, q, lease) }
 	return l.watches.end(ctx, lease, release, change)

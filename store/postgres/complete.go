@@ -36,7 +36,6 @@ type completion struct {
 	recorded bool
 }
 
-// Complete implements store.Store.
 func (r *recorder) Complete(ctx context.Context, lease store.Lease, activity store.Activity,
 	change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint = lease.OrganizationID, lease.Fingerprint

@@ -37,7 +37,6 @@ func codeOf(err error) string {
 	return refused.Code
 }
 
-// errRollBack rolls back a transaction whose change was refused.
 var errRollBack = errors.New("the change was refused")
 
 // hadNoEffect reports whether the work may be repeated: the database refused it, or it was

@@ -61,7 +61,6 @@ func entryOf(value []byte, until *time.Time) store.Entry {
 	return store.Entry{Value: append([]byte{}, value...), KeepUntil: until.UTC()}
 }
 
-// Read implements store.Ledger.
 func (l *ledger) Read(key store.Key) (store.Entry, error) {
 	var value []byte
 	var until *time.Time
@@ -119,7 +118,6 @@ func (db *database) endWith(ctx context.Context, organizationID string, statemen
 	return err
 }
 
-// Change implements store.Store.
 func (db *database) Change(ctx context.Context, organizationID string, change store.Change) error {
 	var refusal error
 	err := db.transact(ctx, func(ctx context.Context, q querier) (err error) {

@@ -21,7 +21,6 @@ type logEntry struct {
 	of               *store.Activity // nil: of none
 }
 
-// logs are the logs of organizations.
 type logs struct {
 	*database
 	marks marks
@@ -120,7 +119,6 @@ const (
 	adoptionTimeout = time.Hour // of an operation with more
 )
 
-// AppendLeaves implements store.Log.
 func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []store.LogEntry) (index int64, err error) {
 	if !isText(organizationID) {
@@ -157,7 +155,6 @@ func (l *logs) AppendLeaves(ctx context.Context, organizationID string, size int
 	return index, err
 }
 
-// LogHead implements store.Log.
 func (l *logs) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	var encoded []byte
 	err = l.scan(ctx, &encoded, `SELECT head FROM countersign_log_heads WHERE organization_id = $1`, organizationID)
@@ -167,7 +164,6 @@ func (l *logs) LogHead(ctx context.Context, organizationID string) (head translo
 	return translog.ParseHead(encoded)
 }
 
-// LogHeads implements store.Log.
 func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
 	statement, arguments := `SELECT organization_id, head FROM countersign_log_heads`, []any(nil)
 	if len(organizationIDs) > 0 {
@@ -194,7 +190,6 @@ func (l *logs) LogHeads(ctx context.Context, organizationIDs ...string) (map[str
 	return heads, nil
 }
 
-// MarkConflict implements store.Log.
 func (l *logs) MarkConflict(ctx context.Context, organizationID string,
 	conflict translog.Conflict) (translog.Head, error) {
 	mark := func(_ context.Context, _ querier, head *translog.Head) ([]*logEntry, error) {
@@ -247,7 +242,6 @@ func (l *logs) changeHead(ctx context.Context, organizationID string,
 	return *heads[organizationID], nil
 }
 
-// LogRows implements store.Log.
 func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int64) (read []translog.Row, err error) {
 	missing := error(nil)
 	err = l.run(ctx, func(ctx context.Context, q querier) error {
@@ -277,7 +271,6 @@ func (l *logs) LogRows(ctx context.Context, organizationID string, indexes []int
 	return read, errors.Join(err, missing)
 }
 
-// LogIndex implements store.Log.
 func (l *logs) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
 	if !isText(organizationID) || !isText(id) {
 		return 0, store.ErrNotFound

@@ -51,5 +51,4 @@ func (m *marks) refusal(claim *store.Claim) error {
 	return store.Admit(&head, claim.Sent, claim.Of)
 }
 
-// logHeads are the heads of locked logs, by organization.
 type logHeads map[string]*translog.Head

@@ -32,7 +32,6 @@ func addEvent(ctx context.Context, q querier, activity *store.Activity) error {
 	return err
 }
 
-// AddEvents implements store.Outbox.
 func (o outbox) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
 	ids, times, data := make([]string, len(events)), make([]int64, len(events)), make([][]byte, len(events))
 	for i := range events {
@@ -57,7 +56,6 @@ const laned = `(
 	SELECT *, max(at) OVER (PARTITION BY organization_id, lane ORDER BY revision) AS since
 	FROM (SELECT *, CASE activity WHEN '' THEN id ELSE activity END AS lane FROM countersign_outbox) AS named) AS laned`
 
-// Events implements store.Outbox.
 func (o outbox) Events(ctx context.Context, most int,
 	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	organizations, names := make([]string, len(skip)), make([]string, len(skip))
@@ -95,7 +93,6 @@ func (o outbox) Events(ctx context.Context, most int,
 	return events, waiting, err
 }
 
-// RemoveEvents implements store.Outbox.
 func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error {
 	organizations, ids := make([]string, len(events)), make([]string, len(events))
 	for i := range events {
@@ -109,7 +106,6 @@ func (o outbox) RemoveEvents(ctx context.Context, events []store.Pending) error 
 	})
 }
 
-// TrimEvents implements store.Outbox.
 func (o outbox) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
 	err = o.transact(ctx, func(ctx context.Context, q querier) error {
 		first, second = 0, 0

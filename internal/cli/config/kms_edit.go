@@ -90,7 +90,6 @@ func lastLine(node ast.Node) int {
 
 type lastLineVisitor int
 
-// Visit implements ast.Visitor.
 func (v *lastLineVisitor) Visit(node ast.Node) ast.Visitor {
 	*v = max(*v, lastLineVisitor(node.GetToken().Position.Line))
 	if mapping, ok := node.(*ast.MappingNode); ok && mapping.End != nil {

@@ -176,7 +176,6 @@ func (s senders) headers(path string) (http.Header, error) {
 
 type withHeaders struct{ headers http.Header }
 
-// RoundTrip implements http.RoundTripper.
 func (w withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	maps.Copy(request.Header, w.headers)

@@ -128,7 +128,6 @@ func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir stri
 // badFiles says how the command leaves bad files out.
 type badFiles struct{ *file.BadFilesError }
 
-// Error implements error.
 func (e *badFiles) Error() string {
 	return strings.Replace(e.BadFilesError.Error(), "(Options.SkipInvalid)", "with "+config.SkipBadFiles+
 		" at the end of the keystore's URI", 1)

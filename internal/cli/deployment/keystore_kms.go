@@ -128,17 +128,14 @@ func (s *atServices) disable(ctx context.Context, organizationID, id string, dis
 	return config.DisableKMS(s.path, index, disabled)
 }
 
-// Disable implements keystore.Disabler.
 func (s *atServices) Disable(ctx context.Context, organizationID, id string) error {
 	return s.disable(ctx, organizationID, id, true)
 }
 
-// Enable implements keystore.Disabler.
 func (s *atServices) Enable(ctx context.Context, organizationID, id string) error {
 	return s.disable(ctx, organizationID, id, false)
 }
 
-// Disabled implements keystore.Disabler.
 func (s *atServices) Disabled(ctx context.Context, organizationID string) (infos []keystore.KeyInfo, err error) {
 	pins, err := s.Pins(ctx)
 	for _, pin := range pins {

@@ -37,7 +37,6 @@ type both struct {
 	services *atServices
 }
 
-// Find implements keystore.Keystore.
 func (b both) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	key, err := b.services.Find(ctx, organizationID, locator)
 	if errors.Is(err, keystore.ErrKeyNotFound) {
@@ -59,7 +58,6 @@ func (b both) Keys(ctx context.Context, organizationID string) iter.Seq2[keystor
 	}
 }
 
-// Close implements keystore.Keystore.
 func (b both) Close() error { return errors.Join(b.services.Close(), b.own.Close()) }
 
 // Ready implements keystore.Readier: one of the two is enough, if it has keys.
@@ -82,7 +80,6 @@ func (b both) Ready(ctx context.Context) error {
 	return services
 }
 
-// Skipped implements keystore.Skipper.
 func (b both) Skipped() []error {
 	why := b.services.Skipped()
 	if own, ok := b.own.(keystore.Skipper); ok {
@@ -139,7 +136,6 @@ var (
 	_ keystore.Keystore = (*mixedToken)(nil)
 )
 
-// Disable implements keystore.Disabler.
 func (m *mixedFile) Disable(ctx context.Context, organizationID, id string) error {
 	if _, _, ok := m.services.has(ctx, organizationID, id); ok {
 		return m.services.Disable(ctx, organizationID, id)
@@ -147,7 +143,6 @@ func (m *mixedFile) Disable(ctx context.Context, organizationID, id string) erro
 	return m.Store.Disable(ctx, organizationID, id)
 }
 
-// Enable implements keystore.Disabler.
 func (m *mixedFile) Enable(ctx context.Context, organizationID, id string) error {
 	if _, _, ok := m.services.has(ctx, organizationID, id); ok {
 		return m.services.Enable(ctx, organizationID, id)
@@ -155,7 +150,6 @@ func (m *mixedFile) Enable(ctx context.Context, organizationID, id string) error
 	return m.Store.Enable(ctx, organizationID, id)
 }
 
-// Disabled implements keystore.Disabler.
 func (m *mixedFile) Disabled(ctx context.Context, organizationID string) ([]keystore.KeyInfo, error) {
 	own, err := m.Store.Disabled(ctx, organizationID)
 	if err != nil {
@@ -165,7 +159,6 @@ func (m *mixedFile) Disabled(ctx context.Context, organizationID string) ([]keys
 	return append(own, infos...), err
 }
 
-// Archive implements keystore.Archiver.
 func (m *mixedFile) Archive(ctx context.Context, organizationID, id string) (string, error) {
 	if err := m.services.refuse(ctx, organizationID, id, noDelete); err != nil {
 		return "", err
@@ -179,7 +172,6 @@ const (
 	noDelete = "remove its line from the section kms of the configuration; only the service can delete the key"
 )
 
-// Ready implements keystore.Readier.
 func (m *mixedToken) Ready(ctx context.Context) error {
 	if err := m.Store.Ready(ctx); err == nil {
 		return nil

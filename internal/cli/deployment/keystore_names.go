@@ -67,7 +67,6 @@ type listed struct {
 	infos []keystore.KeyInfo
 }
 
-// Keys implements keystore.Keystore.
 func (l listed) Keys(context.Context, string) iter.Seq2[keystore.KeyInfo, error] {
 	return func(yield func(keystore.KeyInfo, error) bool) {
 		for _, info := range l.infos {

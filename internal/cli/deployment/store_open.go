@@ -171,7 +171,6 @@ func openAll(ctx context.Context, configured *config.Config,
 	return orNone(several, err)
 }
 
-// openStore opens the store that a URI names.
 func openStore(ctx context.Context, _, uri string) (store.Full, error) {
 	if err := checkStoreURI(uri); err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 
 type pinnedWallets map[string][]keystore.Registration
 
-// Registered implements keystore.WalletRegistry.
 func (p pinnedWallets) Registered(_ context.Context, organizationID string) ([]keystore.Registration, error) {
 	return p[organizationID], nil
 }

@@ -87,7 +87,6 @@ func readKey(line lines.Line) (key keystore.NewKey, err error) {
 	return key, err
 }
 
-// answer returns the line that answers an attempt to add a key.
 func (c *importCommand) answer(ctx context.Context, key keystore.NewKey, info keystore.KeyInfo, err error) lines.Answer {
 	line := deployment.Spendable(c.into, c.network.Line(info))
 	if errors.Is(err, keystore.ErrKeyExists) {

@@ -69,7 +69,6 @@ type backupListener struct {
 	dir string
 }
 
-// Close implements net.Listener.
 func (l backupListener) Close() error {
 	return errors.Join(l.Listener.Close(), os.Remove(l.dir))
 }

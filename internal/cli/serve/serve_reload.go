@@ -207,7 +207,6 @@ func (l *Live) revoke(old, next *deployment.Loaded) {
 // kept is a directory with the members of an old one that the next one has as well.
 type kept struct{ old, next access.Directory }
 
-// Organization implements access.Directory.
 func (k kept) Organization(ctx context.Context, organizationID string) (*access.Organization, error) {
 	if _, err := k.next.Organization(ctx, organizationID); err != nil {
 		return nil, err
@@ -215,7 +214,6 @@ func (k kept) Organization(ctx context.Context, organizationID string) (*access.
 	return k.old.Organization(ctx, organizationID)
 }
 
-// Member implements access.Directory.
 func (k kept) Member(ctx context.Context, organizationID string, id stamp.ID) (*access.Member, error) {
 	if _, err := k.next.Member(ctx, organizationID, id); err != nil {
 		return nil, err
@@ -223,7 +221,6 @@ func (k kept) Member(ctx context.Context, organizationID string, id stamp.ID) (*
 	return k.old.Member(ctx, organizationID, id)
 }
 
-// User implements access.Users.
 func (k kept) User(ctx context.Context, organizationID, userID string) (*access.User, error) {
 	var user *access.User
 	for _, directory := range []access.Directory{k.next, k.old} {

@@ -39,7 +39,6 @@ func MessageSignatures(intent activity.Intent, result activity.Result) ([]Messag
 	return signaturesOf(intent, result, address)
 }
 
-// signaturesOf returns the signatures in a result. The address is that of BIP-137.
 func signaturesOf(intent activity.Intent, result activity.Result, address string) ([]MessageSignature, error) {
 	switch intent := intent.(type) {
 	case activity.SignTransactionIntent:

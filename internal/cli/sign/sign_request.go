@@ -105,7 +105,6 @@ type stampedEngine struct {
 	repeated bool // the last request had been carried out before
 }
 
-// Observe implements countersign.Observer.
 func (e *stampedEngine) Observe(seen countersign.Observation) { e.repeated = seen.Repeated }
 
 // byConfiguration opens the configured engine, calls carryOut, and writes the answer.

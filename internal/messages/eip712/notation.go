@@ -26,7 +26,6 @@ type notation struct {
 // ethereum is the notation of EIP-712.
 var ethereum = &notation{chain: "ethereum"}
 
-// notations are the others.
 var notations = []*notation{
 	// TIP-712 (tronprotocol/tips#443): a domain's chain id is the low 32 bits of the id of
 	// the network: mainnet, Shasta, Nile.

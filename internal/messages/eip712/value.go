@@ -69,7 +69,6 @@ func read(v *chains.TypedValue, n *node, of *memberType, spec string) error {
 	return nil
 }
 
-// readPlain reads a value of a struct type or a built-in type.
 func readPlain(v *chains.TypedValue, n *node, of *memberType, spec string) (err error) {
 	v.Type, v.Kind = spec, of.kind
 	switch of.kind {

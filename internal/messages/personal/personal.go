@@ -110,19 +110,16 @@ func ParseValidator(preimage []byte, chain chains.MessageSigner) (chains.Transac
 	return &statement.Message{By: chain, Content: content, Digest: evm.Keccak256(preimage)}, nil
 }
 
-// Fields implements statement.Content.
 func (d *validatorData) Fields() []chains.Field {
 	return []chains.Field{chains.Text("kind", "data for a validator (EIP-191, version 0)"),
 		chains.AddressField("validator", d.validator.String()), chains.Bytes("data", d.data)}
 }
 
-// Effects implements statement.Content.
 func (d *validatorData) Effects(signer statement.Signer) []chains.Effect {
 	return signer.Resolve([]chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 		To: d.validator, Undecoded: true, Function: "validator data", Path: "data"}}, nil)
 }
 
-// Hazards implements statement.Content.
 func (d *validatorData) Hazards(statement.Signer) []chains.Hazard {
 	return []chains.Hazard{{Name: HazardValidatorData,
 		Detail: fmt.Sprintf("only the contract %s knows what the data means and what the signature permits",

@@ -25,14 +25,12 @@ var (
 	_ chains.TableUser = payload{}
 )
 
-// Summary implements chains.Transaction.
 func (p payload) Summary() chains.Summary {
 	summary := p.Transaction.Summary()
 	summary.Sent = true
 	return summary
 }
 
-// WithTables implements chains.TableUser.
 func (p payload) WithTables(reader chains.Reader) (chains.Transaction, chains.Readings) {
 	user, ok := p.Transaction.(chains.TableUser)
 	if !ok {
@@ -42,7 +40,6 @@ func (p payload) WithTables(reader chains.Reader) (chains.Transaction, chains.Re
 	return payload{tx}, readings
 }
 
-// Calls implements chains.Caller.
 func (p payload) Calls() []chains.Call {
 	caller, ok := p.Transaction.(chains.Caller)
 	if !ok {
@@ -51,7 +48,6 @@ func (p payload) Calls() []chains.Call {
 	return caller.Calls()
 }
 
-// Request implements chains.Transaction.
 func (p payload) Request(signWith string) (chains.Request, error) {
 	request, err := p.Transaction.Request(signWith)
 	if err != nil {
@@ -82,7 +78,6 @@ type payloadSigning struct {
 	appender chains.SignatureAppender
 }
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s payloadSigning) ResolveAccounts(accounts chains.Accounts) {
 	chains.ResolveAccounts(s.Signing, accounts)
 }

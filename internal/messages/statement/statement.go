@@ -101,7 +101,6 @@ type request struct {
 	message *Message
 }
 
-// With implements chains.Request.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	keys, err := r.message.admitted(keys)
 	if err != nil {
@@ -147,25 +146,20 @@ type signing struct {
 	ed25519 keystore.Ed25519Signer
 }
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s *signing) ResolveAccounts(accounts chains.Accounts) {
 	if content, ok := s.message.Content.(ownContent); ok {
 		s.by.own = chains.DecisiveParties(content.OwnEffects(), accounts)
 	}
 }
 
-// KeyIDs implements chains.Signing.
 func (s *signing) KeyIDs() []string { return []string{s.id} }
 
-// SignerView implements chains.Signing.
 func (s *signing) SignerView() []chains.Field {
 	return []chains.Field{chains.AddressField("signer", s.by.Party.String())}
 }
 
-// Effects implements chains.Signing.
 func (s *signing) Effects() []chains.Effect { return s.message.Content.Effects(s.by) }
 
-// Hazards implements chains.Signing.
 func (s *signing) Hazards() []chains.Hazard { return s.message.Content.Hazards(s.by) }
 
 // AppendSigned implements chains.Signing. It appends only the signature: r ‖ s ‖

@@ -29,7 +29,6 @@ func Of(key Key) keystore.Key {
 // self is a key that verifies its signatures itself.
 type self struct{ Key }
 
-// VerifiesSignatures implements keystore.SelfVerifying.
 func (self) VerifiesSignatures() bool { return true }
 
 type secp256k1Key struct{ self }
@@ -42,7 +41,6 @@ var (
 	_ keystore.Described     = ed25519Key{}
 )
 
-// SignECDSA implements keystore.ECDSASigner.
 func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signature [65]byte, err error) {
 	err = k.Sign(ctx, digest[:], func(raw []byte) (err error) {
 		signature, err = keystore.FinishECDSA(k.PublicKey(), digest, raw)
@@ -51,7 +49,6 @@ func (k secp256k1Key) SignECDSA(ctx context.Context, digest [32]byte) (signature
 	return signature, err
 }
 
-// SignEd25519 implements keystore.Ed25519Signer.
 func (k ed25519Key) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
 	message = bytes.Clone(message) // the operation may outlive this call
 	err = k.Sign(ctx, message, func(raw []byte) (err error) {

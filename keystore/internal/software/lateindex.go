@@ -43,7 +43,6 @@ func (x *Index) keyLate(ctx context.Context, organizationID string, locator keys
 	return nil, keystore.ErrKeyNotFound
 }
 
-// keys returns an organization with its current keys.
 func (x *Index) keys(organizationID string) (*organization, []*Key, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

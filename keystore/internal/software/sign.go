@@ -38,13 +38,10 @@ func (k *secp256k1Handle) PublicKey() keystore.PublicKey { return k.public }
 func (k *ed25519Handle) ID() string                      { return k.id }
 func (k *ed25519Handle) PublicKey() keystore.PublicKey   { return k.public }
 
-// Info implements keystore.Described.
 func (k *secp256k1Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
 
-// Info implements keystore.Described.
 func (k *ed25519Handle) Info() keystore.KeyInfo { return (*Key)(k).Info() }
 
-// ActsFor implements keystore.Delegate.
 func (k *secp256k1Handle) ActsFor() []byte { return k.actsFor }
 
 // Format writes the key's id for every verb.

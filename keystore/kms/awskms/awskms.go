@@ -148,7 +148,6 @@ type key struct {
 	id     string
 }
 
-// PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetPublicKey(ctx, &kms.GetPublicKeyInput{KeyId: &k.id})
 	if err != nil {
@@ -167,7 +166,6 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	return public, err
 }
 
-// Sign implements remote.Key.
 func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
 	if len(message) > MaxMessage {
 		return nil, fmt.Errorf("%w: AWS KMS signs messages of at most %d bytes, and this one has %d",
@@ -195,7 +193,6 @@ func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([
 	return answer.Signature, nil
 }
 
-// keySpecs are the key specs by scheme.
 var keySpecs = map[remote.Scheme]types.KeySpec{
 	remote.Secp256k1: types.KeySpecEccSecgP256k1, remote.Ed25519: types.KeySpecEccNistEdwards25519, remote.P256: types.KeySpecEccNistP256,
 }

@@ -117,7 +117,6 @@ func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	return &key{client, at}, nil
 }
 
-// client returns the client of a vault.
 func (s *Service) client(host string) (*azkeys.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,6 @@ type key struct {
 	at     place
 }
 
-// PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetKey(ctx, k.at.name, k.at.version, nil)
 	if err != nil {
@@ -198,7 +196,6 @@ var algorithms = map[remote.Scheme]azkeys.SignatureAlgorithm{remote.Secp256k1: a
 // noEd25519 says what vaults cannot do.
 const noEd25519 = "Azure Key Vault has no Ed25519: use AWS KMS, Google Cloud KMS, Vault, an HSM or a file for Solana"
 
-// Sign implements remote.Key.
 func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
 	algorithm, ok := algorithms[scheme]
 	if !ok {

@@ -130,7 +130,6 @@ func (s *Service) connect(site string) (*kms.KeyManagementClient, error) {
 // the context ends, when other callers want the place.
 type fewTries struct{ left int }
 
-// Retry implements gax.Retryer.
 func (f *fewTries) Retry(err error) (pause time.Duration, again bool) {
 	f.left--
 	return 100 * time.Millisecond, f.left >= 0 && status.Code(err) == codes.Unavailable
@@ -147,7 +146,6 @@ func checksum(data []byte) *wrapperspb.Int64Value {
 	return wrapperspb.Int64(int64(crc32.Checksum(data, castagnoli)))
 }
 
-// algorithms are the algorithms by scheme.
 var algorithms = map[remote.Scheme]kmspb.CryptoKeyVersion_CryptoKeyVersionAlgorithm{
 	remote.Secp256k1: kmspb.CryptoKeyVersion_EC_SIGN_SECP256K1_SHA256,
 	remote.Ed25519:   kmspb.CryptoKeyVersion_EC_SIGN_ED25519,
@@ -167,7 +165,6 @@ func unusable(call, missing string) error {
 	return fmt.Errorf("%w: Google KMS: %s: an answer without %s", keystore.ErrUnavailable, call, missing)
 }
 
-// PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	answer, err := k.client.GetPublicKey(ctx, &kmspb.GetPublicKeyRequest{Name: k.name})
 	if err != nil {
@@ -188,7 +185,6 @@ func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	return remote.ParseSPKI(block.Bytes)
 }
 
-// Sign implements remote.Key.
 func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
 	request := &kmspb.AsymmetricSignRequest{Name: k.name}
 	if scheme == remote.Ed25519 {

@@ -160,7 +160,6 @@ type keyData struct {
 	Derived bool `json:"derived"`
 }
 
-// PublicKey implements remote.Key.
 func (k *key) PublicKey(ctx context.Context) (remote.Public, error) {
 	k.service.renew(ctx)
 	path := k.at.mount + "/keys/" + k.at.name
@@ -239,7 +238,6 @@ func decode(call string, secret *api.Secret, into any) error {
 	return nil
 }
 
-// Sign implements remote.Key.
 func (k *key) Sign(ctx context.Context, scheme remote.Scheme, message []byte) ([]byte, error) {
 	if scheme == remote.Secp256k1 {
 		return nil, fmt.Errorf("%w: %s", keystore.ErrUnsupported, onlyEd25519)
