@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/internal/cli"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/keys"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestSecretsOfFlagsAreUTF8: the file of every flag that names a secret is refused in another encoding than

@@ -8,8 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/countersign-dev/countersign/internal/cli"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestHelp: every command prints its help on standard output and exits 0.

@@ -3,7 +3,7 @@ package cli_test
 import (
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, nil) }

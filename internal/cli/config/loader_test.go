@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	policycommand "github.com/countersign-dev/countersign/internal/cli/policy"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // mutation is one change of the example. want is part of the error; empty: it is valid.

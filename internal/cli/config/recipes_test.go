@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // yamlBlocks are the blocks of YAML of a page.

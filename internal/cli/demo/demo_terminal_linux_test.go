@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestDemoColour: the demo is in colour on a terminal, unless NO_COLOR or TERM says

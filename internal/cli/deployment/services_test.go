@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/cli"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/remote"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // dynamicFee returns an unsigned EIP-1559 transaction in hex.

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestRequestConfirmation checks that a person at an offline machine is shown what a request

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/requests"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/stamp"
 )
 

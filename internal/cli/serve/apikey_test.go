@@ -7,8 +7,8 @@ import (
 	"time"
 
 	api "github.com/countersign-dev/countersign/client"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/stamp"
 )
 

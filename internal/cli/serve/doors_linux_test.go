@@ -16,10 +16,10 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // doors are all commands that use the store of a configuration. REQUEST is a stamped

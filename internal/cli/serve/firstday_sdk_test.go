@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // sdk runs @turnkey/http, the unmodified public client of the hosted service, in a process

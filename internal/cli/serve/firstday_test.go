@@ -17,10 +17,10 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	api "github.com/countersign-dev/countersign/client"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 const firstPolicy = `schema: countersign.policy/2

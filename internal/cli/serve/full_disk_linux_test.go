@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestFullDisk fills the disk of a running server's store. Requests must be refused with

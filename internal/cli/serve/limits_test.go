@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestConnectionLimit checks that a connection beyond the limit replaces an idle one.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	api "github.com/countersign-dev/countersign/client"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // maxResident is the documented bound of what a server of init's configuration keeps in memory

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestProfiles checks that the profiles are served at the admin address, and only there and

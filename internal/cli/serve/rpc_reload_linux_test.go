@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // clientAuthority makes an authority, and a client's certificate by it for a name.

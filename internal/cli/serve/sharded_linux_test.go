@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/show"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestOrganizationsInDatabases serves organizations in two databases: what one has is in its own

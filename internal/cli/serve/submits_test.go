@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // signs submits request number number, which must succeed.

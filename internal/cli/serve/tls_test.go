@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // TestTLS checks that with a certificate the API is served on every address, over HTTP/1.1

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/approvals"
-	"github.com/countersign-dev/countersign/internal/cli/clitest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
 // quorum is an offline machine, in made/, that signs transactions approved by two users.

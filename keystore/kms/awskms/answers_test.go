@@ -11,7 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -38,7 +38,7 @@ func TestUselessAnswers(t *testing.T) {
 	s := newServer(t)
 	s.Keys.Generate("hot", remote.Secp256k1)
 	for call, do := range paths(t, awskms.New()) {
-		for what, answer := range kmstest.Useless() {
+		for what, answer := range loopback.Useless() {
 			s.SetAnswer(call, answer)
 			err := do()
 			if err == nil || !strings.Contains(err.Error(), "AWS KMS") || !strings.Contains(err.Error(), "kms:"+call) {
@@ -56,7 +56,7 @@ func TestThrottled(t *testing.T) {
 	s := newServer(t)
 	s.Keys.Generate("hot", remote.Secp256k1)
 	for call, do := range paths(t, awskms.New()) {
-		for what, answer := range map[string]kmstest.Answer{
+		for what, answer := range map[string]loopback.Answer{
 			"429": {Status: http.StatusTooManyRequests, RetryAfter: "40"},
 			"503": {Status: http.StatusServiceUnavailable, RetryAfter: "40"},
 			"400": {Status: http.StatusBadRequest, RetryAfter: "40", Type: "application/x-amz-json-1.1", Body: `{"__type":"ThrottlingException","message":"Rate exceeded"}`},
@@ -78,7 +78,7 @@ func TestCredentialService(t *testing.T) {
 	if err := os.WriteFile(token, []byte("e30.e30.e30"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sts := kmstest.NewAnswers(t)
+	sts := loopback.NewAnswers(t)
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_WEB_IDENTITY_TOKEN_FILE": token,
 		"AWS_ROLE_ARN": "arn:aws:iam::111122223333:role/signer", "AWS_ENDPOINT_URL_STS": sts.URL,
@@ -86,8 +86,8 @@ func TestCredentialService(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	sign := func() error { return paths(t, awskms.New())["Sign"]() }
-	refusal := func(status int, code string) kmstest.Answer {
-		return kmstest.Answer{Status: status, RetryAfter: "7", Type: "text/xml", Body: "<ErrorResponse><Error><Type>Sender</Type><Code>" + code + "</Code><Message>m</Message></Error></ErrorResponse>"}
+	refusal := func(status int, code string) loopback.Answer {
+		return loopback.Answer{Status: status, RetryAfter: "7", Type: "text/xml", Body: "<ErrorResponse><Error><Type>Sender</Type><Code>" + code + "</Code><Message>m</Message></Error></ErrorResponse>"}
 	}
 	for code, class := range map[string]error{
 		"AccessDenied": keystore.ErrDenied, "ExpiredToken": keystore.ErrDenied, "InvalidIdentityToken": keystore.ErrDenied,
@@ -103,7 +103,7 @@ func TestCredentialService(t *testing.T) {
 	if throttled, ok := errors.AsType[*keystore.ThrottledError](sign()); !ok || throttled.RetryAfter != 7*time.Second || sts.ClearAnswer() != 1 {
 		t.Errorf("throttled: %v", throttled)
 	}
-	for what, answer := range kmstest.Useless() {
+	for what, answer := range loopback.Useless() {
 		sts.SetAnswer("/", answer)
 		if err := sign(); err == nil || !strings.Contains(err.Error(), "AWS credentials") {
 			t.Errorf("%s: %v", what, err)

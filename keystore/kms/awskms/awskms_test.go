@@ -8,7 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
@@ -16,9 +16,9 @@ import (
 const inRegion = "?region=eu-central-1"
 
 // newServer starts a server that the default chain finds.
-func newServer(t *testing.T) *kmstest.AWS {
+func newServer(t *testing.T) *loopback.AWS {
 	t.Helper()
-	s := kmstest.NewAWS(t)
+	s := loopback.NewAWS(t)
 	for name, value := range s.Environment() {
 		t.Setenv(name, value)
 	}
@@ -44,7 +44,7 @@ func TestURIs(t *testing.T) {
 	service := awskms.New()
 	for _, uri := range []string{
 		"awskms:1234abcd" + inRegion, "awskms:alias/hot" + inRegion, "awskms:alias/team/hot" + inRegion,
-		"awskms:" + kmstest.AccountARN + "key/1234abcd", "awskms:" + kmstest.AccountARN + "alias/hot", "awskms:" + kmstest.AccountARN + "key/1234abcd" + inRegion,
+		"awskms:" + loopback.AccountARN + "key/1234abcd", "awskms:" + loopback.AccountARN + "alias/hot", "awskms:" + loopback.AccountARN + "key/1234abcd" + inRegion,
 	} {
 		key, err := service.Open(t.Context(), uri)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestURIs(t *testing.T) {
 		"awskms:key/1234":                       "write awskms:ID",
 		"awskms:alias/ho%74":                    "write awskms:ID",
 		"awskms:arn:aws:s3:::bucket":            "not the ARN of a key",
-		"awskms:" + kmstest.AccountARN + "alias/hot?region=us-east-1": "the ARN is of region eu-central-1",
+		"awskms:" + loopback.AccountARN + "alias/hot?region=us-east-1": "the ARN is of region eu-central-1",
 	} {
 		if err := service.Check(uri); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", uri, err, want)
@@ -76,7 +76,7 @@ func TestURIs(t *testing.T) {
 // TestSites: keys of one region and profile share a bound, and no others.
 func TestSites(t *testing.T) {
 	service := awskms.New()
-	same := []string{"awskms:1234" + inRegion, "awskms:alias/hot" + inRegion, "awskms:" + kmstest.AccountARN + "key/1234"}
+	same := []string{"awskms:1234" + inRegion, "awskms:alias/hot" + inRegion, "awskms:" + loopback.AccountARN + "key/1234"}
 	for _, uri := range same {
 		if service.Site(uri) != service.Site(same[0]) {
 			t.Errorf("%s: %q", uri, service.Site(uri))

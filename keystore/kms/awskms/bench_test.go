@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkClients(b *testing.B) {
 const clients = 64
 
 func benchmarkClients(b *testing.B, latency time.Duration) {
-	aws := kmstest.NewAWS(b)
+	aws := loopback.NewAWS(b)
 	for name, value := range aws.Environment() {
 		b.Setenv(name, value)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -19,7 +19,7 @@ type path struct {
 }
 
 // newPaths starts a server that has a key, and returns all requests.
-func newPaths(t *testing.T) (*kmstest.Azure, []path) {
+func newPaths(t *testing.T) (*loopback.Azure, []path) {
 	t.Helper()
 	a, service, uri := newService(t)
 	a.Keys.Generate("hot", remote.Secp256k1)
@@ -44,7 +44,7 @@ func newPaths(t *testing.T) (*kmstest.Azure, []path) {
 func TestUselessAnswers(t *testing.T) {
 	a, paths := newPaths(t)
 	for _, path := range paths {
-		for what, answer := range kmstest.Useless() {
+		for what, answer := range loopback.Useless() {
 			a.SetAnswer(path.request, answer)
 			err := path.do()
 			if err == nil || !strings.Contains(err.Error(), "Azure") || !strings.Contains(err.Error(), path.name) || errors.Is(err, keystore.ErrKeyNotFound) || errors.Is(err, keystore.ErrKeyExists) {
@@ -62,7 +62,7 @@ func TestThrottledPaths(t *testing.T) {
 	a, paths := newPaths(t)
 	for _, path := range paths {
 		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-			a.SetAnswer(path.request, kmstest.Answer{Status: status, RetryAfter: "40"})
+			a.SetAnswer(path.request, loopback.Answer{Status: status, RetryAfter: "40"})
 			throttled, ok := errors.AsType[*keystore.ThrottledError](path.do())
 			if times := a.ClearAnswer(); !ok || throttled.RetryAfter != 40*time.Second || times != 1 {
 				t.Errorf("%s: %d: asked %d times: %v", path.request, status, times, throttled)
@@ -87,7 +87,7 @@ func TestDisabled(t *testing.T) {
 		`{"error":{"code":"Forbidden","message":"the caller KeyDisabled has no permission","innererror":{"code":"AccessDenied"}}}`,
 	} {
 		for _, path := range paths {
-			a.SetAnswer(path.request, kmstest.Answer{Status: http.StatusForbidden, Body: body})
+			a.SetAnswer(path.request, loopback.Answer{Status: http.StatusForbidden, Body: body})
 			if err := path.do(); !errors.Is(err, keystore.ErrDenied) || !strings.Contains(err.Error(), path.name) {
 				t.Errorf("%s: %s: %v", path.request, body, err)
 			}

@@ -9,16 +9,16 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
 
-func newService(t *testing.T) (*kmstest.Azure, *azurekms.Service, func(name string) string) {
+func newService(t *testing.T) (*loopback.Azure, *azurekms.Service, func(name string) string) {
 	t.Helper()
-	a := kmstest.NewAzure(t)
+	a := loopback.NewAzure(t)
 	uri := func(name string) string {
-		return "azurekms:" + a.Host() + "/keys/" + name + "/" + kmstest.AzureVersion
+		return "azurekms:" + a.Host() + "/keys/" + name + "/" + loopback.AzureVersion
 	}
 	return a, azurekms.New(azurekms.Options{Credential: a, Transport: a.Client(), AnyDomain: true}), uri
 }
@@ -80,7 +80,7 @@ func TestOtherKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kid := range []string{a.URL + "/keys/hot/1", a.URL + "/keys/cold/" + kmstest.AzureVersion} {
+	for _, kid := range []string{a.URL + "/keys/hot/1", a.URL + "/keys/cold/" + loopback.AzureVersion} {
 		a.SetKID(kid)
 		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); !errors.Is(err, keystore.ErrSignatureCheck) {
 			t.Errorf("%s: %v", kid, err)

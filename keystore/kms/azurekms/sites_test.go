@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -27,17 +27,17 @@ func (o oneToken) GetToken(context.Context, policy.TokenRequestOptions) (azcore.
 
 // TestOneVaultHangs: a vault that does not answer takes all of its places, and none of another's.
 func TestOneVaultHangs(t *testing.T) {
-	hangs, works := kmstest.NewAzure(t), kmstest.NewAzure(t)
+	hangs, works := loopback.NewAzure(t), loopback.NewAzure(t)
 	var token azcore.AccessToken
-	for _, vault := range []*kmstest.Azure{hangs, works} {
+	for _, vault := range []*loopback.Azure{hangs, works} {
 		token, _ = vault.GetToken(t.Context(), policy.TokenRequestOptions{}) // the first one of each is the same
 	}
 	service := azurekms.New(azurekms.Options{Credential: oneToken(token), Transport: works.Client(), AnyDomain: true})
 	var pins []remote.Pin
-	for _, vault := range []*kmstest.Azure{hangs, works} {
+	for _, vault := range []*loopback.Azure{hangs, works} {
 		vault.Keys.Generate("hot", remote.Secp256k1)
 		pins = append(pins, remote.Pin{
-			URI: "azurekms:" + vault.Host() + "/keys/hot/" + kmstest.AzureVersion, PublicKey: vault.Keys.Public("hot").Signing, OrganizationID: "org",
+			URI: "azurekms:" + vault.Host() + "/keys/hot/" + loopback.AzureVersion, PublicKey: vault.Keys.Public("hot").Signing, OrganizationID: "org",
 		})
 	}
 	const places = 4

@@ -15,15 +15,15 @@ import (
 
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // answering starts a server that speaks HTTP/2 without TLS, as gRPC does on loopback, and gives
 // every call the present answer, or a message of gRPC if there is none.
-func answering(t *testing.T, message func(call string) string) (service *gcpkms.Service, present *atomic.Pointer[kmstest.Answer], asked *atomic.Int64) {
+func answering(t *testing.T, message func(call string) string) (service *gcpkms.Service, present *atomic.Pointer[loopback.Answer], asked *atomic.Int64) {
 	t.Helper()
-	present, asked = &atomic.Pointer[kmstest.Answer]{}, &atomic.Int64{}
+	present, asked = &atomic.Pointer[loopback.Answer]{}, &atomic.Int64{}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -81,7 +81,7 @@ func TestUselessAnswers(t *testing.T) {
 			t.Errorf("%s: an empty message: %v", call, err)
 		}
 	}
-	for what, answer := range kmstest.Useless() {
+	for what, answer := range loopback.Useless() {
 		present.Store(&answer)
 		presentToo.Store(&answer)
 		for call, do := range calls {

@@ -11,17 +11,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
 
 func uri(name string) string {
-	return "gcpkms:" + kmstest.Ring + "/cryptoKeys/" + name + "/cryptoKeyVersions/1"
+	return "gcpkms:" + loopback.Ring + "/cryptoKeys/" + name + "/cryptoKeyVersions/1"
 }
 
 func TestService(t *testing.T) {
-	g := kmstest.NewGoogle(t)
+	g := loopback.NewGoogle(t)
 	remotetest.Run(t, remotetest.Harness{
 		Scheme: gcpkms.Scheme, Service: gcpkms.New(g.Options()...), Keys: g.Keys, URI: uri,
 		Curves:    []remote.Scheme{remote.Secp256k1, remote.Ed25519},
@@ -31,7 +31,7 @@ func TestService(t *testing.T) {
 
 func TestURIs(t *testing.T) {
 	for _, text := range []string{
-		"gcpkms:" + kmstest.Ring + "/cryptoKeys/hot", "gcpkms:" + kmstest.Ring + "/cryptoKeys/hot/cryptoKeyVersions/primary",
+		"gcpkms:" + loopback.Ring + "/cryptoKeys/hot", "gcpkms:" + loopback.Ring + "/cryptoKeys/hot/cryptoKeyVersions/primary",
 		uri("hot") + "0/x", uri("a/b"), "gcpkms:projects/p/keys/hot", strings.TrimSuffix(uri("hot"), "1") + "0",
 	} {
 		if err := gcpkms.New().Check(text); err == nil || !strings.Contains(err.Error(), "a version, because a key has several") {
@@ -46,7 +46,7 @@ func TestURIs(t *testing.T) {
 // TestDamaged: an answer whose checksum or name is wrong, or to something that the service has
 // not checked, is not taken.
 func TestDamaged(t *testing.T) {
-	g := kmstest.NewGoogle(t)
+	g := loopback.NewGoogle(t)
 	service := gcpkms.New(g.Options()...)
 	for _, scheme := range []remote.Scheme{remote.Secp256k1, remote.Ed25519} {
 		g.Keys.Generate("hot", scheme)
@@ -97,7 +97,7 @@ func TestSites(t *testing.T) {
 
 // TestThrottled: the wait is the one that the answer says.
 func TestThrottled(t *testing.T) {
-	g := kmstest.NewGoogle(t)
+	g := loopback.NewGoogle(t)
 	g.Keys.SetFault(keystoretest.Throttled)
 	key, err := gcpkms.New(g.Options()...).Open(t.Context(), uri("hot"))
 	if err != nil {
@@ -110,7 +110,7 @@ func TestThrottled(t *testing.T) {
 }
 
 func TestGenerate(t *testing.T) {
-	g := kmstest.NewGoogle(t)
+	g := loopback.NewGoogle(t)
 	service := gcpkms.New(g.Options()...)
 	for _, scheme := range []remote.Scheme{remote.Secp256k1, remote.Ed25519, remote.P256} {
 		name := "new-" + strings.ToLower(string(scheme))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -43,7 +43,7 @@ func paths(t *testing.T, service *Service) []path {
 }
 
 // newPaths starts a server that has a key, and whose token lives for an hour.
-func newPaths(t *testing.T) (*kmstest.Vault, []path) {
+func newPaths(t *testing.T) (*loopback.Vault, []path) {
 	t.Helper()
 	v := newVault(t)
 	v.SetTTL(3600)
@@ -56,7 +56,7 @@ func newPaths(t *testing.T) (*kmstest.Vault, []path) {
 func TestUselessAnswers(t *testing.T) {
 	v, all := newPaths(t)
 	for _, path := range all {
-		for what, answer := range kmstest.Useless() {
+		for what, answer := range loopback.Useless() {
 			v.SetAnswer(path.request, answer)
 			err := path.do()
 			if err == nil || !strings.Contains(err.Error(), "Vault") || !strings.Contains(err.Error(), path.name) {
@@ -77,7 +77,7 @@ func TestThrottled(t *testing.T) {
 	v, all := newPaths(t)
 	for _, path := range all {
 		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-			v.SetAnswer(path.request, kmstest.Answer{Status: status, RetryAfter: "40", Body: `{"errors":["rate limit quota exceeded"]}`})
+			v.SetAnswer(path.request, loopback.Answer{Status: status, RetryAfter: "40", Body: `{"errors":["rate limit quota exceeded"]}`})
 			err := path.do()
 			throttled, ok := errors.AsType[*keystore.ThrottledError](err)
 			if times := v.ClearAnswer(); !ok || throttled.RetryAfter != 40*time.Second || times != 1 || !strings.Contains(err.Error(), path.name) || !strings.Contains(err.Error(), "quota exceeded") {
@@ -85,12 +85,12 @@ func TestThrottled(t *testing.T) {
 			}
 		}
 	}
-	v.SetAnswer(all[1].request, kmstest.Answer{Status: http.StatusTooManyRequests, Body: `{"errors":["rate limit quota exceeded"]}`})
+	v.SetAnswer(all[1].request, loopback.Answer{Status: http.StatusTooManyRequests, Body: `{"errors":["rate limit quota exceeded"]}`})
 	if throttled, ok := errors.AsType[*keystore.ThrottledError](all[1].do()); !ok || throttled.RetryAfter != time.Second {
 		t.Errorf("without a time: %v", throttled)
 	}
 	v.ClearAnswer()
-	v.SetAnswer(all[1].request, kmstest.Answer{Status: http.StatusServiceUnavailable, Body: `{"errors":["Vault is sealed"]}`})
+	v.SetAnswer(all[1].request, loopback.Answer{Status: http.StatusServiceUnavailable, Body: `{"errors":["Vault is sealed"]}`})
 	err := all[1].do()
 	if _, throttled := errors.AsType[*keystore.ThrottledError](err); throttled || !errors.Is(err, keystore.ErrUnavailable) || v.ClearAnswer() < 2 {
 		t.Errorf("sealed: %v", err)
@@ -103,12 +103,12 @@ func TestKeepOutlivesAnswers(t *testing.T) {
 	for _, about := range []string{"lookup-self", "renew-self"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended, renewed := make(chan struct{}), v.Renewed()
-		v.SetAnswer("/"+about, kmstest.Answer{Status: http.StatusServiceUnavailable})
+		v.SetAnswer("/"+about, loopback.Answer{Status: http.StatusServiceUnavailable})
 		go func() {
 			newService().Keep(ctx)
 			close(ended)
 		}()
-		for what, answer := range kmstest.Useless() {
+		for what, answer := range loopback.Useless() {
 			v.SetAnswer("/"+about, answer)
 			v.Seen()
 			testenv.Await(t, about+": "+what, func() bool { return asked(v, about) })

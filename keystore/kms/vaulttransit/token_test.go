@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
 // newVault starts a server whose token lives for a second.
-func newVault(t *testing.T) *kmstest.Vault {
+func newVault(t *testing.T) *loopback.Vault {
 	t.Helper()
-	v := kmstest.NewVault(t)
+	v := loopback.NewVault(t)
 	for name, value := range v.Environment() {
 		t.Setenv(name, value)
 	}
@@ -28,7 +28,7 @@ func newVault(t *testing.T) *kmstest.Vault {
 func newService() *Service { return &Service{retry: time.Millisecond} }
 
 // asked reports whether the server was asked about the token by a path since it was last called.
-func asked(v *kmstest.Vault, path string) bool {
+func asked(v *loopback.Vault, path string) bool {
 	return strings.Contains(strings.Join(v.Seen(), "\n"), "/v1/auth/token/"+path)
 }
 

@@ -12,15 +12,15 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
 
-func newServer(t *testing.T) *kmstest.Vault {
+func newServer(t *testing.T) *loopback.Vault {
 	t.Helper()
-	v := kmstest.NewVault(t)
+	v := loopback.NewVault(t)
 	for name, value := range v.Environment() {
 		t.Setenv(name, value)
 	}
@@ -152,7 +152,7 @@ func TestToken(t *testing.T) {
 	if _, err := open().PublicKey(t.Context()); !errors.Is(err, keystore.ErrDenied) {
 		t.Errorf("without a token: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(home, ".vault-token"), []byte(kmstest.Token+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".vault-token"), []byte(loopback.Token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	v.SetTTL(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -29,7 +29,7 @@ func TestFromAnAWSKey(t *testing.T) {
 	if block == nil || strings.Count(block[1], "\n") > 10 {
 		t.Fatalf("the block is not there, or has more than ten lines: %q", block)
 	}
-	aws := kmstest.NewAWS(t)
+	aws := loopback.NewAWS(t)
 	aws.Keys.Generate("hot-key", remote.Secp256k1)
 	aws.Aliases["alias/hot"] = "hot-key"
 	address := common.Address(aws.Keys.Public("hot-key").Signing.KeccakAddress())

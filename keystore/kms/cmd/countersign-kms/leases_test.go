@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/store"
 	storememory "github.com/countersign-dev/countersign/store/memory"
@@ -48,7 +48,7 @@ func (r *renewals) Renew(ctx context.Context, lease store.Lease, ttl time.Durati
 // than these.
 func TestClientsWaitWithLeases(t *testing.T) {
 	const clients = 64
-	aws := kmstest.NewAWS(t)
+	aws := loopback.NewAWS(t)
 	for name, value := range aws.Environment() {
 		t.Setenv(name, value)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 	"github.com/countersign-dev/countersign/keystore/remote/remotetest"
 )
@@ -63,7 +63,7 @@ func same(t *testing.T, file string, allowed, used []string) {
 
 // TestAWSPolicy: the policy allows the calls that opening and signing make, and no others.
 func TestAWSPolicy(t *testing.T) {
-	aws := kmstest.NewAWS(t)
+	aws := loopback.NewAWS(t)
 	for name, value := range aws.Environment() {
 		t.Setenv(name, value)
 	}
@@ -95,7 +95,7 @@ func TestAWSPolicy(t *testing.T) {
 
 // TestVaultPolicy: the same for the paths and capabilities of Vault.
 func TestVaultPolicy(t *testing.T) {
-	vault := kmstest.NewVault(t)
+	vault := loopback.NewVault(t)
 	for name, value := range vault.Environment() {
 		t.Setenv(name, value)
 	}
@@ -132,9 +132,9 @@ func named(t *testing.T, pattern string, errs ...error) (rights []string) {
 
 // TestGoogleRole: the role has the permissions that the errors name when they are missing.
 func TestGoogleRole(t *testing.T) {
-	google := kmstest.NewGoogle(t)
+	google := loopback.NewGoogle(t)
 	google.Keys.SetFault(keystoretest.Denied)
-	key, err := gcpkms.New(google.Options()...).Open(t.Context(), "gcpkms:"+kmstest.Ring+"/cryptoKeys/hot/cryptoKeyVersions/1")
+	key, err := gcpkms.New(google.Options()...).Open(t.Context(), "gcpkms:"+loopback.Ring+"/cryptoKeys/hot/cryptoKeyVersions/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +151,10 @@ func TestGoogleRole(t *testing.T) {
 
 // TestAzureRole is the same for the data actions of Azure.
 func TestAzureRole(t *testing.T) {
-	azure := kmstest.NewAzure(t)
+	azure := loopback.NewAzure(t)
 	azure.Keys.SetFault(keystoretest.Denied)
 	service := azurekms.New(azurekms.Options{Credential: azure, Transport: azure.Client(), AnyDomain: true})
-	key, err := service.Open(t.Context(), "azurekms:"+azure.Host()+"/keys/hot/"+kmstest.AzureVersion)
+	key, err := service.Open(t.Context(), "azurekms:"+azure.Host()+"/keys/hot/"+loopback.AzureVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
-	"github.com/countersign-dev/countersign/keystore/kms/internal/kmstest"
+	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -39,7 +39,7 @@ func unsigned(nonce uint16) string {
 // served is a running server whose keys are in AWS KMS.
 type served struct {
 	t       *testing.T
-	aws     *kmstest.AWS
+	aws     *loopback.AWS
 	program string
 	folder  string
 	base    string // of the API
@@ -71,7 +71,7 @@ func (l *locked) String() string {
 // serveAWS starts a server with two keys and the app-proof key in AWS KMS.
 func serveAWS(t *testing.T) *served {
 	t.Helper()
-	s := &served{t: t, aws: kmstest.NewAWS(t), folder: t.TempDir(), log: &locked{}}
+	s := &served{t: t, aws: loopback.NewAWS(t), folder: t.TempDir(), log: &locked{}}
 	s.program = build(t, s.folder)
 	for name, scheme := range map[string]remote.Scheme{"hot": remote.Secp256k1, "other": remote.Secp256k1, "proof": remote.P256} {
 		s.aws.Keys.Generate(name, scheme)

@@ -1,6 +1,6 @@
-// Package kmstest has servers on loopback that speak what the packages here ask of key
+// Package loopback has servers on loopback that speak what the packages here ask of key
 // services, for tests. Their keys and faults are those of remotetest.Keys.
-package kmstest
+package loopback
 
 import (
 	"encoding/base64"
