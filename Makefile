@@ -47,11 +47,11 @@ ci: test-deps builds nocgo 386 race long poolers
 
 # The tests that test leaves out: they build for another architecture, kill a program again
 # and again, or draw long. make reproducible runs TestReleasedBinary with the released one.
-LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$|^TestTaggedModules$$
+LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$|^TestTaggedModules$$|^TestMoveKilled$$
 
 # Runs them.
 long:
-	go test $(LONGER) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./packaging ./policy ./interop
+	go test $(LONGER) $(AT_ONCE) -run '$(LONG)' ./cmd/... ./internal/... ./keystore/file ./packaging ./policy ./interop ./store/postgres
 
 # Runs the contract of stores behind a connection pooler, and fail-over.
 poolers:
@@ -67,6 +67,7 @@ contract:
 prove: export COUNTERSIGN_REQUIRE = all
 prove:
 	COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -run 'SolanaEffects' ./interop
+	COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -run TightensProved ./policy
 	COUNTERSIGN_PROVE=20000 go test $(LONGER) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -v .
 	COUNTERSIGN_PROVE=100000 go test $(LONGER) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
@@ -95,9 +96,9 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 
-# Runs the tests with cgo, including the slow ones.
+# Runs the tests with cgo, including the slow ones. As in quick and raced, vet has seen the code.
 full:
-	go test $(LIMIT) $(AT_ONCE) -skip '$(LONG)|^TestReleasedBinary$$' ./...
+	go test $(LIMIT) $(AT_ONCE) -vet=off -skip '$(LONG)|^TestReleasedBinary$$' ./...
 
 # Runs the tests of modules that have dependencies of their own.
 modules:
@@ -106,7 +107,7 @@ modules:
 	cd interop/opservice && go test $(LIMIT) .
 	cd interop/standardwebhooks && go test $(LIMIT) .
 	cd interop/torchwood && go test $(LIMIT) .
-	cd keystore/kms && go vet ./... && go test $(LIMIT) ./...
+	cd keystore/kms && go vet ./... && go test $(LIMIT) -vet=off ./...
 
 # Runs the fast tests without cgo, over the pure-Go curve code of the released binaries.
 nocgo:
@@ -127,7 +128,7 @@ race:
 
 # Runs the fast tests of the packages that share most with the race detector.
 raced:
-	go test $(LIMIT) $(AT_ONCE) -race -short . ./internal/approvals ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
+	go test $(LIMIT) $(AT_ONCE) -vet=off -race -short . ./internal/approvals ./httpapi ./stamp ./keystore/memory ./store/memory ./store/internal/...
 
 # The packages with clocks, processes or servers in them.
 TIMED = . ./internal/approvals ./client ./httpapi/... ./keystore/file ./keystore/pkcs11 ./otp/... ./policy ./store/... ./cmd/... ./internal/cli/... ./docs ./interop
@@ -139,8 +140,8 @@ load:
 
 # Runs the tests of the module tools, and of the one below it.
 tools:
-	cd tools && go vet ./... && go test $(LIMIT) -count=1 ./...
-	cd tools/countersign-policy-import && go vet ./... && go test $(LIMIT) ./...
+	cd tools && go vet ./... && go test $(LIMIT) -vet=off -count=1 ./...
+	cd tools/countersign-policy-import && go vet ./... && go test $(LIMIT) -vet=off ./...
 
 # Runs the fast tests as 32-bit code, if this machine can execute it.
 386:

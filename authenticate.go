@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func (e *Engine) lookUp(ctx context.Context, organizationID string, id stamp.ID,
 		return nil, nil, err
 	}
 	member, memberErr := e.config.Directory.Member(ctx, organizationID, id)
-	if err == nil {
-		err = memberErr
-	}
-	return organization, member, err
+	return organization, member, cmp.Or(err, memberErr)
 }
 
 // checkAddress refuses a request from an address that its credential does not list.

@@ -121,18 +121,13 @@ func (c call) sign(ctx context.Context) (result activity.Result, err error) {
 		}
 	}
 	c.engine.observed(ctx, c.Submission, err)
-	if err == nil && c.Record != nil {
-		return resultOf(c.Record)
+	switch {
+	case err != nil || c.Record == nil:
+		return result, err
+	case !c.Record.Status.Waits():
+		return c.Record.Result, nil
 	}
-	return result, err
-}
-
-// resultOf returns the result of an activity, or the error of one that waits.
-func resultOf(record *activity.Record) (activity.Result, error) {
-	if !record.Status.Waits() {
-		return record.Result, nil
-	}
-	waiting := &activity.WaitingError{ID: record.ID, Fingerprint: record.Request.Fingerprint}
+	waiting := &activity.WaitingError{ID: c.Record.ID, Fingerprint: c.Record.Request.Fingerprint}
 	return nil, activity.NewError(activity.ReasonConsensusNeeded, "", waiting,
 		"%v: make the same call again when it has its votes", waiting)
 }

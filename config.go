@@ -40,10 +40,9 @@ type Config struct {
 	// contains the chains that it lists; package chains/all lists all five.
 	Chains []chains.Chain
 
-	// Descriptors reads calls of programs that the chains do not know, such as a
-	// folder of package chains/descriptors. A call of which every argument is read
-	// is not blind. The reading is shown in addition to the summary and passed to the
-	// policy; it changes no effect. Default: none.
+	// Descriptors reads calls of programs that the chains do not know, such as a folder of package
+	// chains/descriptors. A call of which every argument is read is not blind. The reading is shown
+	// in addition to the summary and passed to the policy; it changes no effect. Default: none.
 	Descriptors chains.Reader
 
 	// Names gives tokens and addresses their names in the sentences about an activity
@@ -75,15 +74,13 @@ type Config struct {
 	Store store.Store
 
 	// Log appends each activity that ends, whether completed, rejected or failed, to the
-	// transparency log of its organization, in the transaction that records its end: see
-	// package translog. Store must be a
-	// store.Log. Default: no log.
+	// transparency log of its organization, in the transaction that records its end: see package
+	// translog. Store must be a store.Log. Default: no log.
 	Log bool
 
-	// Events are the types of events that are written into the outbox of Store, in the
-	// transaction of the activity that they are about: those whose names begin with
-	// "activity.". Store must be a store.Outbox, which also hands them out to who delivers
-	// them. Default: none.
+	// Events are the types of events that are written into the outbox of Store, in the transaction
+	// of the activity that they are about: those whose names begin with "activity.". Store must be
+	// a store.Outbox, which also hands them out to who delivers them. Default: none.
 	Events []activity.EventType
 
 	// LogSigner signs the checkpoint of the log in answers to requests with
@@ -97,9 +94,8 @@ type Config struct {
 	// Default: any other request is refused.
 	Operations []operation.Operation
 
-	// ProofSigner signs app proofs and verification tokens. It is an ECDSA key on
-	// P-256 and must not be a key of the keystore. Default: a request for them is
-	// refused.
+	// ProofSigner signs app proofs and verification tokens. It is an ECDSA key on P-256 and must
+	// not be a key of the keystore. Default: a request for them is refused.
 	ProofSigner crypto.Signer
 
 	// MaxRequestAge and MaxRequestSkew are how far a request's timestampMs may
@@ -147,12 +143,9 @@ const (
 // MaxRequestWindow bounds Config.MaxRequestAge and Config.MaxRequestSkew.
 const MaxRequestWindow = 10 * 365 * 24 * time.Hour
 
-// setDefaults sets the defaults of fields that are not set, and refuses invalid
-// settings.
+// setDefaults sets the defaults of fields that are not set, and refuses invalid settings.
 func (c *Config) setDefaults() error {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if registry, ok := c.Keystore.(keystore.WalletRegistry); ok && c.Wallets == nil {
 		c.Wallets = registry
 	}

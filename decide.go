@@ -19,9 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// decide is step 5: it asks the policy, with the caller's own vote as the only one. A
-// transaction that needs more votes waits for them; what cannot wait is refused. No policy
-// decides on a halt.
+// decide is step 5: it asks the policy, with the caller's own vote as the only one. A transaction
+// that needs more votes waits for them; what cannot wait is refused. No policy decides on a halt.
 //
 // spent is nil when a request is decided for the first time: the ledger is not read
 // then, since the charges are made in the transaction that takes the lease, or not at
@@ -126,7 +125,7 @@ func (j *judge) ask(ctx context.Context, s *request.Submission, votes []access.V
 		switch {
 		case err != nil || list == nil:
 			whole = decision
-		case i > 0 && decision.Digest != whole.Digest:
+		case i > 0 && (decision.Digest != whole.Digest || decision.Prices != whole.Prices):
 			err = activity.NewError(activity.ReasonUnavailable, "", nil,
 				"the policy was replaced while it was asked: send the same body again")
 		default:
@@ -194,8 +193,7 @@ func (j *judge) askAlone(ctx context.Context, s *request.Submission, votes []acc
 	return decision, nil
 }
 
-// authorization returns what a policy is asked about a submission, without votes and
-// ledger.
+// authorization returns what a policy is asked about a submission, without votes and ledger.
 func (j *judge) authorization(ctx context.Context, s *request.Submission) (access.Authorization, error) {
 	intent := s.Intent
 	if secret, ok := intent.(activity.Redacter); ok {

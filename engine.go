@@ -19,9 +19,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Engine validates intents and carries them out. It is safe for concurrent use. Its
-// errors about calls and requests are of type *activity.Error; those of Close and Operator
-// are for the operator.
+// Engine validates intents and carries them out. It is safe for concurrent use. Its errors about
+// calls and requests are of type *activity.Error; those of Close and Operator are for the operator.
 type Engine struct {
 	config     Config             // with its defaults set
 	can        store.Capabilities // of the store

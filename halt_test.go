@@ -203,6 +203,57 @@ func TestHaltWithholdsAnswers(t *testing.T) {
 	}
 }
 
+// leftBehind is a store that an organization has left.
+type leftBehind struct {
+	store.Full
+	left bool
+}
+
+func (s *leftBehind) LogHead(ctx context.Context, organizationID string) (translog.Head, error) {
+	head, err := s.Full.LogHead(ctx, organizationID)
+	head.Moved = s.left
+	return head, err
+}
+
+// TestMovedWithholdsAnswers: nothing is answered from the copy that an organization left behind in another
+// store, neither what was signed before, since it does not know of halts since, nor what waits or is not there.
+func TestMovedWithholdsAnswers(t *testing.T) {
+	behind := &leftBehind{Full: memory.New(0)}
+	h := newHalted(t, func(c *countersign.Config) { c.Store = behind })
+	waiting := h.Waiting()
+	free(h)
+	h.Clock.Advance(time.Second)
+	before := enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
+	get := func(id string) (err error) {
+		_, err = h.Engine.GetActivity(t.Context(), h.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, id)))
+		return err
+	}
+	list := func(filter string) (err error) {
+		_, err = h.Engine.ListActivities(t.Context(), h.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q%s}`, enginetest.Organization, filter)))
+		return err
+	}
+	for _, left := range []bool{false, true} {
+		behind.left = left
+		_, again := h.Engine.Submit(t.Context(), h.APIKey.Sign(string(before.Request.Body)))
+		_, waits := h.Engine.Submit(t.Context(), h.APIKey.Sign(string(waiting.Request.Body)))
+		for what, err := range map[string]error{
+			"again": again, "one that waits, again": waits, "one": get(before.ID), "all": list(""), "one that waits": get(waiting.ID),
+			"those that wait": list(`,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"]`),
+		} {
+			if errors.Is(err, store.ErrMoved) != left || (err != nil) != left {
+				t.Errorf("left %v: %s: %v", left, what, err)
+			}
+		}
+		refused, _ := errors.AsType[*activity.Error](get("recorded-since"))
+		if errors.Is(refused, store.ErrMoved) != left || (refused.Reason == activity.ReasonNotFound) == left {
+			t.Errorf("left %v: what is not there: %v", left, refused)
+		}
+		if err := list(`,"filterByStatus":["ACTIVITY_STATUS_REJECTED"]`); errors.Is(err, store.ErrMoved) != left {
+			t.Errorf("left %v: an empty list: %v", left, err)
+		}
+	}
+}
+
 // TestHaltOfOne: the halt of a user stops what the user submits, and what the user has approved
 // or approves; that of a key what it signs; neither anything else.
 func TestHaltOfOne(t *testing.T) {
@@ -231,6 +282,43 @@ func TestHaltOfOne(t *testing.T) {
 	}
 	_, err = h.asks(h.Cid, activity.TypeResume, "")
 	enginetest.Refusal(t, err, activity.ReasonNotFound, "not halted for the organization")
+}
+
+// TestHaltOfUserWithoutID: a halt of a user whose id comes from the name is in force at once, and says
+// that a rename ends it. With that id in the configuration, none does.
+func TestHaltOfUserWithoutID(t *testing.T) {
+	h := newHalted(t)
+	named := ballot.Voter("", "", h.APIKey)
+	named.Name = "ci"
+	register := func() {
+		admins := []access.UserConfig{ballot.Voter("cid", "", h.Cid), ballot.Voter("dan", "", h.Dan)}
+		for i := range admins {
+			admins[i].APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
+		}
+		h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: append(admins, named), Resume: access.ResumeConfig{Approvals: 2}})
+	}
+	named.APIKeys[0].Activities = nil
+	register()
+	free(h)
+	enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
+	for id, warns := range map[string]bool{"dan": false, named.UserID(enginetest.Organization): true} {
+		record, err := h.asks(h.Cid, activity.TypeHalt, fmt.Sprintf(`"userId":%q`, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sentence, of := record.Result.(activity.HaltResult).Sentence(), "signing is halted for user "+id
+		if sentence != of && !warns || warns && !strings.HasPrefix(sentence, of+": a rename of the user ends it, unless ") {
+			t.Errorf("the halt of %s says %q", id, sentence)
+		}
+	}
+	named.ID = named.UserID(enginetest.Organization)
+	for _, name := range []string{"ci", "renamed"} {
+		named.Name = name
+		register()
+		h.Clock.Advance(time.Second)
+		_, err := h.Submit(t, enginetest.Request{})
+		h.refused(name, err)
+	}
 }
 
 // TestHaltAndVotes: while signing is halted a vote for is refused and one against counts, what
@@ -381,6 +469,52 @@ func TestResumeOfStolenCredential(t *testing.T) {
 	asks(h.Ben, 0)
 }
 
+// TestResumeOfRevokedCredential: what was asked with a credential that was revoked since, has expired,
+// may not ask any more or is another user's does not count, though its user exists, as no vote does.
+func TestResumeOfRevokedCredential(t *testing.T) {
+	may := func(id string, key *enginetest.APIKey) access.UserConfig {
+		user := ballot.Voter(id, "", key)
+		user.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
+		return user
+	}
+	for name, change := range map[string]func(h *halted, dan *access.UserConfig) (others []access.UserConfig){
+		"revoked": func(h *halted, dan *access.UserConfig) []access.UserConfig {
+			*dan = may("dan", h.Ann)
+			return nil
+		},
+		"expired": func(h *halted, dan *access.UserConfig) []access.UserConfig {
+			dan.APIKeys[0].ExpiresAt = h.Clock.Now()
+			return nil
+		},
+		"not named": func(_ *halted, dan *access.UserConfig) []access.UserConfig {
+			dan.APIKeys[0].Activities = []activity.Type{activity.TypeHalt}
+			return nil
+		},
+		"of another user": func(h *halted, dan *access.UserConfig) []access.UserConfig {
+			*dan = may("dan", h.Ann)
+			return []access.UserConfig{may("eve", h.Dan)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHalted(t)
+			h.halt("")
+			asks := func(by *enginetest.APIKey, missing int) {
+				t.Helper()
+				record, err := h.asks(by, activity.TypeResume, "")
+				if err != nil || record.Result.(activity.HaltResult).Missing != missing {
+					t.Fatalf("%+v, %v: want %d more", record, err, missing)
+				}
+			}
+			asks(h.Dan, 1)
+			dan := may("dan", h.Dan)
+			users := append(change(h, &dan), dan, may("cid", h.Cid), may("ben", h.Ben))
+			h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: users, Resume: access.ResumeConfig{Approvals: 2}})
+			asks(h.Cid, 1)
+			asks(h.Ben, 0)
+		})
+	}
+}
+
 // TestHaltOfOrganizationIsPossible: however many users are halted, the organization can be.
 func TestHaltOfOrganizationIsPossible(t *testing.T) {
 	s := memory.New(0)
@@ -447,7 +581,7 @@ func TestHaltNeedsLog(t *testing.T) {
 	f := enginetest.New(t)
 	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{}}`,
 		activity.TypeHalt, f.Clock.Now().UnixMilli(), enginetest.Organization)))
-	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "not available")
+	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "no log for halts")
 }
 
 // fullStores open each kind of store.

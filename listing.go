@@ -14,8 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// maxScanned bounds how many activities a listing scans for those that the caller may
-// read.
+// maxScanned bounds how many activities a listing scans for those that the caller may read.
 const maxScanned = 20 * store.MaxList
 
 // maxReading bounds how long a listing reads once it has an activity: lists of transactions that

@@ -27,11 +27,10 @@ func (e *Engine) proveLogged(ctx context.Context, record *activity.Record) error
 	return e.Log().Prove(ctx, record)
 }
 
-// Prove adds the proof that it is in the log to a record that Submit or
-// GetActivity returned, whether or not its request asked for proofs. The answer then
-// carries the proof. The proof of a record is always the same. Without
-// Config.LogSigner, or if the record waits or is older than the log, Prove adds
-// nothing. The error is an *activity.Error.
+// Prove adds the proof that it is in the log to a record that Submit or GetActivity returned,
+// whether or not its request asked for proofs. The answer then carries the proof. The proof of a
+// record is always the same. Without Config.LogSigner, or if the record waits or is older than the
+// log, Prove adds nothing. The error is an *activity.Error.
 func (l Log) Prove(ctx context.Context, record *activity.Record) error {
 	if l.engine.config.LogSigner == nil || record.Status.Waits() {
 		return nil

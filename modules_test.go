@@ -174,9 +174,9 @@ func TestLinkedPackages(t *testing.T) {
 
 // unsafeFiles use unsafe, for memory of their own.
 var unsafeFiles = []string{
-	"internal/faultproxy/faultproxy.go",       // a mapped counter that two processes share
-	"keystore/pkcs11/module.go",               // the name of a C string
-	"keystore/secret.go", "keystore/vault.go", // memory outside the Go heap
+	"internal/faultproxy/faultproxy.go", // a mapped counter that two processes share
+	"keystore/pkcs11/module.go",         // the name of a C string
+	"keystore/secret.go",                // memory outside the Go heap
 }
 
 // TestNoInsides: nothing reads what a module of others keeps to itself. unsafe is for memory of our

@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/countersign-dev/countersign/access"
@@ -19,10 +20,9 @@ type Operator struct{ engine *Engine }
 // type *activity.Error.
 func (e *Engine) Operator() Operator { return Operator{e} }
 
-// ResumeWaiting goes through the activities that wait. One that has its votes is
-// carried out, unless there is still an obstacle; one that has waited longer than
-// Config.MaxWaiting is rejected. The engine does so every SweepInterval, as long as
-// requests come.
+// ResumeWaiting goes through the activities that wait. One that has its votes is carried out,
+// unless there is still an obstacle; one that has waited longer than Config.MaxWaiting is rejected.
+// The engine does so every SweepInterval, as long as requests come.
 func (o Operator) ResumeWaiting(ctx context.Context) error {
 	if err := o.engine.takesRequests(); err != nil {
 		return err
@@ -46,10 +46,9 @@ func (o Operator) LogPolicy(ctx context.Context, organizationID string, digest [
 	return err
 }
 
-// AdoptRecords appends the records of an organization that are older than its log to
-// the log, in one batch, if the log is empty, and returns how many. Call it on one node
-// only, at the first start with a log, before requests are served. Without Config.Log it
-// does nothing.
+// AdoptRecords appends the records of an organization that are older than its log to the log, in
+// one batch, if the log is empty, and returns how many. Call it on one node only, at the first
+// start with a log, before requests are served. Without Config.Log it does nothing.
 func (o Operator) AdoptRecords(ctx context.Context, organizationID string) (int, error) {
 	if !o.engine.config.Log {
 		return 0, nil
@@ -87,9 +86,7 @@ func (o Operator) AskedAbout(ctx context.Context, record *activity.Record) ([]ac
 	if err != nil {
 		return nil, err
 	}
-	if organization == nil {
-		organization = &access.Organization{ID: record.Request.OrganizationID}
-	}
+	organization = cmp.Or(organization, &access.Organization{ID: record.Request.OrganizationID})
 	submitter, err := o.recordedMember(ctx, record, record.Submitter())
 	if err != nil {
 		return nil, err
@@ -167,8 +164,7 @@ func (o Operator) askedAbout(ctx context.Context, s *request.Submission) ([]acce
 	return o.engine.judge.asked(ctx, s)
 }
 
-// recordedMember returns the member that cast a vote, or what the record says of the
-// user.
+// recordedMember returns the member that cast a vote, or what the record says of the user.
 func (o Operator) recordedMember(ctx context.Context, record *activity.Record, vote *activity.Vote,
 ) (*access.Member, error) {
 	member, err := request.MemberOf(ctx, o.engine.config.Directory, o.engine.config.Now(), record, vote)

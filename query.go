@@ -32,7 +32,8 @@ func (e *Engine) getActivity(ctx context.Context, reader *request.Caller,
 	query activity.GetActivityQuery) (*activity.Record, error) {
 	recorded, err := e.config.Store.Get(ctx, query.OrganizationID, query.ActivityID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, noActivity(query, err)
+		_, moved := e.records.Withhold(ctx, query.OrganizationID)
+		return nil, cmp.Or(moved, noActivity(query, err))
 	}
 	if err != nil {
 		return nil, refuse.Store(err)

@@ -1,6 +1,7 @@
 package countersign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -113,9 +114,7 @@ type Caller struct {
 // the reason CONSENSUS_NEEDED and is an [*activity.WaitingError]: when it has its votes, the
 // same call finds the result.
 func (e *Engine) As(user access.User, authentication string, activities ...activity.Type) *Caller {
-	if authentication == "" {
-		authentication = activity.SchemeLocal
-	}
+	authentication = cmp.Or(authentication, activity.SchemeLocal)
 	return &Caller{e, &user, authentication, activities}
 }
 

@@ -27,9 +27,8 @@ import (
 //	7 perform           sign, or send a one-time password
 //	8 store.Complete    records the activity, before it is answered
 //
-// A transaction that needs approvals is recorded after step 6 and waits for votes.
-// A vote is a request of its own, see package approvals; the last one needed
-// continues the activity at step 6.
+// A transaction that needs approvals is recorded after step 6 and waits for votes. A vote is a
+// request of its own, see package approvals; the last one needed continues the activity at step 6.
 //
 // A refused request leaves no activity behind. The error is an *activity.Error.
 func (e *Engine) Submit(ctx context.Context, sent SignedBody) (*activity.Record, error) {
@@ -52,54 +51,54 @@ func (e *Engine) process(ctx context.Context, s *request.Submission, sent Signed
 		return nil, err
 	}
 	e.sweep()
-	if vote, ok := s.Intent.(activity.VoteIntent); ok {
-		record, err := e.approvals.Vote(ctx, s, vote)
-		if err != nil {
+	if _, votes := s.Intent.(activity.VoteIntent); !votes {
+		if err := e.prepareTask(ctx, s); err != nil {
 			return nil, err
 		}
-		if record, err = e.approvals.ShownTo(ctx, s.Caller, record); err == nil {
-			_, err = e.records.Withhold(ctx, s.OrganizationID, record)
-		}
-		return record, err
-	}
-	if err := e.prepareTask(ctx, s); err != nil {
-		return nil, err
 	}
 	return e.proceed(ctx, s)
 }
 
-// proceed decides on a request whose task is prepared, and carries it out or lets it wait. One
-// that is recorded is answered from its record.
-func (e *Engine) proceed(ctx context.Context, s *request.Submission) (*activity.Record, error) {
-	recorded, err := e.begin(ctx, s)
+// proceed counts a vote; or it decides on a request whose task is prepared, and carries it out or
+// lets it wait. One that is recorded is answered from its record.
+func (e *Engine) proceed(ctx context.Context, s *request.Submission) (record *activity.Record, err error) {
+	var recorded *store.Activity
+	vote, votes := s.Intent.(activity.VoteIntent)
+	if !votes {
+		recorded, err = e.begin(ctx, s)
+	}
 	switch {
 	case err != nil:
-		return nil, err
+	case votes:
+		record, err = e.approvals.Vote(ctx, s, vote)
 	case recorded != nil:
 		s.Repeated = true
-		record, err := records.Decode(ctx, recorded)
-		if err == nil {
-			record, err = e.approvals.ShownTo(ctx, s.Caller, record)
-		}
-		if err != nil {
-			return nil, err
-		}
-		stop, err := e.records.Withhold(ctx, record.Request.OrganizationID, record)
-		if err == nil && stop != nil { // a halt withholds what was signed
-			err = refuse.Store(&store.StoppedError{Stop: *stop})
-		}
-		return record, err
+		record, err = records.Decode(ctx, recorded)
 	case s.Waits:
-		return e.approvals.Wait(ctx, s)
+		record, err = e.approvals.Wait(ctx, s)
+	default:
+		return e.records.Perform(ctx, s)
 	}
-	return e.records.Perform(ctx, s)
+	if err == nil {
+		record, err = e.approvals.ShownTo(ctx, s.Caller, record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if record.Result == nil && !s.Repeated { // it was written now
+		return record, nil
+	}
+	stop, err := e.records.Withhold(ctx, s.OrganizationID, record)
+	if stop != nil && !votes { // a halt withholds what was signed
+		err = refuse.Store(&store.StoppedError{Stop: *stop})
+	}
+	return record, err
 }
 
-// CheckRequest performs steps 1 to 5 of Submit: it refuses what Submit would refuse,
-// without side effects. Use it to ask a person only about requests that their answer
-// can decide. Nothing is done, recorded, observed or logged, and Submit checks
-// everything again. Whether a vote counts is checked by Submit alone. The error is an
-// *activity.Error.
+// CheckRequest performs steps 1 to 5 of Submit: it refuses what Submit would refuse, without side
+// effects. Use it to ask a person only about requests that their answer can decide. Nothing is
+// done, recorded, observed or logged, and Submit checks everything again. Whether a vote counts is
+// checked by Submit alone. The error is an *activity.Error.
 func (e *Engine) CheckRequest(ctx context.Context, sent SignedBody) error {
 	s := new(request.Submission)
 	if err := e.admit(ctx, s, sent); err != nil {

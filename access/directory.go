@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -63,20 +65,18 @@ func (m *Member) May(kind activity.Type) bool {
 	return m.Credential.Allows(string(kind))
 }
 
-// Directory knows the organizations, their users and their credentials. NewDirectory
-// returns one that is read from a configuration; an embedder can use a database.
-// Implementations must be safe for concurrent use, and must not modify what they have
-// returned.
+// Directory knows the organizations, their users and their credentials. NewDirectory returns one
+// that is read from a configuration; an embedder can use a database. Implementations must be safe
+// for concurrent use, and must not modify what they have returned.
 //
 // Any error other than those named here is answered as unavailable.
 type Directory interface {
 	// Organization returns an organization, or ErrOrganizationNotFound.
 	Organization(ctx context.Context, organizationID string) (*Organization, error)
 
-	// Member returns the organization's credential with this id, and its user. It
-	// returns ErrCredentialNotFound if this organization has none, even if another
-	// one does. An expired credential is returned too: verifying the stamp checks
-	// the expiry.
+	// Member returns the organization's credential with this id, and its user. It returns
+	// ErrCredentialNotFound if this organization has none, even if another one does. An expired
+	// credential is returned too: verifying the stamp checks the expiry.
 	Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error)
 }
 
@@ -104,10 +104,146 @@ type Callers interface {
 	Granted(ctx context.Context, organizationID, userID, authentication string) ([]activity.Type, error)
 }
 
-// Users is implemented by a [Directory] that finds users by their ids. Only with one can a
-// call without a stamp wait for approvals, because its user is looked up again before it is
-// carried out.
+// Users is implemented by a [Directory] that finds users by their ids. Only with one can a call
+// without a stamp wait for approvals, because its user is looked up again before it is carried out.
 type Users interface {
 	// User returns a user of the organization, or ErrUserNotFound.
 	User(ctx context.Context, organizationID, userID string) (*User, error)
+}
+
+// ParseStamp reads the stamp in the headers of a request. It refuses what no engine accepts,
+// whatever the body: no stamp, several, or a malformed one. A server calls it before it
+// reads a long body. The error is an *activity.Error.
+func ParseStamp(headers []stamp.Header) (*stamp.Stamp, error) {
+	if len(headers) != 1 {
+		return nil, activity.NewError(activity.ReasonSignatureMissing, "", nil,
+			"%d stamps: expected exactly one header, %s or %s", len(headers), stamp.HeaderAPIKey, stamp.HeaderPasskey)
+	}
+	parsed, err := stamp.Parse(headers[0])
+	if err != nil {
+		return nil, RefuseStamp(err)
+	}
+	return parsed, nil
+}
+
+// RefuseStamp returns the refusal of a stamp. It is the same whatever is wrong with it: the
+// cause is not part of the message.
+func RefuseStamp(cause error) error {
+	return activity.NewError(activity.ReasonSignatureInvalid, "", cause,
+		"the stamp does not verify: it is malformed, or not over this body by a valid key of the organization")
+}
+
+// State is what is in force at one time. Each member may be nil: without a Directory there is
+// no organization, without Descriptors no call is read, without Names nothing has one.
+type State struct {
+	Directory   Directory
+	Descriptors chains.Reader
+	Names       chains.Names
+}
+
+// Current is the state in force, which can be replaced while an engine serves. The zero value
+// has none. It implements [Directory], [chains.Reader] and [chains.Names], and is safe for
+// concurrent use:
+//
+//	current := access.NewCurrent(access.State{Directory: directory, Descriptors: reader, Names: book})
+//	engine, err := countersign.New(countersign.Config{Directory: current, Descriptors: current, Names: current, …})
+//	…
+//	current.Replace(access.State{Directory: next, Descriptors: reader, Names: book})
+//
+// The rules of an organization are replaced by Replace of policy.Organizations.
+type Current struct {
+	state atomic.Pointer[State]
+}
+
+var (
+	_ Directory     = (*Current)(nil)
+	_ Callers       = (*Current)(nil)
+	_ chains.Reader = (*Current)(nil)
+	_ chains.Names  = (*Current)(nil)
+)
+
+// NewCurrent returns the given state as the one in force.
+func NewCurrent(state State) *Current {
+	c := new(Current)
+	c.Replace(state)
+	return c
+}
+
+// Replace puts another state in force, as a whole. Every look-up that begins afterwards is of
+// the new one: a user that it lacks can send nothing more. A request under way may have
+// looked up its user in the old one, and its descriptors in the new one.
+func (c *Current) Replace(state State) { c.state.Store(&state) }
+
+// State returns the state in force.
+func (c *Current) State() State {
+	if state := c.state.Load(); state != nil {
+		return *state
+	}
+	return State{}
+}
+
+func (c *Current) Organization(ctx context.Context, organizationID string) (*Organization, error) {
+	if directory := c.State().Directory; directory != nil {
+		return directory.Organization(ctx, organizationID)
+	}
+	return nil, ErrOrganizationNotFound
+}
+
+func (c *Current) Member(ctx context.Context, organizationID string, id stamp.ID) (*Member, error) {
+	if directory := c.State().Directory; directory != nil {
+		return directory.Member(ctx, organizationID, id)
+	}
+	return nil, ErrCredentialNotFound
+}
+
+// User implements [Users], if the directory in force does.
+func (c *Current) User(ctx context.Context, organizationID, userID string) (*User, error) {
+	if users, ok := c.State().Directory.(Users); ok {
+		return users.User(ctx, organizationID, userID)
+	}
+	return nil, ErrUserNotFound
+}
+
+// Granted implements [Callers]. If the directory in force does not, all is granted that can be.
+func (c *Current) Granted(ctx context.Context, organizationID, userID, authentication string) ([]activity.Type, error) {
+	if callers, ok := c.State().Directory.(Callers); ok {
+		return callers.Granted(ctx, organizationID, userID, authentication)
+	}
+	return nil, nil
+}
+
+func (c *Current) Read(call chains.Call) (chains.Reading, bool) {
+	if reader := c.State().Descriptors; reader != nil {
+		return reader.Read(call)
+	}
+	return chains.Reading{}, false
+}
+
+func (c *Current) LookupTable(address []byte) (chains.LookupTable, bool) {
+	if reader := c.State().Descriptors; reader != nil {
+		return reader.LookupTable(address)
+	}
+	return chains.LookupTable{}, false
+}
+
+func (c *Current) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
+	if names := c.State().Names; names != nil {
+		return names.Token(asset)
+	}
+	return "", 0, false
+}
+
+func (c *Current) Label(party chains.Party) string {
+	if names := c.State().Names; names != nil {
+		return names.Label(party)
+	}
+	return ""
+}
+
+// Labeled implements Labeled of package chains/names, if the names in force do.
+func (c *Current) Labeled() [][]byte {
+	if names, ok := c.State().Names.(interface{ Labeled() [][]byte }); ok {
+		return names.Labeled()
+	}
+	return nil
 }

@@ -90,8 +90,6 @@ type EntryError struct {
 
 // Error implements error. It is the text of Err, which names the entry.
 func (e *EntryError) Error() string { return e.Err.Error() }
-
-// Unwrap returns Err.
 func (e *EntryError) Unwrap() error { return e.Err }
 
 // EntryOf returns the path of the entry that an error of NewDirectory or CheckHazards is
@@ -110,8 +108,7 @@ func entryError(entry, format string, args ...any) error {
 
 func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
 
-// NewDirectory returns the directory of a configuration. Its errors name the entry: see
-// EntryOf.
+// NewDirectory returns the directory of a configuration. Its errors name the entry: see EntryOf.
 func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	directory := configuredDirectory{}
 	for i := range organizations {
@@ -128,9 +125,8 @@ func NewDirectory(organizations []OrganizationConfig) (Directory, error) {
 	return directory, nil
 }
 
-// CheckHazards refuses a configuration that allows a hazard which is not in known, the
-// names that package chains/all lists. Such a name allows nothing, so that it is a
-// mistake, but no danger.
+// CheckHazards refuses a configuration that allows a hazard which is not in known, the names that
+// package chains/all lists. Such a name allows nothing, so that it is a mistake, but no danger.
 func CheckHazards(organizations []OrganizationConfig, known []string) error {
 	for i := range organizations {
 		for j, name := range organizations[i].AllowHazards {
@@ -231,8 +227,7 @@ func (c *OrganizationConfig) Members() ([]Member, error) {
 	return members, nil
 }
 
-// UserID returns the configured id, or one derived from the organization's id and the
-// user's name.
+// UserID returns the configured id, or one derived from the organization's id and the user's name.
 func (u *UserConfig) UserID(organizationID string) string {
 	if u.ID != "" {
 		return u.ID

@@ -29,9 +29,8 @@ type Policy interface {
 type Decider interface {
 	Policy
 
-	// Decide returns what a request that is allowed needs. Its errors are those
-	// of Authorize; that of a limit that would be exceeded also wraps a
-	// *store.LimitError.
+	// Decide returns what a request that is allowed needs. Its errors are those of Authorize; that
+	// of a limit that would be exceeded also wraps a *store.LimitError.
 	Decide(ctx context.Context, authorization Authorization) (Decision, error)
 }
 
@@ -68,10 +67,9 @@ type Authorization struct {
 	// when it is first asked for, and must not be changed.
 	Summary func() *chains.Summary
 
-	// Hazards are those of the transaction. For a plain Policy, all of them are
-	// allowed. For a Decider, they are those that neither the configuration nor the
-	// organization allows; it returns in Decision.Hazards which of them its rules
-	// allow.
+	// Hazards are those of the transaction. For a plain Policy, all of them are allowed. For a
+	// Decider, they are those that neither the configuration nor the organization allows; it
+	// returns in Decision.Hazards which of them its rules allow.
 	Hazards []chains.Hazard
 
 	// Effects are what the activity does, with the signer resolved.
@@ -134,6 +132,9 @@ type Decision struct {
 	// Digest identifies the policy: the SHA-256 of its file, or zero if it has none.
 	Digest [32]byte
 
+	// Prices is the SHA-256 of the price file that the policy has, or zero.
+	Prices [32]byte
+
 	// Readings is the digest of what descriptors say of the transaction (see
 	// chains.Readings), or zero if they say nothing. The engine sets it.
 	Readings [32]byte
@@ -163,7 +164,7 @@ type Decision struct {
 // Merge adds to the decision about a list of transactions that about another one of them. The
 // list makes the charges of both, and needs every approval that either needs.
 func (d *Decision) Merge(next *Decision) {
-	d.Digest, d.Charges = next.Digest, append(d.Charges, next.Charges...)
+	d.Digest, d.Prices, d.Charges = next.Digest, next.Prices, append(d.Charges, next.Charges...)
 	for _, rule := range next.Rules {
 		if !slices.Contains(d.Rules, rule) {
 			d.Rules = append(d.Rules, rule)
@@ -194,8 +195,7 @@ type SpentReader interface {
 	Spent(ctx context.Context, organizationID string, charge store.Charge) (sum *big.Int, frees time.Time, err error)
 }
 
-// Group is a group of votes that a rule demands. If Within is 0, a vote counts for
-// DefaultVoteAge.
+// Group is a group of votes that a rule demands. If Within is 0, a vote counts for DefaultVoteAge.
 type Group = activity.Group
 
 // DefaultVoteAge is how long a vote counts if its rule does not say.
@@ -290,7 +290,6 @@ func (f *filling) seat(user, rule string, tried []bool) bool {
 // PolicyFunc is an adapter to use a function as a Policy.
 type PolicyFunc func(ctx context.Context, authorization Authorization) error
 
-// Authorize implements Policy.
 func (f PolicyFunc) Authorize(ctx context.Context, authorization Authorization) error {
 	return f(ctx, authorization)
 }

@@ -9,10 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// AppendAnswer appends the answer to the request, {"activity":…}, in both shapes that
-// clients read: with the record's members on the activity and its result directly in
-// "result"; and with the record again in "result.activity", where times are strings, as
-// in the API's documentation.
+// AppendAnswer appends the answer to the request, {"activity":…}, in both shapes that clients read:
+// with the record's members on the activity and its result directly in "result"; and with the
+// record again in "result.activity", where times are strings, as in the API's documentation.
 func (r *Record) AppendAnswer(dst []byte) []byte {
 	a := answer{Record: r, buf: dst}
 	a.write()
@@ -58,8 +57,7 @@ func (a *answer) list(records []*Record) {
 	a.buf = append(a.buf, "]}"...)
 }
 
-// measured builds an answer and returns its length, and the answer if it is no longer
-// than a piece.
+// measured builds an answer and returns its length, and the answer if it is no longer than a piece.
 func measured(build func(*answer)) (whole []byte, size int) {
 	var count counter
 	a := answer{w: &count, buf: make([]byte, 0, usualAnswer)}
@@ -248,8 +246,17 @@ func (a *answer) tail(form timeForm) {
 func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = append(a.buf, '{')
 	a.buf = appendTextMembers(a.buf, "id", vote.ID, "userId", vote.UserID)
-	a.buf = appendMember(a.buf, "user")
-	a.buf = vote.appendUser(a.buf, form)
+	a.buf = append(appendMember(a.buf, "user"), '{')
+	a.buf = appendTextMembers(a.buf, "userId", vote.UserID, "userName", vote.UserName)
+	for _, list := range [...]string{"authenticators", "apiKeys", "userTags", "oauthProviders", "mfaPolicies"} {
+		a.buf = appendRawMember(a.buf, list, "[]")
+	}
+	since := vote.UserSince
+	if since.IsZero() {
+		since = time.Unix(0, 0)
+	}
+	a.buf = form(appendMember(a.buf, "createdAt"), since)
+	a.buf = append(form(appendMember(a.buf, "updatedAt"), since), '}')
 	a.buf = appendTextMembers(a.buf, "activityId", a.ID, "selection", string(vote.Selection))
 	a.buf = appendMember(a.buf, "message")
 	message := []byte(vote.Message)
@@ -262,21 +269,6 @@ func (a *answer) vote(vote *Vote, form timeForm) {
 	a.buf = appendTextMembers(a.buf, "signature", vote.Signature, "scheme", vote.Scheme)
 	a.buf = form(appendMember(a.buf, "createdAt"), vote.CreatedAt)
 	a.buf = append(a.buf, '}')
-}
-
-func (v *Vote) appendUser(dst []byte, form timeForm) []byte {
-	since := v.UserSince
-	if since.IsZero() {
-		since = time.Unix(0, 0)
-	}
-	dst = append(dst, '{')
-	dst = appendTextMembers(dst, "userId", v.UserID, "userName", v.UserName)
-	for _, list := range [...]string{"authenticators", "apiKeys", "userTags", "oauthProviders", "mfaPolicies"} {
-		dst = appendRawMember(dst, list, "[]")
-	}
-	dst = form(appendMember(dst, "createdAt"), since)
-	dst = form(appendMember(dst, "updatedAt"), since)
-	return append(dst, '}')
 }
 
 func (r *Record) operation() *Operation {

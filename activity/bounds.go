@@ -64,9 +64,8 @@ var bounds = map[string]int{
 	"template":                1024,
 }
 
-// required reads a string that a request must have, within its bound. As bytes it is a part of
-// the text.
-func required[T string | []byte](name string, into *T) strictjson.Field {
+// required reads a string that a request must have, within its bound.
+func required(name string, into *string) strictjson.Field {
 	return strictjson.Required(name, into).AtMost(boundOf(name))
 }
 

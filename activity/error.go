@@ -104,10 +104,7 @@ func NewError(reason Reason, field string, cause error, format string, args ...a
 		cause: cause}
 }
 
-// Error returns the message.
 func (e *Error) Error() string { return e.Message }
-
-// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // WaitingError is the cause of a refusal with [ReasonConsensusNeeded]: the call is recorded

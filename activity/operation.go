@@ -58,8 +58,7 @@ type Redacter interface {
 	Redacted() Intent
 }
 
-// Personal is implemented by intents with texts that must not be logged, such as mail
-// addresses.
+// Personal is implemented by intents with texts that must not be logged, such as mail addresses.
 type Personal interface {
 	PersonalTexts() []string
 }
@@ -174,9 +173,8 @@ func (t Type) SignsTransactions() bool { return t == TypeSignTransaction || t ==
 // them decides alone: no policy is asked, and no halt applies to them.
 func (t Type) Halts() bool { return t == TypeHalt || t == TypeResume }
 
-// HasBearerResult reports whether results of the type give their reader the rights of
-// their owner. Such results must only be shown to the credential that submitted the
-// activity.
+// HasBearerResult reports whether results of the type give their reader the rights of their owner.
+// Such results must only be shown to the credential that submitted the activity.
 func (t Type) HasBearerResult() bool {
 	operation, err := operationOf(t)
 	return err == nil && operation.bearer
@@ -191,16 +189,6 @@ func operationOf(kind Type) (*Operation, error) {
 		}
 	}
 	return nil, notServed(kind)
-}
-
-// typeOf returns a type that a body names, without a copy if it is served.
-func typeOf(text []byte) Type {
-	for i := range operations {
-		if string(operations[i].Type) == string(text) {
-			return operations[i].Type
-		}
-	}
-	return Type(text)
 }
 
 func notServed(kind Type) error {

@@ -42,8 +42,7 @@ type InitOTPAuthResult struct {
 // [InitOTPAuthIntent] (initOtpIntentV2).
 type InitOTPV2Intent InitOTPAuthIntent
 
-// InitOTPV3Intent is an [InitOTPV2Intent] whose code can be redeemed encrypted
-// (initOtpIntentV3).
+// InitOTPV3Intent is an [InitOTPV2Intent] whose code can be redeemed encrypted (initOtpIntentV3).
 type InitOTPV3Intent InitOTPAuthIntent
 
 // InitOTPV2Result is the result of an InitOTPV2Intent (initOtpResult).
@@ -57,8 +56,7 @@ type InitOTPV3Result struct {
 	TargetBundle string `json:"otpEncryptionTargetBundle"` // see otp.TargetBundle
 }
 
-// VerifyOTPV2Intent redeems a one-time password that the client encrypted
-// (verifyOtpIntentV2).
+// VerifyOTPV2Intent redeems a one-time password that the client encrypted (verifyOtpIntentV2).
 type VerifyOTPV2Intent struct {
 	OTPID             string `json:"otpId"`
 	EncryptedBundle   string `json:"encryptedOtpBundle"`          // the code and the token's public key: see otp.Encrypt
@@ -84,34 +82,15 @@ type VerifyOTPResult struct {
 	VerificationToken string `json:"verificationToken"`
 }
 
-// ActivityType implements Intent.
 func (InitOTPAuthIntent) ActivityType() Type { return TypeInitOTPAuth }
-
-// ActivityType implements Intent.
-func (VerifyOTPIntent) ActivityType() Type { return TypeVerifyOTP }
-
-// ActivityType implements Result.
+func (VerifyOTPIntent) ActivityType() Type   { return TypeVerifyOTP }
 func (InitOTPAuthResult) ActivityType() Type { return TypeInitOTPAuth }
-
-// ActivityType implements Result.
-func (VerifyOTPResult) ActivityType() Type { return TypeVerifyOTP }
-
-// ActivityType implements Intent.
-func (InitOTPV2Intent) ActivityType() Type { return TypeInitOTPV2 }
-
-// ActivityType implements Intent.
-func (InitOTPV3Intent) ActivityType() Type { return TypeInitOTPV3 }
-
-// ActivityType implements Intent.
+func (VerifyOTPResult) ActivityType() Type   { return TypeVerifyOTP }
+func (InitOTPV2Intent) ActivityType() Type   { return TypeInitOTPV2 }
+func (InitOTPV3Intent) ActivityType() Type   { return TypeInitOTPV3 }
 func (VerifyOTPV2Intent) ActivityType() Type { return TypeVerifyOTPV2 }
-
-// ActivityType implements Result.
-func (InitOTPV2Result) ActivityType() Type { return TypeInitOTPV2 }
-
-// ActivityType implements Result.
-func (InitOTPV3Result) ActivityType() Type { return TypeInitOTPV3 }
-
-// ActivityType implements Result.
+func (InitOTPV2Result) ActivityType() Type   { return TypeInitOTPV2 }
+func (InitOTPV3Result) ActivityType() Type   { return TypeInitOTPV3 }
 func (VerifyOTPV2Result) ActivityType() Type { return TypeVerifyOTPV2 }
 
 // decodeInit decodes the parameters that all versions of a request for a code share.
@@ -162,14 +141,9 @@ func (i VerifyOTPV2Intent) Redacted() Intent {
 	return i
 }
 
-// PersonalTexts implements Personal.
 func (i InitOTPAuthIntent) PersonalTexts() []string { return []string{i.Contact, i.UserIdentifier} }
-
-// PersonalTexts implements Personal.
-func (i InitOTPV2Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).PersonalTexts() }
-
-// PersonalTexts implements Personal.
-func (i InitOTPV3Intent) PersonalTexts() []string { return InitOTPAuthIntent(i).PersonalTexts() }
+func (i InitOTPV2Intent) PersonalTexts() []string   { return InitOTPAuthIntent(i).PersonalTexts() }
+func (i InitOTPV3Intent) PersonalTexts() []string   { return InitOTPAuthIntent(i).PersonalTexts() }
 
 func decodeVerifyOTP(parameters *parameterText) (Intent, bool, error) {
 	var intent VerifyOTPIntent

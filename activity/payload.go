@@ -25,9 +25,8 @@ const (
 	HashNotApplicable HashFunction = "HASH_FUNCTION_NOT_APPLICABLE" // Ed25519
 )
 
-// SignRawPayloadIntent asks for a message to be signed. It has the parameters of a
-// sign_raw_payload request (signRawPayloadIntentV2). Package messages defines what is a
-// message; a bare hash is not.
+// SignRawPayloadIntent asks for a message to be signed. It has the parameters of a sign_raw_payload
+// request (signRawPayloadIntentV2). Package messages defines what is a message; a bare hash is not.
 type SignRawPayloadIntent struct {
 	SignWith     string       `json:"signWith"` // an address of the key, or its id
 	Payload      string       `json:"payload"`  // encoded as Encoding says
@@ -54,22 +53,14 @@ type SignRawPayloadResult struct {
 	V string `json:"v"` // recovery id, 00 or 01; 00 for Ed25519
 }
 
-// SignRawPayloadsResult has the signatures of the payloads, in their order
-// (signRawPayloadsResult).
+// SignRawPayloadsResult has the signatures of the payloads, in their order (signRawPayloadsResult).
 type SignRawPayloadsResult struct {
 	Signatures []SignRawPayloadResult `json:"signatures"`
 }
 
-// ActivityType implements Intent.
-func (SignRawPayloadIntent) ActivityType() Type { return TypeSignRawPayload }
-
-// ActivityType implements Intent.
+func (SignRawPayloadIntent) ActivityType() Type  { return TypeSignRawPayload }
 func (SignRawPayloadsIntent) ActivityType() Type { return TypeSignRawPayloads }
-
-// ActivityType implements Result.
-func (SignRawPayloadResult) ActivityType() Type { return TypeSignRawPayload }
-
-// ActivityType implements Result.
+func (SignRawPayloadResult) ActivityType() Type  { return TypeSignRawPayload }
 func (SignRawPayloadsResult) ActivityType() Type { return TypeSignRawPayloads }
 
 func decodeSignRawPayload(parameters *parameterText) (Intent, bool, error) {

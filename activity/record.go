@@ -1,9 +1,13 @@
 package activity
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +30,7 @@ type Record struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// Log is the proof that the activity is in the log, if the answer has one. It is
-	// not stored.
+	// Log is the proof that the activity is in the log, if the answer has one. It is not stored.
 	Log *LogProof
 
 	// Viewer is the part of the answer that depends on its reader. It is not stored.
@@ -137,9 +140,8 @@ func CheckScheme(scheme string) error {
 	return nil
 }
 
-// Vote is a user's vote on an activity. The first is the submitter's, whose stamp is over
-// the body of the request. The others are requests of their own, which name the
-// fingerprint of that body.
+// Vote is a user's vote on an activity. The first is the submitter's, whose stamp is over the body
+// of the request. The others are requests of their own, which name the fingerprint of that body.
 type Vote struct {
 	ID         string    `json:"id"`
 	UserID     string    `json:"userId"`
@@ -191,6 +193,7 @@ type Failure struct {
 // at the time.
 type Decision struct {
 	PolicyDigest string   `json:"policyDigest,omitempty"` // lower-case hex SHA-256 of the file
+	PricesDigest string   `json:"pricesDigest,omitempty"` // of its price file, likewise
 	Rules        []string `json:"rules,omitempty"`        // that decided, in the order of the effects
 	Charges      []Charge `json:"charges,omitempty"`      // made with the lease
 	Required     []Group  `json:"required,omitempty"`     // when it was submitted
@@ -238,8 +241,7 @@ type Group struct {
 	Passkey      bool          `json:"passkey,omitempty"`      // only votes by passkey count
 	Within       time.Duration `json:"within,omitempty"`       // nanoseconds that a vote counts
 
-	// Missing is how many votes it still needs, in a review or an explanation; zero in a
-	// record.
+	// Missing is how many votes it still needs, in a review or an explanation; zero in a record.
 	Missing int `json:"missing"`
 }
 
@@ -272,4 +274,49 @@ type Review struct {
 	Limits        []string        `json:"limits,omitempty"` // how much it takes from each, in words
 	Reason        string          `json:"reason,omitempty"`
 	ExpiresAt     time.Time       `json:"expiresAt"` // when the engine rejects it
+}
+
+// Reading is the engine's reading of a transaction that waits for approvals. It is stored
+// with the activity, so that what is signed is what voters were shown.
+type Reading struct {
+	Summary   string          `json:"summary"` // canonical JSON text
+	Effects   string          `json:"effects"` // JSON text of an array
+	Hazards   json.RawMessage `json:"hazards"` // array
+	Sentences []string        `json:"sentences"`
+	KeyIDs    []string        `json:"keyIds"`
+	Readings  string          `json:"readings"` // JSON text of an array: what descriptors say about its calls
+}
+
+// Digest returns the ShownDigest of the reading.
+func (r *Reading) Digest() [32]byte { return ShownDigest(r.Summary, r.Effects, r.KeyIDs, r.Readings) }
+
+// SummaryDigest returns the digest of the summary.
+func (r *Reading) SummaryDigest() [32]byte { return sha256.Sum256([]byte(r.Summary)) }
+
+// ShownDigest returns what a vote commits to: the SHA-256 of four SHA-256 digests,
+//
+//	SHA-256(summary) ‖ SHA-256(key ids, joined by line feeds) ‖ SHA-256(effects) ‖ SHA-256(readings)
+//
+// where summary, effects and readings are the exact JSON texts of a [Review].
+func ShownDigest(summary, effects string, keyIDs []string, readings string) [32]byte {
+	ofSummary := sha256.Sum256([]byte(summary))
+	ofKeys := sha256.Sum256([]byte(strings.Join(keyIDs, "\n")))
+	ofEffects := sha256.Sum256([]byte(effects))
+	ofReadings := sha256.Sum256([]byte(readings))
+	return sha256.Sum256(slices.Concat(ofSummary[:], ofKeys[:], ofEffects[:], ofReadings[:]))
+}
+
+// Check returns an error if the digests of a review do not match its texts. Call it before
+// showing the review to a person.
+func (r *Review) Check() error {
+	summary := sha256.Sum256([]byte(r.Summary))
+	shown := ShownDigest(r.Summary, r.Effects, r.KeyIDs, r.Readings)
+	switch {
+	case r.SummaryDigest != hex.EncodeToString(summary[:]):
+		return errors.New("review: summaryDigest is not the digest of summary")
+	case r.Shown != hex.EncodeToString(shown[:]):
+		return fmt.Errorf("review: shown is not the digest of its summary, effects, keyIds and readings, which is %x",
+			shown)
+	}
+	return nil
 }

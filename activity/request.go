@@ -1,11 +1,12 @@
 package activity
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
@@ -60,13 +61,10 @@ func (r *Request) Time() time.Time { return time.UnixMilli(r.TimestampMs) }
 // REQUEST_INVALID that names the member.
 func Decode(body []byte) (*Request, error) {
 	request := &Request{Body: body}
-	var text struct {
-		kind, timestamp []byte
-		parameters      parameterText
-	}
+	var timestamp string
 	err := strictjson.Read(body, "body",
-		required("type", &text.kind),
-		required("timestampMs", &text.timestamp),
+		required("type", (*string)(&request.Type)),
+		required("timestampMs", &timestamp),
 		required("organizationId", &request.OrganizationID),
 		strictjson.Required("parameters", &request.parameters),
 		strictjson.Optional("generateAppProofs", &request.GenerateAppProofs),
@@ -78,20 +76,18 @@ func Decode(body []byte) (*Request, error) {
 	if err != nil {
 		return nil, refuseJSON(err)
 	}
-	request.Type = typeOf(text.kind)
-	if request.TimestampMs, err = parseTimestamp(text.timestamp); err != nil {
+	if request.TimestampMs, err = parseTimestamp(timestamp); err != nil {
 		return nil, err
 	}
 	if err := checkOrganizationID(request.OrganizationID); err != nil {
 		return nil, err
 	}
-	text.parameters = parameterText{what: "parameters", text: request.Parameters(), start: request.parameters.Start,
-		enveloped: true}
 	operation, err := operationOf(request.Type)
 	if err != nil {
 		return nil, err
 	}
-	intent, proofs, err := operation.decode(&text.parameters)
+	intent, proofs, err := operation.decode(&parameterText{what: "parameters", text: request.Parameters(),
+		start: request.parameters.Start, enveloped: true})
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +108,7 @@ type parameterText struct {
 // read parses the parameters, and reports whether they ask for app proofs.
 func (p *parameterText) read(fields ...strictjson.Field) (proofs bool, err error) {
 	if p.enveloped {
-		var all [maxParameters]strictjson.Field
-		fields = append(append(all[:0], fields...), strictjson.Optional("generateAppProofs", &p.proofs))
+		fields = append(fields, strictjson.Optional("generateAppProofs", &p.proofs))
 	}
 	err = strictjson.Read(p.text, p.what, fields...)
 	if malformed, ok := errors.AsType[*strictjson.Error](err); ok {
@@ -121,9 +116,6 @@ func (p *parameterText) read(fields ...strictjson.Field) (proofs bool, err error
 	}
 	return p.proofs, refuseJSON(err)
 }
-
-// maxParameters is how many members are read without a list of them on the heap.
-const maxParameters = 8
 
 func refuseJSON(err error) error {
 	malformed, ok := errors.AsType[*strictjson.Error](err)
@@ -137,16 +129,14 @@ func refuseJSON(err error) error {
 // overflow.
 const maxTimestampDigits = 13
 
-// parseTimestamp parses milliseconds since the epoch: decimal digits without leading
-// zeros.
-func parseTimestamp[T string | []byte](digits T) (int64, error) {
-	text := []byte(digits)
-	if len(text) == 0 || len(text) > maxTimestampDigits || len(bytes.Trim(text, "0123456789")) > 0 || text[0] == '0' {
+// parseTimestamp parses milliseconds since the epoch: decimal digits without leading zeros.
+func parseTimestamp(text string) (int64, error) {
+	if text == "" || len(text) > maxTimestampDigits || strings.Trim(text, "0123456789") != "" || text[0] == '0' {
 		return 0, NewError(ReasonRequestInvalid, "timestampMs", nil,
 			"timestampMs %s: expected milliseconds since the epoch, as a string of at most %d decimal digits",
-			quoted(string(text)), maxTimestampDigits)
+			quoted(text), maxTimestampDigits)
 	}
-	return strconv.ParseInt(string(text), 10, 64)
+	return strconv.ParseInt(text, 10, 64)
 }
 
 func checkOrganizationID(id string) error {
@@ -154,4 +144,56 @@ func checkOrganizationID(id string) error {
 		return NewError(ReasonRequestInvalid, "organizationId", nil, "organizationId is empty")
 	}
 	return nil
+}
+
+// Envelope has the members of a request other than its intent.
+type Envelope struct {
+	OrganizationID    string
+	Time              time.Time // by the client's clock; truncated to milliseconds
+	GenerateAppProofs bool
+	Submitter         Submitter // of a call without a stamp; a request with a stamp has none
+}
+
+// NewRequest returns a request with its body, for clients to stamp and send. Optional
+// members that the intent does not set are omitted. The body is checked with [Decode]: if
+// a server would refuse it, the error is the [*Error] that the server would return.
+//
+// Sending the same body again returns the recorded answer. A body with a later time, even
+// by a millisecond, is a new request.
+func NewRequest(envelope Envelope, intent Intent) (*Request, error) {
+	if intent == nil {
+		return nil, NewError(ReasonRequestInvalid, "parameters", nil, "the intent is missing")
+	}
+	if envelope.Time.IsZero() {
+		return nil, NewError(ReasonRequestInvalid, "timestampMs", nil, "Envelope.Time is missing")
+	}
+	parameters, err := strictjson.Marshal(intent)
+	if err != nil {
+		return nil, NewError(ReasonRequestInvalid, "parameters", err, "parameters: %v", err)
+	}
+	body := appendTextMember([]byte{'{'}, "type", string(intent.ActivityType()))
+	body = appendTextMembers(body, "timestampMs", strconv.FormatInt(envelope.Time.UnixMilli(), 10),
+		"organizationId", envelope.OrganizationID)
+	body = append(appendMember(body, "parameters"), parameters...)
+	if envelope.GenerateAppProofs {
+		body = appendRawMember(body, "generateAppProofs", "true")
+	}
+	if envelope.Submitter != (Submitter{}) {
+		submitter, err := strictjson.Marshal(envelope.Submitter)
+		if err != nil {
+			return nil, NewError(ReasonRequestInvalid, "submitter", err, "submitter: %v", err)
+		}
+		body = appendRawMember(body, "submitter", string(submitter))
+	}
+	request, err := Decode(append(body, '}'))
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(request.Intent, intent) || request.OrganizationID != envelope.OrganizationID ||
+		request.Submitter != envelope.Submitter {
+		return nil, NewError(ReasonRequestInvalid, "parameters", nil,
+			"%T: the intent does not survive encoding as JSON: it is a pointer, a text in it is not UTF-8, or a "+
+				"member has no JSON name", intent)
+	}
+	return request, nil
 }

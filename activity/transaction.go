@@ -61,33 +61,23 @@ type SignTransactionsResult struct {
 	SignedTransactions []string `json:"signedTransactions"` // in the order of the list, as in a SignTransactionResult
 }
 
-// ActivityType implements Intent.
 func (SignTransactionsIntent) ActivityType() Type { return TypeSignTransactions }
-
-// ActivityType implements Result.
 func (SignTransactionsResult) ActivityType() Type { return TypeSignTransactions }
-
-// ActivityType implements Intent.
-func (SignTransactionIntent) ActivityType() Type { return TypeSignTransaction }
-
-// ActivityType implements Result.
-func (SignTransactionResult) ActivityType() Type { return TypeSignTransaction }
+func (SignTransactionIntent) ActivityType() Type  { return TypeSignTransaction }
+func (SignTransactionResult) ActivityType() Type  { return TypeSignTransaction }
 
 func decodeSignTransaction(parameters *parameterText) (Intent, bool, error) {
 	var intent SignTransactionIntent
-	var kind []byte
 	proofs, err := parameters.read(
 		required("signWith", &intent.SignWith),
 		required("unsignedTransaction", &intent.UnsignedTransaction),
-		required("type", &kind),
+		required("type", (*string)(&intent.Type)),
 	)
-	intent.Type = transactionTypeOf(kind)
 	return intent, proofs, err
 }
 
 func decodeSignTransactions(parameters *parameterText) (Intent, bool, error) {
 	var intent SignTransactionsIntent
-	var kind []byte
 	each := func(reader *strictjson.Reader) error {
 		var listed ListedTransaction
 		if len(intent.Transactions) == MaxTransactions {
@@ -100,21 +90,8 @@ func decodeSignTransactions(parameters *parameterText) (Intent, bool, error) {
 		return err
 	}
 	proofs, err := parameters.read(
-		required("type", &kind),
+		required("type", (*string)(&intent.Type)),
 		strictjson.Required("transactions", func(reader *strictjson.Reader) error { return reader.Array(each) }),
 	)
-	intent.Type = transactionTypeOf(kind)
 	return intent, proofs, err
-}
-
-// transactionTypeOf returns a type that a body names, without a copy if it is known.
-func transactionTypeOf(text []byte) TransactionType {
-	for _, known := range [...]TransactionType{
-		TransactionTypeEthereum, TransactionTypeSolana, TransactionTypeTron, TransactionTypeBitcoin, TransactionTypeTempo,
-	} {
-		if string(known) == string(text) {
-			return known
-		}
-	}
-	return TransactionType(text)
 }

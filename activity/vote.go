@@ -30,7 +30,6 @@ func (v VoteIntent) CheckShown(digest string) error {
 	return nil
 }
 
-// ActivityType implements Intent.
 func (v VoteIntent) ActivityType() Type { return v.kind }
 
 // Selection returns the vote's choice.
@@ -61,8 +60,7 @@ func decodeVote(kind Type) func(*parameterText) (Intent, bool, error) {
 	}
 }
 
-// ParseFingerprint parses "sha256:" and 64 lower-case hex digits. Its error is an
-// [*Error].
+// ParseFingerprint parses "sha256:" and 64 lower-case hex digits. Its error is an [*Error].
 func ParseFingerprint(text string) (Fingerprint, error) {
 	var parsed Fingerprint
 	digits, ok := strings.CutPrefix(text, "sha256:")
@@ -101,9 +99,10 @@ type HaltIntent struct {
 
 // HaltResult is the result of a [HaltIntent] (haltResult).
 type HaltResult struct {
-	Of      string `json:"of"`      // the organization, user ID or key ID
-	Halted  bool   `json:"halted"`  // signing is halted for it
-	Missing int    `json:"missing"` // how many more users have to ask to resume it, if some have
+	Of      string `json:"of"`                // the organization, user ID or key ID
+	Halted  bool   `json:"halted"`            // signing is halted for it
+	Missing int    `json:"missing"`           // how many more users have to ask to resume it, if some have
+	Warning string `json:"warning,omitempty"` // what would end a halt besides its end
 }
 
 // NewHalt returns the intent of a halt: of the organization if both ids are empty.
@@ -114,7 +113,6 @@ func NewHalt(userID, keyID string, answers bool) HaltIntent {
 // NewResume returns the intent to end a halt.
 func NewResume(userID, keyID string) HaltIntent { return HaltIntent{userID, keyID, false, TypeResume} }
 
-// ActivityType implements Intent.
 func (i HaltIntent) ActivityType() Type { return i.kind }
 
 // ActivityType implements Result. What resumes has the same result.
@@ -125,6 +123,8 @@ func (r HaltResult) Sentence() string {
 	switch {
 	case r.Missing > 0:
 		return fmt.Sprintf("signing stays halted for %s until %d more users ask to resume it", r.Of, r.Missing)
+	case r.Warning != "":
+		return "signing is halted for " + r.Of + ": " + r.Warning
 	case r.Halted:
 		return "signing is halted for " + r.Of
 	}

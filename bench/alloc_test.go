@@ -29,8 +29,8 @@ var budgets = map[string]float64{
 	"message/permit": 67, "message/safe": 83, "message/order": 640, "message/personal": 23,
 
 	// The stamp verified, and the activity recorded with what it did.
-	"submit": 105, "submit/ethereum": 127, "submit/ethereum/eip7702": 165,
-	"submit/tron": 170, "submit/tempo": 175, "submit/bitcoin": 335,
+	"submit": 120, "submit/ethereum": 150, "submit/ethereum/eip7702": 182,
+	"submit/tron": 180, "submit/tempo": 180, "submit/bitcoin": 335,
 	"submit/solana": 320, "submit/solana/1232": 355, "submit/solana/4096": 780,
 	"submit/message": 265, "submit/message/personal": 105, "submit/message/order": 5000,
 }

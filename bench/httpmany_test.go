@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -60,7 +61,11 @@ func tenantID(number int) string { return fmt.Sprintf("tenant-%d", number) }
 // tenants returns the organizations of a server.
 func (s *spec) tenants() []tenant {
 	config := func(publicKey string) access.APIKeyConfig {
-		return access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: publicKey}
+		c := access.APIKeyConfig{Curve: stamp.CurveP256, PublicKey: publicKey}
+		if s.Lists {
+			c.Activities = []activity.Type{activity.TypeSignTransactions}
+		}
+		return c
 	}
 	if len(s.Tenants) == 0 {
 		return []tenant{{ID: enginetest.Organization, APIKey: config(s.PublicKey), Secrets: []string{enginetest.Secret}}}

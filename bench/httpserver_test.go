@@ -46,6 +46,8 @@ type spec struct {
 	Keys      int      // of each of those
 	Shipped   bool     // with what serve does by default
 	Rules     bool     // and with a policy
+	Lists     bool     // of requests with lists of transactions
+	Second    string   // the DSN of a database with every other organization
 }
 
 // serverReport is what a server says about itself as it ends.
@@ -103,6 +105,9 @@ func (s *spec) path() string {
 	if s.Store == serveRPC || s.Store == serveRPCBare {
 		return "/"
 	}
+	if s.Lists {
+		return "/public/v1/submit/countersign_sign_transactions"
+	}
 	return "/public/v1/submit/sign_transaction"
 }
 
@@ -138,7 +143,19 @@ func (s *spec) open() (store.Store, error) {
 	case "bolt":
 		return bolt.Open(s.At)
 	case "postgres":
-		return postgres.Open(context.Background(), s.At)
+		first, err := postgres.Open(context.Background(), s.At)
+		if err != nil || s.Second == "" {
+			return first, err
+		}
+		second, err := postgres.Open(context.Background(), s.Second)
+		if err != nil {
+			return nil, err
+		}
+		table := map[string]string{}
+		for i := range s.Tenants {
+			table[tenantID(i)] = []string{"", "second"}[i%2]
+		}
+		return store.NewSharded(context.Background(), map[string]store.Full{"": first, "second": second}, table)
 	}
 	return nil, fmt.Errorf("no store %q: memory, bolt, postgres or bare", s.Store)
 }

@@ -3,11 +3,18 @@ package bench
 import (
 	"cmp"
 	"crypto/ed25519"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/countersign-dev/countersign"
+	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/keystore"
+	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -55,5 +62,46 @@ func submitting(b *testing.B, key *enginetest.APIKey, engine *countersign.Engine
 		if _, err := engine.Submit(b.Context(), sent.body(i)); err != nil {
 			b.Error(err)
 		}
+	}
+}
+
+// BenchmarkHaltRatio measures a request to an engine where ten other keys are halted, relative to one
+// without a halt: what is halted is asked under the lock that records the request.
+func BenchmarkHaltRatio(b *testing.B) {
+	for _, backend := range stores {
+		b.Run(backend.name, func(b *testing.B) {
+			key := enginetest.NewAPIKey(b)
+			config := key.Config()
+			config.Activities = []activity.Type{activity.TypeSignTransaction, activity.TypeHalt, activity.TypeResume}
+			directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization,
+				Resume: access.ResumeConfig{Approvals: 1}, Users: []access.UserConfig{{Name: "bench", APIKeys: []access.APIKeyConfig{config}}}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var sides [2]func(i int)
+			var signing *keys.Store
+			for side := range sides {
+				engine, err := submitEngineWith(key.Config(), backend.open(b), func(c *countersign.Config) {
+					c.Log, c.Directory, signing = true, directory, c.Keystore.(*keys.Store)
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() { _ = engine.Close() })
+				for i := range 10 * (1 - side) {
+					other, err := signing.Add(b.Context(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: workload.Secret(i)})
+					if err != nil {
+						b.Fatal(err)
+					}
+					body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"privateKeyId":%q}}`,
+						activity.TypeHalt, time.Now().UnixMilli(), enginetest.Organization, other.ID)
+					if _, err := engine.Submit(b.Context(), key.Sign(body)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				sides[side] = submitting(b, key, engine)
+			}
+			measure.Ratio(b, sides[0], sides[1])
+		})
 	}
 }

@@ -9,8 +9,7 @@ import (
 // Chain reads the transactions of one chain. Implementations are values
 // without state and safe for concurrent use.
 type Chain interface {
-	// Name is the chain's name in errors, hazards and summaries: lower case,
-	// such as "ethereum".
+	// Name is the chain's name in errors, hazards and summaries: lower case, such as "ethereum".
 	Name() string
 
 	// Expects describes an unsigned transaction of this chain, such as "hex of a PSBT",
@@ -37,9 +36,8 @@ type Chain interface {
 	Words() Words
 }
 
-// Transaction is a transaction that was parsed strictly: a view of the raw bytes. Its
-// methods are functions of those bytes alone. It must not be used by several goroutines
-// at once.
+// Transaction is a transaction that was parsed strictly: a view of the raw bytes. Its methods are
+// functions of those bytes alone. It must not be used by several goroutines at once.
 type Transaction interface {
 	// Chain returns the name of the chain, that of the summary.
 	Chain() string

@@ -13,6 +13,5 @@
 // A [Summary] is what a person, a policy and a record see of a transaction. It depends
 // on the bytes alone.
 //
-// The chains are the packages below. docs/adding-a-chain.md lists the files that each of
-// them has.
+// The chains are the packages below. docs/adding-a-chain.md lists the files that each of them has.
 package chains

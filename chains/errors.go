@@ -7,8 +7,7 @@ import (
 
 // The kinds of a ParseError, for errors.Is.
 var (
-	// ErrMalformed: not a transaction of this chain, not in the canonical encoding, or
-	// never valid.
+	// ErrMalformed: not a transaction of this chain, not in the canonical encoding, or never valid.
 	ErrMalformed = errors.New("malformed transaction")
 
 	// ErrUnsupported: of a type or version that the chain does not support.
@@ -48,7 +47,6 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%s: %s at byte %d: %s", e.Chain, e.Field, e.Offset, e.Problem)
 }
 
-// Unwrap returns the kind.
 func (e *ParseError) Unwrap() error { return e.Kind }
 
 // SignerError reports why a key or a signWith does not fit a transaction.
@@ -60,6 +58,4 @@ type SignerError struct {
 
 // Error returns one line.
 func (e *SignerError) Error() string { return fmt.Sprintf("%s: signWith: %s", e.Chain, e.Problem) }
-
-// Unwrap returns the kind.
 func (e *SignerError) Unwrap() error { return e.Kind }

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeHex decodes a raw transaction in the API's form: hex in any case, with or without
-// 0x. Its errors say what other text looks like; the caller adds what is expected
-// (Chain.Expects).
+// DecodeHex decodes a raw transaction in the API's form: hex in any case, with or without 0x. Its
+// errors say what other text looks like; the caller adds what is expected (Chain.Expects).
 func DecodeHex(text string) ([]byte, error) {
 	digits := text
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {

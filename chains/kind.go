@@ -32,9 +32,8 @@ type kindRow struct {
 	// spends: the amount leaves From, or can from now on: limits and totals count it.
 	spends bool
 
-	// hands: the asset goes to To, and is lost if no one controls that address. If the
-	// kind does not spend, To belongs to the owner; what another party gets is a
-	// KindTransfer.
+	// hands: the asset goes to To, and is lost if no one controls that address. If the kind does
+	// not spend, To belongs to the owner; what another party gets is a KindTransfer.
 	hands bool
 
 	// free: the effect needs no rule of a policy, and no rule can allow it. It only says
@@ -93,8 +92,7 @@ func (k Kind) row() kindRow {
 	return kindRow{}
 }
 
-// Spends reports whether effects of the kind spend their amount: limits and totals count
-// it.
+// Spends reports whether effects of the kind spend their amount: limits and totals count it.
 func (k Kind) Spends() bool { return k.row().spends }
 
 // Hands reports whether effects of the kind hand their asset to the recipient.

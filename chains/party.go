@@ -1,8 +1,7 @@
 package chains
 
-// Notation is how a chain writes addresses. A Party keeps the notation instead of the
-// text, so that an address is encoded only when its text is needed: decisions compare
-// bytes.
+// Notation is how a chain writes addresses. A Party keeps the notation instead of the text, so that
+// an address is encoded only when its text is needed: decisions compare bytes.
 type Notation struct {
 	// Text returns the canonical text of an address in binary form.
 	Text func(address []byte) string
@@ -44,9 +43,8 @@ var submitter = &Notation{
 	Shown: func([]byte) string { return "the account that submits it" },
 }
 
-// PartyAt is the party at an address, which is copied. The address is in the chain's
-// binary form: 20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the
-// scriptPubKey on Bitcoin.
+// PartyAt is the party at an address, which is copied. The address is in the chain's binary form:
+// 20 bytes on Ethereum and Tempo, 21 on Tron, 32 on Solana, the scriptPubKey on Bitcoin.
 func PartyAt(address []byte, notation *Notation) Party {
 	return Party{kind: partyAddress, address: string(address), notation: notation}
 }

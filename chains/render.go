@@ -2,6 +2,7 @@ package chains
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -21,10 +22,9 @@ const maxLabel = 48
 // so that text of a transaction cannot look like a field.
 const continued = "| "
 
-// Render writes fields in readable form, one per line, with the fields of a list
-// indented. Text from the transaction cannot fake lines: anything that is not plain ASCII
-// or could be used for alignment is quoted, and every further line of a long text is
-// marked.
+// Render writes fields in readable form, one per line, with the fields of a list indented. Text
+// from the transaction cannot fake lines: anything that is not plain ASCII or could be used for
+// alignment is quoted, and every further line of a long text is marked.
 func Render(w io.Writer, fields []Field) error {
 	out := bufio.NewWriter(w)
 	renderFields(out, fields, 0)
@@ -144,9 +144,7 @@ func Decimal(integer string, decimals int) string {
 	}
 	point := max(0, len(digits)-decimals)
 	whole, fraction := digits[:point], strings.TrimRight(digits[point:], "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole = cmp.Or(whole, "0")
 	if fraction == "" {
 		return sign + whole
 	}

@@ -245,8 +245,7 @@ func (s sentence) toParty(before string) string {
 	return before + s.party(s.To)
 }
 
-// fromOther names the party that pays, unless it is the signer and the bytes do not name
-// it.
+// fromOther names the party that pays, unless it is the signer and the bytes do not name it.
 func (s sentence) fromOther() string {
 	if s.From.IsNone() || s.From.IsSigner() {
 		return ""

@@ -62,9 +62,9 @@ type Words struct {
 	// Wraps reports whether a token is the wrapped form of its network's native asset. Nil: none is.
 	Wraps func(token Asset) bool
 
-	// PassesOn reports whether an account on a network, by its CAIP-2 id, is a contract that
-	// acts for every caller alike, such as a router: what leaves it is its caller's. Nil: none is.
-	PassesOn func(network string, account Party) bool
+	// PassesOn reports whether an account is a contract that acts for every caller alike, such as a
+	// router: what leaves it is its caller's. Nil: none is.
+	PassesOn func(account Party) bool
 
 	// OneNonce reports whether a network, by its CAIP-2 id, includes at most one transaction
 	// of an account and a nonce, the details chain_id and nonce. Nil: none does.
@@ -144,9 +144,33 @@ func Keyed(fields []Field, key string) (*Field, bool) {
 	return nil, false
 }
 
-// As returns the field with a key. A field without one has its label for a key, with _ for
-// spaces.
+// As returns the field with a key. A field without one has its label for a key, with _ for spaces.
 func (f Field) As(key string) Field {
 	f.Key = key
 	return f
+}
+
+// Forms is how transactions of a chain are exchanged. The zero value is in hex alone, with a
+// place for each signature.
+type Forms struct {
+	// Encodings are those besides hex, of "base64", "base58" and "binary", and Expected says for
+	// errors what is expected: "a PSBT in hex, base64 or binary".
+	Encodings []string
+	Expected  string
+
+	// Complete returns the transaction for bytes that came in one of the encodings, or in hex.
+	// If they are only what is signed of a transaction, it adds the empty places for the
+	// signatures. Nil: they are the transaction.
+	Complete func(raw []byte) (transaction []byte, err error)
+
+	// Unsign removes the signature of a signed transaction, of which unsigned ones have no
+	// place for it: a person can then look at a signed transaction, too. All other bytes stay
+	// what they are. signers are the addresses that the signature recovers to; there are none if
+	// this kind of signature does not name its signer. signed is false if raw is not a signed
+	// transaction: Parse says what it is. The error says that the signature is not valid.
+	Unsign func(raw []byte) (unsigned []byte, signers []string, signed bool, err error)
+
+	// Network is the network whose addresses are shown, such as "testnet", if transactions do
+	// not name theirs while addresses do.
+	Network string
 }

@@ -223,9 +223,8 @@ func (c *Client) query(ctx context.Context, name string, content any) (answer []
 }
 
 // Wait polls for an activity, at once and then every Config.Poll, until it is completed, and
-// returns it. If it was rejected or failed, the error is a *StatusError. If the context ends
-// first, Wait returns the activity as last seen and the context's error; it may be called
-// again.
+// returns it. If it was rejected or failed, the error is a *StatusError. If the context ends first,
+// Wait returns the activity as last seen and the context's error; it may be called again.
 func (c *Client) Wait(ctx context.Context, waiting *Activity) (*Activity, error) {
 	return c.wait(ctx, waiting, 0)
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -63,9 +64,7 @@ func (w *answerWriter) Header() http.Header { return w.header }
 
 // WriteHeader implements http.ResponseWriter. Only the first call counts.
 func (w *answerWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 }
 
 func (w *answerWriter) Write(part []byte) (int, error) {

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/stamp/signer"
 )
 
-// Key is an API key and the organization that it is registered in. It is safe for
-// concurrent use.
+// Key is an API key and the organization that it is registered in. It is safe for concurrent use.
 type Key struct {
 	OrganizationID string
 	*signer.Signer

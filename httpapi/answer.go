@@ -90,8 +90,7 @@ func (p pieces) Write(written []byte) (int, error) {
 	return p.w.Write(written)
 }
 
-// freeAnswer is how many bytes of records an answer may hold without counting against the
-// budget.
+// freeAnswer is how many bytes of records an answer may hold without counting against the budget.
 const freeAnswer = 48 << 10
 
 // records is the memory of the records in an answer.

@@ -17,17 +17,15 @@
 //	/public/v1/query/QUERY        get_private_key, list_wallets, …: each of activity.InventoryQueries
 //
 // Unmodified clients of the hosted service work after changing their base URL, as far as
-// docs/api.md lists.
-// [OpenAPI] describes requests and answers.
+// docs/api.md lists. [OpenAPI] describes requests and answers.
 //
-// The handler bounds what strangers can cost: the length of a body (2 MiB with a
-// transaction, 256 KiB otherwise), the time a body takes to arrive, the memory of all
-// bodies and of all answers, together, per address and per credential, and with
-// [LimitConnections] the number of connections, together and per credential. Beyond
-// 4 KiB a body is read only if it has a well-formed stamp.
-// A refusal gives the reason, with two exceptions: before the stamp has been verified it
-// does not say which check failed, and an internal error carries only an incident id, under
-// which the log has the cause.
+// The handler bounds what strangers can cost: the length of a body (2 MiB with a transaction, 256
+// KiB otherwise), the time a body takes to arrive, the memory of all bodies and of all answers,
+// together, per address and per credential, and with [LimitConnections] the number of connections,
+// together and per credential. Beyond 4 KiB a body is read only if it has a well-formed stamp. A
+// refusal gives the reason, with two exceptions: before the stamp has been verified it does not say
+// which check failed, and an internal error carries only an incident id, under which the log has
+// the cause.
 //
 // [Admin] serves health, readiness, metrics and the log. It has no authentication, so it
 // needs an address of its own that strangers cannot reach.

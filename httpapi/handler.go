@@ -27,9 +27,8 @@ import (
 
 // Options configures the handler that New returns. Zero values select the defaults.
 type Options struct {
-	// MaxBody is the maximum length of the body of a request to sign transactions, in
-	// bytes. For votes it is MaxVote, and for all other requests MaxOtherBody, or MaxBody if
-	// that is less.
+	// MaxBody is the maximum length of the body of a request to sign transactions, in bytes. For
+	// votes it is MaxVote, and for all other requests MaxOtherBody, or MaxBody if that is less.
 	// Default: DefaultMaxBody.
 	MaxBody int
 
@@ -90,8 +89,7 @@ const (
 	DefaultTimeout          = 30 * time.Second
 )
 
-// MaxOtherBody is the maximum length of the body of a request without a transaction, in
-// bytes.
+// MaxOtherBody is the maximum length of the body of a request without a transaction, in bytes.
 const MaxOtherBody = 256 << 10
 
 // MaxVote is the maximum length of the body of a vote, in bytes: what a body may hold without a
@@ -114,9 +112,7 @@ func New(engine *countersign.Engine, options Options) http.Handler {
 	options.BodyTimeout = cmp.Or(max(options.BodyTimeout, 0), DefaultBodyTimeout)
 	options.Timeout = cmp.Or(max(options.Timeout, 0), DefaultTimeout)
 	options.ForwardedHeader = cmp.Or(options.ForwardedHeader, DefaultForwardedHeader)
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &handler{
 		engine: engine, options: options,
 		arriving: inbound.NewBudget(options.MaxBufferedBytes), leaving: inbound.NewBudget(options.MaxAnswerBytes).KeepForVotes(),
@@ -216,8 +212,7 @@ type operation struct {
 // serve carries out an operation.
 type serve func(ctx context.Context, engine *countersign.Engine, sent countersign.SignedBody) (reply, error)
 
-// reply is an answer: JSON, or one that may be too long to hold in memory and is written
-// in pieces.
+// reply is an answer: JSON, or one that may be too long to hold in memory and is written in pieces.
 type reply struct {
 	long interface {
 		Answer() (whole []byte, size int)

@@ -236,8 +236,13 @@ func (c change) set() bool {
 // kept reports whether the last effect about the account's authority came true.
 func (c change) kept() bool {
 	for _, e := range slices.Backward(c.effects) {
-		if e.Kind == chains.KindAuthority && c.is(e.Account) && !e.To.IsNone() && !c.emptied() {
-			to := e.To.Address()
+		to := e.To.Address()
+		for _, arg := range e.Args { // a program that gets the account is no party
+			if to == nil && arg.Name == "owner" {
+				to = sdk.MustPublicKeyFromBase58(arg.Value).Bytes()
+			}
+		}
+		if e.Kind == chains.KindAuthority && c.is(e.Account) && to != nil && !c.emptied() {
 			return bytes.Contains(c.after.data, to) || bytes.Equal(c.after.owner[:], to) || c.any(func(o chains.Effect) bool {
 				return o.Path != e.Path && (c.is(o.Account) || c.is(o.To) || c.is(o.From))
 			})

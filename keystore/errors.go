@@ -48,14 +48,12 @@ var (
 	ErrSignatureCheck = errors.New("keystore: signature check failed")
 )
 
-// ThrottledError says that the backend accepts no more requests for now. It is an
-// ErrUnavailable.
+// ThrottledError says that the backend accepts no more requests for now. It is an ErrUnavailable.
 type ThrottledError struct {
 	RetryAfter time.Duration // as the backend says; 0 if it does not
 	Err        error         // the backend's
 }
 
-// Error implements error.
 func (e *ThrottledError) Error() string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("%v: throttled, retry after %v: %v", ErrUnavailable, e.RetryAfter, e.Err)
@@ -63,5 +61,4 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("%v: throttled: %v", ErrUnavailable, e.Err)
 }
 
-// Unwrap returns ErrUnavailable and the backend's error.
 func (e *ThrottledError) Unwrap() []error { return []error{ErrUnavailable, e.Err} }

@@ -45,8 +45,7 @@ func ByKeccak(address [20]byte) Locator { return newLocator(byKeccak, address[:]
 // ByHash160 locates a secp256k1 key by the hash160 of its compressed point.
 func ByHash160(hash [20]byte) Locator { return newLocator(byHash160, hash[:]) }
 
-// ByTaproot locates a secp256k1 key by the x-only output key of its BIP-86
-// address.
+// ByTaproot locates a secp256k1 key by the x-only output key of its BIP-86 address.
 func ByTaproot(outputKey [32]byte) Locator { return newLocator(byTaproot, outputKey[:]) }
 
 // ByNested locates a secp256k1 key by the hash in its P2SH-P2WPKH address.

@@ -21,8 +21,7 @@ type WalletFinder interface {
 	// that name. It returns ErrKeyNotFound if there is none, or if several have the name.
 	FindWallet(ctx context.Context, organizationID, idOrName string) (Wallet, error)
 
-	// WalletOf returns the wallet that a key is an account of, ErrKeyNotFound if there is
-	// none.
+	// WalletOf returns the wallet that a key is an account of, ErrKeyNotFound if there is none.
 	WalletOf(ctx context.Context, organizationID, keyID string) (Wallet, error)
 }
 

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -88,4 +89,18 @@ func inHex(signature []byte) activity.SignRawPayloadResult {
 	}
 	text := string(room[:])
 	return activity.SignRawPayloadResult{R: text[:64], S: text[64:128], V: text[128:]}
+}
+
+// HazardNames returns all hazards of the messages of some chains, each once.
+func HazardNames(served ...chains.Chain) (names []string) {
+	for _, chain := range served {
+		if signer, ok := chain.(chains.MessageSigner); ok {
+			for _, name := range signer.MessageHazardNames() {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }

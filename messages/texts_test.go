@@ -163,6 +163,29 @@ func TestReportedTexts(t *testing.T) {
 	}
 }
 
+// TestNotesOfPayments: what a memo says of the payment beside it is a note, and an order elsewhere. A memo
+// that names a recipient, or grants or approves something, is no note.
+func TestNotesOfPayments(t *testing.T) {
+	f := enginetest.New(t)
+	for text, isNote := range map[string]bool{
+		"Pay 5 USDC to Bob for lunch": true, "payment of 5 USDC for invoice 12": true, "swap 5 SOL to USDC, order 4711": true,
+		"Withdrawal 0.5 SOL from Acme": true, "Donate 5 SOL to Ukraine": true, "Top up card 4711 with 20 USDC": true, `{"action":"deposit","amount":"5"}`: true,
+		"Payment of 5 USDC for May": true, "The bearer of this signature may withdraw 5 ETH": false,
+		"Let Acme withdraw 5 USDC": false, "Acme may charge 20 USDC a month": false, "Enable auto-pay of 10 USDC a month": false,
+		`{"op":"transfer","amount":"5","to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"}`: false, "transfer(0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7, 5)": false,
+		"I authorize the withdrawal of 5 ETH.": false, "Transfer 5 USDC to alice.eth": false, "I delegate my votes to bob.eth": false,
+		"You are approving to execute transaction 0x1::aptos_account::transfer on Aptos blockchain (mainnet).": false,
+		"Authorize session key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7":                                     false, `{"verifying_contract":"intents.near","intents":[]}`: false,
+	} {
+		for _, carrier := range []string{"memo", "personal"} {
+			_, err := f.Engine.Prepare(t.Context(), enginetest.Organization, carriers[carrier](t, text))
+			if want := isNote && carrier == "memo"; (err == nil) != want {
+				t.Errorf("%q, %s: %v, want signed: %t", text, carrier, err, want)
+			}
+		}
+	}
+}
+
 // TestOneJudge draws texts: each has the same verdict in every carrier but a memo, which is a
 // reference unless it is a sign-in, an order or a key.
 func TestOneJudge(t *testing.T) {

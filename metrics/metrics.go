@@ -108,7 +108,6 @@ const (
 
 const notServed = "NOT_SERVED"
 
-// Observe implements countersign.Observer.
 func (m *Metrics) Observe(seen countersign.Observation) {
 	operation, outcome := cmp.Or(seen.Operation, unknown), completed
 	switch {

@@ -80,19 +80,14 @@ type Task interface {
 // Plain is embedded in tasks that sign nothing: what it implements of Task does nothing.
 type Plain struct{}
 
-// Hazards implements Task.
 func (Plain) Hazards() []chains.Hazard { return nil }
 
-// Effects implements Task.
 func (Plain) Effects(context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return nil, nil, nil
 }
 
-// Begin implements Task.
 func (Plain) Begin(time.Time) store.Change { return nil }
-
-// Signs implements Task.
-func (Plain) Signs() SigningTask { return nil }
+func (Plain) Signs() SigningTask           { return nil }
 
 // SigningTask is what a task signs: the engine's own, of a transaction or of messages.
 type SigningTask interface {

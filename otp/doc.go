@@ -5,9 +5,8 @@
 //	…
 //	verified, err := service.Verify(ctx, organizationID, id, typed)
 //
-// An engine that records activities takes the single steps ([Issue],
-// [Verification]), so that each change is part of the store transaction of its
-// activity.
+// An engine that records activities takes the single steps ([Issue], [Verification]), so that each
+// change is part of the store transaction of its activity.
 //
 // # The life of a code
 //
@@ -18,20 +17,18 @@
 //	Attempt    count a try, then compare
 //	Consume    use the code up
 //
-// A message cannot be sent exactly once. If a node dies between Deliver and
-// Activate, the code that it sent never becomes live, and the node that takes over
-// sends another one.
+// A message cannot be sent exactly once. If a node dies between Deliver and Activate, the code that
+// it sent never becomes live, and the node that takes over sends another one.
 //
 // # Guarantees
 //
-// Codes are uniform over their alphabet and drawn from crypto/rand. Only an
-// HMAC-SHA-256 of a code is stored, bound to its organization and id, under a secret
-// that is not in the store. A code is compared in constant time, after the try has
-// been counted, and works once, however many requests try it concurrently and on
-// however many nodes. Wrong, unknown, expired, used and dead codes cause the same
-// accesses to the store in the same order and get the same answer ([CodeError]). An
-// unused code exists only in its message: no error of this package contains it, and
-// a [Message] that is printed or logged shows only its id.
+// Codes are uniform over their alphabet and drawn from crypto/rand. Only an HMAC-SHA-256 of a code
+// is stored, bound to its organization and id, under a secret that is not in the store. A code is
+// compared in constant time, after the try has been counted, and works once, however many requests
+// try it concurrently and on however many nodes. Wrong, unknown, expired, used and dead codes cause
+// the same accesses to the store in the same order and get the same answer ([CodeError]). An unused
+// code exists only in its message: no error of this package contains it, and a [Message] that is
+// printed or logged shows only its id.
 //
 // # Encrypted codes
 //

@@ -40,9 +40,7 @@ type CodeError struct {
 }
 
 // Error returns the text that all refused codes share.
-func (*CodeError) Error() string { return ErrInvalidCode.Error() }
-
-// Unwrap returns ErrInvalidCode and Why.
+func (*CodeError) Error() string     { return ErrInvalidCode.Error() }
 func (e *CodeError) Unwrap() []error { return []error{ErrInvalidCode, e.Why} }
 
 // LimitName names one of the [Limits].
@@ -76,7 +74,6 @@ func (e *LimitError) RetryAfterSeconds() int64 {
 	return int64((e.RetryAfter + time.Second - 1) / time.Second)
 }
 
-// Unwrap returns ErrLimit.
 func (*LimitError) Unwrap() error { return ErrLimit }
 
 // ParameterError names a parameter of a request that breaks its rule.
@@ -88,8 +85,6 @@ type ParameterError struct {
 
 // Error names the parameter and its rule.
 func (e *ParameterError) Error() string { return e.Parameter + ": " + e.Rule }
-
-// Unwrap returns Kind.
 func (e *ParameterError) Unwrap() error { return e.Kind }
 
 func badParameter(parameter, format string, args ...any) error {

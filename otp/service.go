@@ -38,8 +38,7 @@ type Config struct {
 	// Templates are e-mail templates by templateId.
 	Templates map[string]Template
 
-	// SenderDomains are the domains that sendFromEmailAddress may have. Default:
-	// none.
+	// SenderDomains are the domains that sendFromEmailAddress may have. Default: none.
 	SenderDomains []string
 
 	// Countries are the beginnings of the phone numbers that text messages are sent to,
@@ -48,16 +47,14 @@ type Config struct {
 	// its calling code (+881) or a range by more than the country's (+1900).
 	Countries []string
 
-	// DeliveryTimeout bounds one call of a sender. Default:
-	// DefaultDeliveryTimeout.
+	// DeliveryTimeout bounds one call of a sender. Default: DefaultDeliveryTimeout.
 	DeliveryTimeout time.Duration
 
 	// Clock returns the time for Issue and Verify. Default: time.Now.
 	Clock func() time.Time
 }
 
-// Service issues one-time passwords and verifies them. It is safe for
-// concurrent use.
+// Service issues one-time passwords and verifies them. It is safe for concurrent use.
 type Service struct {
 	store     Store
 	secret    Secret

@@ -82,9 +82,8 @@ func (v *Verification) Verified() (Verified, error) {
 	return Verified{ID: code.ID, OrganizationID: v.organizationID, Type: Type(code.Type), Contact: code.Contact}, nil
 }
 
-// Consume returns the change that uses the code up. It refuses with a *CodeError if
-// the code has been used or has died since Attempt, or if Attempt did not find it
-// correct.
+// Consume returns the change that uses the code up. It refuses with a *CodeError if the code has
+// been used or has died since Attempt, or if Attempt did not find it correct.
 func (v *Verification) Consume() store.Change {
 	id := "" // of no code
 	if v.attempt.matched != nil {

@@ -71,8 +71,8 @@ func made(t *testing.T, what, folder, version string) {
 	}
 }
 
-// TestPackages installs, upgrades, removes and purges the deb in a Debian without Go, and serves
-// from it in between: a deployment is created by hand, and nothing ever removes it. The contents
+// TestPackages installs, upgrades, removes and purges the deb in a Debian without Go, and serves,
+// signs, halts and resumes with it in between: a deployment is created by hand, and nothing ever removes it. The contents
 // of the rpm are compared with the deb's; no rpm is installed.
 func TestPackages(t *testing.T) {
 	testenv.Slow(t)
@@ -181,6 +181,7 @@ func testDeb(t *testing.T, folder string) {
 	as := []string{"runuser", "-u", "countersign", "--"}
 	d.run(t, append(as, "countersign", "init", deployment)...)
 	address := strings.TrimSpace(d.run(t, append(as, "countersign", "keys", "generate", "--config", deployment+"/countersign.yaml", "--curve", "secp256k1", "--name", "hot", "--field", "ADDRESS_FORMAT_ETHEREUM")...))
+	d.run(t, append(as, "sh", "-euc", administrator)...)
 	d.signs(t, address)
 	d.run(t, "countersign", "policy", "import") // which the script here runs that stands for the program
 	before := d.content(t)
@@ -205,7 +206,15 @@ func testDeb(t *testing.T, folder string) {
 	d.signs(t, address)
 }
 
-// signs serves the deployment as the package's user, and has a request signed.
+// administrator gives the deployment a user who may halt and resume.
+const administrator = `cd ` + deployment + `
+countersign apikey new --name ann --votes --config countersign.yaml --out ann.json | sed 's/APPROVE_ACTIVITY/HALT/; s/REJECT_ACTIVITY/RESUME/' > users
+sed -i '/publicKey/r users
+s/^    allowHazards: .*/    resume: {approvals: 1}/' countersign.yaml
+rm users`
+
+// signs serves the deployment as the package's user, has a request signed, and another one that waits for the
+// end of a halt.
 func (d *debian) signs(t *testing.T, address string) {
 	t.Helper()
 	serve := d.command("runuser", "-u", "countersign", "--", "countersign", "serve", "--config", deployment+"/countersign.yaml")
@@ -220,11 +229,27 @@ func (d *debian) signs(t *testing.T, address string) {
 		}
 	}()
 	d.run(t, "countersign", "health", "--wait", "2m", "--url", "http://127.0.0.1:8081")
-	answer := d.run(t, "runuser", "-u", "countersign", "--", "sh", "-c", "echo 02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0 |"+
-		" countersign request --type ethereum --sign-with "+address+" --api-key "+deployment+"/api-key.json --body /tmp/body.json > /dev/null &&"+
-		" countersign submit --url http://127.0.0.1:8080 --api-key "+deployment+"/api-key.json < /tmp/body.json; rm -f /tmp/body.json")
-	if !strings.Contains(answer, "signedTransaction") {
-		t.Errorf("the answer is %s", answer)
+	answer := d.run(t, "runuser", "-u", "countersign", "--", "sh", "-euc", "cd "+deployment+`
+at='--url http://127.0.0.1:8080 --api-key'
+request() {
+  echo 02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0 |
+    countersign request --type ethereum --sign-with `+address+` --api-key api-key.json --body $1 > /dev/null
+}
+request /tmp/before.json
+countersign submit $at api-key.json < /tmp/before.json
+countersign halt --org $at ann.json
+request /tmp/after.json
+! countersign submit $at api-key.json < /tmp/after.json
+countersign resume --org $at ann.json
+countersign submit $at api-key.json < /tmp/after.json
+rm /tmp/before.json /tmp/after.json`)
+	at := 0
+	for _, step := range []string{`"signedTransaction"`, "signing is halted for the organization.", "SIGNING_HALTED", "signing is resumed for the organization.", `"signedTransaction"`} {
+		next := strings.Index(answer[at:], step)
+		if next < 0 {
+			t.Fatalf("no %s: %s", step, answer)
+		}
+		at += next + len(step)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"flag"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,13 +15,14 @@ import (
 
 var binaryFlag = flag.String("binary", "", "`path` of the release binary; by default one is built")
 
-// binary returns the path of a binary built like a release: without cgo.
+// binary returns the path of a binary built like a release: without cgo. It is kept in dist/test: the
+// next call, or run, links it only if it has changed.
 func binary(t *testing.T) string {
 	t.Helper()
 	if *binaryFlag != "" {
 		return *binaryFlag
 	}
-	path := filepath.Join(t.TempDir(), "countersign")
+	path := filepath.Join(testenv.Root(), "dist", "test", filepath.Base(os.Args[0]), "countersign")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../cmd/countersign")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -122,7 +122,15 @@ func (c *cluster) start(b *box, stdin string) error {
 		return err
 	}
 	b.PID = command.Process.Pid
-	return c.keep(b)
+	// Until unshare has run, a probe of the container would ask the network of the host.
+	ours, err := os.Readlink("/proc/self/ns/net")
+	if stdin == "" && !until(time.Minute, func() bool {
+		its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", b.PID))
+		return err == nil && its != ours || !b.runs()
+	}) {
+		err = errors.Join(err, fmt.Errorf("%s has no network of its own", b.Name))
+	}
+	return errors.Join(err, c.keep(b))
 }
 
 func (c *cluster) keep(b *box) error {

@@ -63,6 +63,7 @@ func mountSecret(folder string, mode fs.FileMode, files map[string][]byte) error
 // rights that Kubernetes sets, and checks that a secret which others can read is refused with a
 // cure that a mount allows.
 func TestRightsOfKubernetes(t *testing.T) {
+	testenv.Slow(t)
 	testenv.Superuser(t)
 	root, err := os.MkdirTemp("", "pod")
 	if err != nil {
@@ -71,7 +72,7 @@ func TestRightsOfKubernetes(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{root}, elem...)...) }
 	program := at("countersign")
-	copied, err := os.ReadFile(testenv.GoProgram(t, ".", "./cmd/countersign"))
+	copied, err := os.ReadFile(binary(t))
 	if err == nil {
 		err = errors.Join(os.Chmod(root, 0o755), os.WriteFile(program, copied, 0o755), os.Chmod(program, 0o755), os.Mkdir(at("state"), 0o755), os.Mkdir(at("memory"), 0o755))
 	}

@@ -86,6 +86,27 @@ func TestTaggedModules(t *testing.T) {
 	}
 }
 
+// TestModuleHasOneName: until the first tag the owner may choose another name, and one replacement of the
+// module's path then changes it everywhere: in imports, the home page of the packages and the schema's URL.
+func TestModuleHasOneName(t *testing.T) {
+	if mod := string(testenv.Read(t, "../go.mod")); !strings.HasPrefix(mod, "module "+modulePath+"\n") {
+		t.Errorf("go.mod begins with %.60q", mod)
+	}
+	owner, _, _ := strings.Cut(strings.TrimPrefix(modulePath, "github.com/"), "/")
+	search := exec.CommandContext(t.Context(), "git", "grep", "-I", "-n", owner)
+	search.Dir = testenv.Root()
+	found, err := search.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.TrimPrefix(modulePath, "github.com/")
+	for line := range strings.Lines(string(found)) {
+		if strings.Contains(strings.ReplaceAll(line, whole, ""), owner) {
+			t.Errorf("not the whole name: %s", line)
+		}
+	}
+}
+
 // serve adds the module in a folder of this tree to a proxy, at a version.
 func serve(t *testing.T, proxy, folder, version string) {
 	t.Helper()

@@ -8,7 +8,11 @@
 # It builds from a clone, so that no uncommitted change gets in, and so that the commit is
 # stamped even in a linked work tree. Every environment variable of the Go tools that affects
 # the binary is set here, so it depends only on the version of Go, which 'countersign version'
-# prints. With /hsm it also depends on the C compiler and C library: CC, or the machine's.
+# prints, and on the path of the module cache (GOMODCACHE), which an assembler's include keeps.
+# With /hsm it also depends on the C compiler and C library: CC, or the machine's.
+#
+# The build cache is its own: what go-ethereum's KZG has in assembly keeps the path of the module
+# cache that it was first compiled from, which in a shared build cache may be that of a test.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -30,7 +34,7 @@ for platform; do
     */policy-import) name=countersign-policy-import-$os-$arch module=tools/countersign-policy-import main=. ;;
     */*) echo "release.sh: $platform: not GOOS/GOARCH, or that with /hsm, /kms or /policy-import" >&2; exit 2 ;;
   esac
-  env -u GOEXPERIMENT -u CGO_CFLAGS -u CGO_CPPFLAGS -u CGO_LDFLAGS CGO_ENABLED=$cgo GOOS="$os" GOARCH="$arch" \
+  env -u GOEXPERIMENT -u CGO_CFLAGS -u CGO_CPPFLAGS -u CGO_LDFLAGS CGO_ENABLED=$cgo GOCACHE="$tree/cache" GOOS="$os" GOARCH="$arch" \
     GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-trimpath GOFIPS140=off GOWORK=off \
     go build -C "$module" -buildvcs=true -ldflags='-buildid= -extldflags=-Wl,--build-id=none' -o "$out/$name" "$main"
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the release binaries of this machine's platform twice, in two directories, the
-# second time with an empty build cache. Both builds must be identical, byte for byte. The
+# Builds the release binaries of this machine's platform twice, in two directories, each
+# time with an empty build cache. Both builds must be identical, byte for byte. The
 # static binary must run in an empty root, the other one with a SoftHSM token. The binary with
 # key services is left out: building the SDKs without a cache takes minutes.
 set -eu
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 packaging/release.sh "$work/one" "$os/$arch" "$os/$arch/hsm"
 mkdir -p "$work/a/longer/path"
-TMPDIR=$work/a/longer/path GOCACHE=$work/cache packaging/release.sh "$work/two" "$os/$arch" "$os/$arch/hsm"
+TMPDIR=$work/a/longer/path packaging/release.sh "$work/two" "$os/$arch" "$os/$arch/hsm"
 
 for name in "countersign-$os-$arch" "countersign-hsm-$os-$arch"; do
   sha256sum "$work/one/$name" "$work/two/$name"

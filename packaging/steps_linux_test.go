@@ -215,9 +215,10 @@ func newCluster(t *testing.T, withDatabase bool) (c *cluster, run func(script st
 	}
 }
 
-// end stops what runs in a cluster, and removes it.
+// end stops what runs in a cluster, all at once since each drains for some time, and removes it.
 func (c *cluster) end(t *testing.T) {
 	found, err := filepath.Glob(c.at("pods", "*", "pod.json"))
+	var stopped []*box
 	for _, path := range found {
 		b, podErr := c.pod(filepath.Base(filepath.Dir(path)))
 		if err = errors.Join(err, podErr); err != nil {
@@ -225,7 +226,10 @@ func (c *cluster) end(t *testing.T) {
 		}
 		if b.runs() {
 			err = errors.Join(err, syscall.Kill(b.PID, syscall.SIGTERM))
+			stopped = append(stopped, b)
 		}
+	}
+	for _, b := range stopped {
 		if !until(time.Minute, func() bool { return !b.runs() }) {
 			t.Errorf("%s does not stop", b.Name)
 		}

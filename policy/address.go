@@ -2,13 +2,12 @@ package policy
 
 import (
 	"slices"
+	"sync"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-
-	"sync"
-
 	"cel.dev/cel-go/common/types/traits"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/source"
 )
@@ -26,7 +25,8 @@ type address struct {
 	// mint is set for a party of a token's effect where tokens are held in accounts of their
 	// own, as on Solana. Tokens move between those, while rules name wallets: the address
 	// also equals the wallet whose tokens it holds.
-	mint string
+	mint     string
+	anyChain bool // it is of a list that means it on every chain
 
 	// owners are whose account a recipient is, as far as that is known.
 	owners chains.Parties
@@ -62,8 +62,7 @@ type addressKey struct{ namespace, bytes string }
 
 func (a *address) key() addressKey { return addressKey{a.words.Namespace, a.bytes} }
 
-// alike returns the keys of the addresses of other forms; with anyChain, those on other chains
-// too.
+// alike returns the keys of the addresses of other forms; with anyChain, those on other chains too.
 func (a *address) alike(anyChain bool) (keys []addressKey) {
 	said := a.words
 	if said.Alike != nil {
@@ -109,7 +108,7 @@ func newAddressList(addresses []*address, anyChain bool) *addressList {
 		derived: map[string]map[string]bool{},
 	}
 	for i, address := range addresses {
-		values[i] = address
+		values[i], address.anyChain = address, anyChain
 		l.set[address.key()] = true
 		for _, key := range address.alike(anyChain) {
 			l.alike[key] = true
@@ -166,12 +165,9 @@ func (l barList) Contains(value ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(value)
 	}
-	for _, owner := range wanted.owners {
-		if l.bars(&address{words: wanted.words, bytes: string(owner.Address()), mint: wanted.mint}) {
-			return types.True
-		}
-	}
-	return types.Bool(l.bars(wanted))
+	return types.Bool(l.bars(wanted) || slices.ContainsFunc(wanted.owners, func(owner chains.Party) bool {
+		return l.bars(&address{words: wanted.words, bytes: string(owner.Address()), mint: wanted.mint})
+	}))
 }
 
 // bars reports whether an address is listed in some form.

@@ -73,6 +73,9 @@ func TestComparedAmounts(t *testing.T) {
 		"effect.amount <= ether('1')":                                                                                               {coin},
 		"effects.all(e, e.amount <= ether('1'))":                                                                                    {coin},
 		"effect.asset.chain == 'eip155:1' && effect.amount <= ether('1')":                                                           nil,
+		"request.value <= wei('1')":                                                                                                 {never},
+		"effects.all(e, lamports('1') > e.value)":                                                                                   {never},
+		"effect.value <= request.value && has(request.value)":                                                                       nil,
 		"effect.amount <= wei('1')":                                                                                                 nil,
 		"effect.amount <= ether('1') || effect.amount <= sol('1') || true == true":                                                  {several, coin},
 	} {

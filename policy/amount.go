@@ -13,9 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
-// amountType is the type of amounts. It has comparison and addition only: no
-// subtraction, which could underflow, no multiplication, and no comparison with a bare
-// number, which has no unit.
+// amountType is the type of amounts. It has comparison and addition only: no subtraction, which
+// could underflow, no multiplication, and no comparison with a bare number, which has no unit.
 var amountType = types.NewObjectType("amount", traits.ComparerType|traits.AdderType)
 
 // amount is a number of the smallest units of an asset.
@@ -32,11 +31,14 @@ type unit struct {
 	native string       // CAIP-2 namespace whose native asset it is, on any network: "eip155"
 	symbol string       // with native: the only such asset, such as ETH; empty: all
 	any    bool         // smallest units of whatever it is compared with: units('…')
+	value  bool         // what an effect is worth, in the currency of the file's prices
 }
 
 // matches reports whether amounts of both units can be compared.
 func (u unit) matches(other unit) bool {
 	switch {
+	case u.value || other.value:
+		return u.value == other.value
 	case u.any || other.any:
 		return true
 	case u.native != "" && other.native != "":
@@ -53,6 +55,8 @@ func (u unit) matches(other unit) bool {
 // String names the unit in an error.
 func (u unit) String() string {
 	switch {
+	case u.value:
+		return "the currency of the prices"
 	case u.any:
 		return "any asset"
 	case u.symbol != "":
@@ -127,9 +131,8 @@ const maxAmountBits = 256
 // maxDecimals is the largest number of decimals of an asset.
 const maxDecimals = 77
 
-// parseUnits parses a decimal number such as 0.5 with up to decimals digits after the
-// point, and returns it in smallest units. More digits, signs, exponents and separators
-// are errors.
+// parseUnits parses a decimal number such as 0.5 with up to decimals digits after the point, and
+// returns it in smallest units. More digits, signs, exponents and separators are errors.
 func parseUnits(text string, decimals int) (*big.Int, error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	switch {
@@ -148,6 +151,12 @@ func parseUnits(text string, decimals int) (*big.Int, error) {
 		return nil, fmt.Errorf("%q is wider than 256 bits", shorten(text))
 	}
 	return value, nil
+}
+
+// parseValue parses an amount of the currency.
+func parseValue(text string) (ref.Val, error) {
+	value, err := parseUnits(text, valueDecimals)
+	return &amount{value: value, unit: unit{value: true}}, err
 }
 
 func isDigits(text string) bool {
@@ -202,7 +211,12 @@ func (*asset) Type() ref.Type { return assetType }
 func (a *asset) Value() any { return a }
 
 // String names the asset.
-func (a *asset) String() string { return assetText(a.Asset) }
+func (a *asset) String() string {
+	if a.IsNone() {
+		return a.name // of a currency
+	}
+	return assetText(a.Asset)
+}
 
 // namespaceOf returns the namespace of a CAIP-2 id, or of one that names no network.
 func namespaceOf(chain string) string {

@@ -89,6 +89,72 @@ func TestBarredForms(t *testing.T) {
 		if got := paid(t, file(test.list, test.when), test.asset, test.to, test.more); got != test.want {
 			t.Errorf("%s in %s, %s%s: %s, want %s", test.when, test.list, test.to, test.more, got, test.want)
 		}
+		if !strings.HasPrefix(test.list, "[") {
+			continue
+		}
+		// The same list, written out in the condition.
+		when := strings.ReplaceAll(test.when, "blocked", "[address('"+strings.Trim(test.list, "[']")+"')]")
+		text := strings.Replace(file(test.list, when), "lists: {blocked: "+test.list+"}\n", "", 1)
+		if got := paid(t, text, test.asset, test.to, test.more); got != test.want {
+			t.Errorf("%s, %s%s: %s, want %s", when, test.to, test.more, got, test.want)
+		}
+	}
+}
+
+// TestBarredWays: however a deny says that an address is refused, its other forms are too; or the
+// file warns that they are not.
+func TestBarredWays(t *testing.T) {
+	const evm, tron = "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af", "TKL32CWcrDBEZVwewGZJMj5CpFCXbVBxS6"
+	literal := "address('" + p2pkh + "')"
+	for _, when := range []string{
+		"effect.to in blocked", "blocked.exists(b, b == effect.to)", "blocked.exists(b, effect.to == b)", "(effect.to in blocked) == true", "true == (effect.to in blocked)",
+		"(effect.to in blocked) != false", "(!(effect.to in blocked)) == false", "!(effect.to in blocked) != true", "!blocked.all(b, b != effect.to)", "!(blocked[0] != effect.to)",
+		"effect.to == blocked[0]", "blocked[0] == effect.to", "[effect.to].exists(a, a in blocked)", "[effect.to].exists(a, blocked.exists(b, a == b))",
+		"effects.exists(e, e.to in blocked)", "effects.exists(e, has(e.to) && e.to == blocked[0])", "!effects.all(e, e.to != blocked[0])", "!effects.all(e, !(e.to in blocked))",
+		"effect.asset.native ? effect.to in blocked : false", "effect.asset.native ? blocked.exists(b, b == effect.to) : false", "effect.bound == 'most' || effect.to == blocked[0]",
+		"(effect.to in blocked ? 1 : 0) == 1", "effect.to in blocked ? true : false", "blocked.filter(b, b == effect.to).size() > 0", "effects.filter(e, e.to in blocked).size() != 0",
+		"effects.filter(e, e.to in blocked).exists(e, true)", "effect.to in [blocked[0]]", "blocked[0] in [effect.to]", "(effect.to in blocked) == effect.asset.native", "size(blocked.filter(b, effect.to in [b])) == 1",
+		"effect.to == " + literal, literal + " == effect.to", "effect.to in [" + literal + "]", "!(effect.to != " + literal + ")", "(effect.to == " + literal + ") == true",
+		"[" + literal + "].exists(b, b == effect.to)", "effects.filter(e, e.to == " + literal + ").size() > 0",
+	} {
+		head, native := "schema: countersign.policy/2\nlists: {blocked: ["+p2pkh+"]}\n", "bip122"
+		if !strings.Contains(when, "blocked") {
+			head = "schema: countersign.policy/2\n"
+		}
+		rules := "rules:\n  - {name: blocked, deny: transfer, when: \"" + when + "\"}\n  - {name: any, allow: transfer}\n"
+		parsed, err := policy.Parse("p.yaml", []byte(head+rules), options())
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		warned := false
+		for _, warning := range parsed.Warnings() {
+			warned = warned || strings.Contains(warning.Message, "other forms of it evade")
+		}
+		if got := paid(t, head+rules, native, p2pkh, ""); got != "deny" {
+			t.Errorf("%s, as listed: %s", when, got)
+		}
+		if got := paid(t, head+rules, native, another, ""); got != "allow" {
+			t.Errorf("%s, another: %s", when, got)
+		}
+		for _, form := range []string{p2wpkh, p2shOfIt} {
+			if got := paid(t, head+rules, native, form, ""); (got == "deny") == warned {
+				t.Errorf("%s, %s: %s, warned: %t", when, form, got, warned)
+			}
+		}
+		if strings.Contains(when, "blocked") && !warned {
+			onEach := strings.Replace(head, "["+p2pkh+"]", "{any_chain: true, addresses: ['"+evm+"']}", 1)
+			if got := paid(t, onEach+rules, "tron", tron, ""); got != "deny" {
+				t.Errorf("%s, on Tron: %s", when, got)
+			}
+		}
+	}
+	// An allow takes an address for itself, and refuses all forms where a match refuses.
+	for when, want := range map[string]string{"effect.to == " + literal: "deny", "effect.to != " + literal: "deny", "!(effect.to == " + literal + ")": "deny", "(effect.to == " + literal + ") == false": "deny",
+		"effect.to != address('" + another + "')": "allow", "(effect.to == " + literal + ") == true": "deny"} {
+		text := "schema: countersign.policy/2\nrules:\n  - {name: a, allow: transfer, when: \"" + when + "\"}\n"
+		if got := paid(t, text, "bip122", p2wpkh, ""); got != want {
+			t.Errorf("allow when %s: %s, want %s", when, got, want)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, 
 	}
 	var charges []store.Charge
 	for _, limit := range r.limits {
-		subject, over, why := l.countable(limit, effect)
+		amount, subject, over, why := l.countable(limit, effect)
 		text := fmt.Sprintf("limit %s of rule %s cannot count %s: %s", limit.name, r.name, describe(effect), why)
 		switch {
 		case over:
@@ -55,8 +55,11 @@ func (l *ledger) charges(r *rule, effect *effectView) ([]store.Charge, *Denial, 
 			return nil, nil, &uncountableError{text}
 		}
 		charge := store.Charge{
-			Limit: limit.name, Subject: subject, Amount: effect.Counted().Value,
+			Limit: limit.name, Subject: subject, Amount: amount,
 			Max: limit.max, Window: limit.window, Slot: l.slot(limit),
+		}
+		if limit.currency {
+			charge.Until = effect.quotes.until()
 		}
 		charge.Unit, charge.Decimals = limit.asset.unit()
 		exceeded, err := l.limited(r, limit, effect, charge)
@@ -74,32 +77,38 @@ type uncountableError struct{ text string }
 
 func (e *uncountableError) Error() string { return e.text }
 
-// countable returns the subject that a limit counts an effect for, or why it cannot. over
-// is true if the effect is of the limit's asset and its amount has no bound.
-func (l *ledger) countable(limit *limit, effect *effectView) (subject string, over bool, why string) {
+// countable returns what a limit counts of an effect and for whom, or why it cannot. over is
+// true if the limit is of the effect's asset, or of all, and what it spends has no bound.
+func (l *ledger) countable(limit *limit, effect *effectView) (amount *big.Int, subject string, over bool, why string) {
 	switch {
 	case !effect.counted():
-		return "", false, "it has no amount that is spent"
+		return nil, "", false, "it has no amount that is spent"
+	case limit.currency:
+		if amount, why = effect.priced(); why != "" {
+			return nil, "", true, why
+		}
 	case effect.Asset.IsUnknown():
-		return "", false, "its asset is unknown"
+		return nil, "", false, "its asset is unknown"
 	case !effect.Asset.Equal(limit.asset.Asset):
-		return "", false, "it is of " + assetText(effect.Asset)
+		return nil, "", false, "it is of " + assetText(effect.Asset)
 	case effect.Amount.IsUnknown():
-		return "", true, "its amount is not bounded"
+		return nil, "", true, "its amount is not bounded"
+	default:
+		amount = effect.Counted().Value
 	}
-	if subject = l.subject(limit.per, effect); subject != "" {
-		return subject, false, ""
+	if subject = l.subject(limit, effect); subject != "" {
+		return amount, subject, false, ""
 	}
 	if len(l.request.Keys) == 0 && (limit.per == "key" || limit.per == "wallet") {
-		return "", false, "the request names no key"
+		return nil, "", false, "the request names no key"
 	}
-	return "", false, "it has no single " + limit.per
+	return nil, "", false, "it has no single " + limit.per
 }
 
 // subject returns the value that a limit is counted per; empty if there is no single one.
-func (l *ledger) subject(per string, effect *effectView) string {
-	request := l.request
-	switch per {
+func (l *ledger) subject(limit *limit, effect *effectView) string {
+	request, words := l.request, l.known.ofNetwork(effect.Asset.Chain)
+	switch limit.per {
 	case "user":
 		return request.User.ID
 	case "credential":
@@ -107,13 +116,14 @@ func (l *ledger) subject(per string, effect *effectView) string {
 			return string(request.Credential.ID())
 		}
 	case "to":
-		if to := effect.To.Address(); to != nil {
+		// A limit in a currency would count each token account of a recipient apart.
+		if to := effect.To.Address(); to != nil && (!limit.currency || words.TokenAccounts == nil) {
 			return hexText(to)
 		}
 	case "organization":
 		return "organization"
 	case "account":
-		if from := effect.From.Address(); from != nil && effect.By == chains.BySigner {
+		if from := effect.From.Address(); from != nil && effect.By == chains.BySigner && words.Account != nil {
 			return hexText(from)
 		}
 	case "key":
@@ -183,18 +193,6 @@ func (l *ledger) limited(r *rule, limit *limit, effect *effectView, charge store
 		refusal.RetryAfter = max(0, frees.Sub(l.request.Now))
 	}
 	return exceeds(r, effect, text, refusal), nil
-}
-
-// shortDuration formats a duration as a file has it, such as 24h or 90m.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if d%time.Minute == 0 {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if d%time.Hour == 0 {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // organizationID returns the organization of a request; empty in a file's test.

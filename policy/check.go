@@ -16,8 +16,7 @@ import (
 // checks are those of what the members of a file mean together.
 type checks struct{ *draft }
 
-// rule refuses a rule that makes no sense, and warns of one that likely allows
-// more than intended.
+// rule refuses a rule that makes no sense, and warns of one that likely allows more than intended.
 func (c checks) rule(r *rule, n source.Node) {
 	if r.deny && (len(r.limits) > 0 || len(r.hazards) > 0 || len(r.approvals) > 0) {
 		n.Fail("a deny has no limit, hazards or approvals")
@@ -29,6 +28,9 @@ func (c checks) rule(r *rule, n source.Node) {
 	c.checkAmounts(r, n)
 	if !r.deny {
 		c.lintAllow(r, n)
+	} else if slices.ContainsFunc(r.when.parts(), func(part *clause) bool { return !part.told }) {
+		c.problems.Warn(n.Place(), r.name, "an address in when is only itself, and other forms of it evade the deny: "+
+			"write 'effect.to in LIST', without filter and ? :")
 	}
 }
 
@@ -94,7 +96,7 @@ func (c checks) checkLimitSubjects(r *rule, n source.Node) {
 				"require 'effect.to in' a list in when", limit.name)
 		}
 		for _, on := range r.on {
-			if limit.asset != nil && c.words.chain(on).Namespace != namespaceOf(limit.asset.Chain) {
+			if limit.asset != nil && !limit.currency && c.words.chain(on).Namespace != namespaceOf(limit.asset.Chain) {
 				n.Fail("limit %s counts %s, which does not exist on %s", limit.name, limit.asset, on)
 			}
 		}
@@ -112,7 +114,9 @@ func (c checks) lintAllow(r *rule, n source.Node) {
 	if r.request {
 		warn("this allows whole activities, with all their effects: name the kinds of effects instead if you can")
 	}
-	if slices.Contains(r.kinds, chains.KindFee) && len(r.limits) == 0 && !r.when.selects("amount") {
+	isBound := func(e ast.Expr) bool { return e.AsSelect().FieldName() == "amount" || syntax.IsCall(e, "value") }
+	bounded := len(r.limits) > 0 || r.when != nil && has(r.when.checked.Expr(), isBound)
+	if slices.Contains(r.kinds, chains.KindFee) && !bounded {
 		warn("this allows any fee: bound it, such as effect.amount <= ether('0.02'), or give it a limit")
 	}
 	if slices.Contains(r.kinds, chains.KindCall) && len(r.hazards) > 0 && r.when == nil {
@@ -189,6 +193,9 @@ func (c checks) checkUnused() {
 	for _, name := range sortedKeys(c.limits) {
 		check(c.limits[name].place, c.limits[name].used, "no rule uses the limit", name)
 	}
+	if p := c.prices; p != nil {
+		check(p.place, p.used, "no limit or condition uses the prices in", p.currency)
+	}
 }
 
 // checkLists refuses a list of which no address is of a chain that an allow covers, and warns
@@ -238,7 +245,7 @@ func (c checks) namespaces(r *rule, lists bool) map[string]bool {
 		found[c.words.chain(on).Namespace] = true
 	}
 	for _, limit := range r.limits {
-		if len(found) == 0 && limit.asset != nil {
+		if len(found) == 0 && limit.asset != nil && !limit.currency {
 			found[namespaceOf(limit.asset.Chain)] = true
 		}
 	}

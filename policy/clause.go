@@ -1,8 +1,12 @@
 package policy
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -13,6 +17,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 	"cel.dev/cel-go/parser"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
@@ -22,11 +27,12 @@ type clause struct {
 	index   int // in the clauses of the language
 	source  string
 	in      *language
-	program cel.Program // of its strict form
-	quick   *comparison // nil: the program decides
-
-	ofEffect, ofOthers bool   // it is about the effect that is judged, about those beside it
-	least, most        uint64 // upper bounds of its cost in CEL's unit: with one effect, and with the most
+	program cel.Program   // of its strict form
+	quick   *comparison   // nil: the program decides
+	meaning func() string // see meaningOf
+	// It is about the effect that is judged, or those beside it; told, see barLists.
+	ofEffect, ofOthers, told bool
+	least, most              uint64 // upper bounds of its cost in CEL's unit: with one effect, and with the most
 }
 
 // clause returns the clause that is an expression. bars says whether what it matches is refused.
@@ -40,6 +46,7 @@ func (l *language) clause(of *ast.AST, bars bool) (*clause, error) {
 		return known, nil
 	}
 	c := &clause{index: len(l.clauses), source: text, in: l}
+	c.meaning = sync.OnceValue(c.meaningOf)
 	least, err := cost.Cost(of, sizes{l, 1})
 	if err != nil {
 		return nil, err
@@ -51,7 +58,7 @@ func (l *language) clause(of *ast.AST, bars bool) (*clause, error) {
 	c.least, c.most = least.Max, most.Max
 	l.clauses[key] = c
 	strict := ast.Copy(of)
-	l.barLists(strict, strict.Expr(), bars)
+	c.told = l.barLists(strict, strict.Expr(), bars)
 	makeStrict(strict)
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CustomDecorator(l.foldLiterals)}
 	loops := false
@@ -183,8 +190,7 @@ func (c *comparison) holds(effect *effectView) (bool, error) {
 	return result == types.True, nil
 }
 
-// foldLiterals evaluates constructors of amounts, addresses and times when the program
-// is planned.
+// foldLiterals evaluates constructors of amounts, addresses and times when the program is planned.
 func (l *language) foldLiterals(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok {
@@ -229,26 +235,84 @@ func makeStrict(of *ast.AST) {
 	ast.PostOrderVisit(of.Expr(), visitor)
 }
 
-// barLists replaces the lists of a condition where a match refuses: in a deny, and under ! in
-// an allow. Where that cannot be told, as in a filter, an address is itself.
-func (l *language) barLists(of *ast.AST, e ast.Expr, bars bool) {
-	if e.Kind() == ast.ComprehensionKind {
-		l.barLists(of, e.AsComprehension().LoopStep(), bars)
-		return
+// barLists replaces the lists and comparisons of addresses where a match refuses: in a deny, and under !
+// in an allow. Where that cannot be told, as in a filter, an address is itself, and told is false.
+func (l *language) barLists(of *ast.AST, e ast.Expr, bars bool) (told bool) {
+	tests := func(part ast.Expr) bool {
+		args := part.AsCall().Args()
+		return slices.Contains([]string{"_==_", "_!=_", "@in"}, part.AsCall().FunctionName()) &&
+			of.GetType(args[0].ID()).IsExactType(addressType)
 	}
-	args := e.AsCall().Args()
-	switch e.AsCall().FunctionName() {
-	case "_&&_", "_||_":
-		l.barLists(of, args[0], bars)
-		l.barLists(of, args[1], bars)
+	if e.Kind() == ast.ComprehensionKind {
+		loop := e.AsComprehension()
+		return l.barLists(of, loop.LoopStep(), bars) && !has(loop.IterRange(), tests)
+	}
+	args, name := e.AsCall().Args(), e.AsCall().FunctionName()
+	switch name {
+	case "_&&_", "_||_", "_?_:_":
+		told = len(args) == 2 || !has(args[0], tests)
+		for _, arg := range args[len(args)-2:] {
+			told = l.barLists(of, arg, bars) && told
+		}
+		return told
 	case "!_":
-		l.barLists(of, args[0], !bars)
-	case "_?_:_":
-		l.barLists(of, args[1], bars)
-		l.barLists(of, args[2], bars)
+		return l.barLists(of, args[0], !bars)
+	case "_==_", "_!=_":
+		for i, arg := range args {
+			if holds, isBool := arg.AsLiteral().(types.Bool); isBool {
+				return l.barLists(of, args[1-i], bars == (bool(holds) == (name == "_==_")))
+			}
+		}
+		if tests(e) {
+			if bars == (name == "_==_") {
+				e.SetKindCase(ast.NewExprFactory().NewCall(e.ID(), "@is"+name, args...))
+				of.SetReference(e.ID(), ast.NewFunctionReference("@is"+name))
+			}
+			return true
+		}
 	case "@in":
-		if list := l.lists[args[1].AsIdent()]; bars && list != nil {
-			of.SetReference(args[1].ID(), ast.NewIdentReference(args[1].AsIdent(), barList{list.value}))
+		list := l.listed(args[1])
+		if bars && list != nil && len(list.set) > 0 {
+			args[1].SetKindCase(ast.NewExprFactory().NewIdent(args[1].ID(), "list"))
+			of.SetReference(args[1].ID(), ast.NewIdentReference("list", barList{list}))
+		}
+		return list != nil || !tests(e)
+	}
+	return !has(e, tests)
+}
+
+// listed returns the list of the file that an expression names, or that of the addresses that it
+// writes out; nil if it does neither.
+func (l *language) listed(e ast.Expr) *addressList {
+	if list := l.lists[e.AsIdent()]; list != nil {
+		return list.value
+	}
+	var written []*address
+	for _, element := range e.AsList().Elements() {
+		if element.AsCall().FunctionName() != "address" {
+			return nil
+		}
+		text, _ := syntax.Text(element.AsCall().Args()[0])
+		read, _ := l.words.readAddress(text) // the literal is checked
+		written = append(written, read)
+	}
+	return newAddressList(written, false)
+}
+
+// meaningOf returns a digest of a clause with what its names stand for: equal ones have equal values.
+func (c *clause) meaningOf() string {
+	text := []byte(c.source)
+	isOther := func(r rune) bool { return r != '_' && !unicode.In(r, unicode.L, unicode.Nd) }
+	for _, name := range strings.FieldsFunc(c.source, isOther) {
+		if list := c.in.lists[name]; list != nil {
+			for _, address := range list.addresses {
+				text = fmt.Appendf(text, "\n%s %q %v", name, address.key(), list.value.anyChain)
+			}
+		}
+		if asset := c.in.assets[name]; asset != nil {
+			text = fmt.Appendf(text, "\n%s %q %d %q", name, identity(asset.Asset), asset.decimals, asset.Standard)
 		}
 	}
+	digest := sha256.Sum256(text)
+	return string(digest[:])
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -123,7 +124,10 @@ func (u unit) namespace() string {
 // unitOf returns the unit of an amount, if the request does not decide it.
 func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 	call := e.AsCall()
-	if root, _, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.GetType(e.ID()) == amountType {
+	if root, member, ok := strings.Cut(syntax.Path(e), "."); ok && k.rule.when.checked.GetType(e.ID()) == amountType {
+		if member == "value" {
+			return unit{value: true}, true
+		}
 		if root, isDetail := k.language.words.roots[root]; isDetail {
 			return unit{native: root.words.Namespace}, true
 		}
@@ -135,6 +139,8 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 			return u, false
 		}
 		return unit{asset: asset.Asset}, true
+	case "value":
+		return unit{value: true}, true
 	case "_+_":
 		return k.unitOf(call.Args()[0])
 	default:
@@ -146,7 +152,7 @@ func (k *comparisons) unitOf(e ast.Expr) (u unit, known bool) {
 // checkCoin warns of a unit that counts one coin in a rule that names no chain.
 func (k *comparisons) checkCoin() {
 	condition := k.rule.when.checked.Expr()
-	if testsAsset(condition) || len(k.rule.limits) > 0 { // which are of one asset
+	if testsAsset(condition) || slices.ContainsFunc(k.rule.limits, isOfAsset) {
 		return
 	}
 	for _, name := range sortedKeys(k.words.units) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,8 @@ func (j *judge) cover(ctx context.Context, request *access.Authorization) *cover
 
 // decide decides about the request, without the file's digest. A request is allowed if no deny
 // matches, at least one effect is by our authorization, and each of those is covered by an allow
-// whose condition holds for it, and that lists the hazards of the effect and of the
-// request. Change needs no allow, unless there is nothing else; a fee with nothing else needs
-// one that says so.
+// whose condition holds for it, and that lists the hazards of the effect and of the request. Change
+// needs no allow, unless there is nothing else; a fee with nothing else needs one that says so.
 func (c *cover) decide() (access.Decision, error) {
 	e := c.evaluation
 	if _, known := c.judge.words.chains[e.chain]; !known && e.chain != "" && len(c.judge.rules) > 0 {
@@ -135,9 +135,8 @@ func (c *cover) denies(r *rule, effect *effectView, payload string) error {
 	return denial
 }
 
-// needsCover reports whether an allow must cover the effect: if it is by our
-// authorization and not change, or if it is by another signature and an allow of its
-// kind has others.
+// needsCover reports whether an allow must cover the effect: if it is by our authorization and not
+// change, or if it is by another signature and an allow of its kind has others.
 func (c *cover) needsCover(effect *effectView) bool {
 	judges := func(r *rule) bool { return r.judges(effect) }
 	return effect.judged() || effect.Kind.NeedsCover() &&
@@ -225,9 +224,7 @@ func (c *cover) try(r *rule, effect *effectView, missed *uncovered) (bool, error
 	case err != nil:
 		return false, err
 	case exceeded != nil:
-		if missed.limit == nil {
-			missed.limit = exceeded
-		}
+		missed.limit = cmp.Or(missed.limit, exceeded)
 		missed.votes = max(missed.votes, votes(r.approvals))
 		c.stop(r, effect, exceeded.Text)
 		return false, nil
@@ -302,7 +299,8 @@ type judge struct {
 	words          *vocabulary
 	rules          []*rule
 	denies, allows map[scope][]*rule
-	answers        int // of clauses, the most that are kept for one request
+	answers        int        // of clauses, the most that are kept for one request
+	prices         *priceList // nil if there are none
 }
 
 // scope is a chain (empty for requests without a transaction) and a kind of effect
@@ -313,7 +311,7 @@ type scope struct {
 }
 
 func newJudge(words *vocabulary, rules []*rule) *judge {
-	j := &judge{words, rules, map[scope][]*rule{}, map[scope][]*rule{}, maxAnswers}
+	j := &judge{words, rules, map[scope][]*rule{}, map[scope][]*rule{}, maxAnswers, nil}
 	for _, chain := range append(words.names(), "") {
 		for _, r := range rules {
 			if len(r.on) > 0 && !slices.Contains(r.on, chain) {

@@ -1,13 +1,17 @@
 package policy
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
+	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
 // draft is what was read of a file so far.
@@ -147,17 +151,14 @@ func (d *definitions) readAsset(entry source.Entry) {
 		return
 	}
 	// Two names for one asset could have different decimals.
-	identity := a.Chain + "\x00" + a.TokenID
-	if !a.Token.IsNone() {
-		identity += "\x00" + string(a.Token.Address())
-	}
-	if other, twice := d.assetNames[identity]; twice {
+	key := identity(a.Asset)
+	if other, twice := d.assetNames[key]; twice {
 		entry.FailName("asset %s: %s is already this asset", entry.Name, other)
 	}
 	if d.assetNames == nil {
 		d.assetNames = map[string]string{}
 	}
-	d.assetNames[identity] = entry.Name
+	d.assetNames[key] = entry.Name
 }
 
 // identify sets the token of an asset, or its id, or the decimals of a native asset.
@@ -231,3 +232,81 @@ var (
 	ruleName  = plaintext.NewPattern(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	valueName = plaintext.NewPattern(`^[a-z][a-z0-9_]{0,63}$`)
 )
+
+// parsePrices reads a price file:
+//
+//	{"schema": "countersign.prices/1", "currency": "usd", "time": "2026-11-23T09:00:00Z", "prices": [
+//	  {"chain": "eip155:1", "token": "native", "decimals": 18, "price": "3012.25"}]}
+func (d *definitions) parsePrices(p *priceList, content []byte) error {
+	p.digest, p.quotes = sha256.Sum256(content), map[string]*quote{}
+	var schema, currency, at string
+	if err := strictjson.Read(content, "the price file",
+		strictjson.Required("schema", &schema).AtMost(64),
+		strictjson.Required("currency", &currency).AtMost(16),
+		strictjson.Required("time", &at).AtMost(64),
+		strictjson.Required("prices", func(r *strictjson.Reader) error {
+			return r.Array(func(r *strictjson.Reader) error { return d.readQuote(p, r) })
+		}),
+	); err != nil {
+		return err
+	}
+	var err error
+	switch p.at, err = time.Parse(time.RFC3339, at); {
+	case schema != pricesSchema:
+		return fmt.Errorf("the price file has the schema %s: this version reads %s", shorten(schema), pricesSchema)
+	case currency != p.currency: // with prices in another, each limit and condition is of another size
+		return fmt.Errorf("the price file is in %q, not in %s", currency, p.currency)
+	case err != nil:
+		return fmt.Errorf("the price file has the time %q: expected one such as 2026-11-23T09:00:00Z", shorten(at))
+	}
+	return nil
+}
+
+func (d *definitions) readQuote(p *priceList, r *strictjson.Reader) error {
+	a, token, id, price := &asset{}, "", "", ""
+	err := r.Object(
+		strictjson.Required("chain", &a.Chain).AtMost(64),
+		strictjson.Optional("token", &token).AtMost(128),
+		strictjson.Optional("id", &id).AtMost(128),
+		strictjson.Required("decimals", &a.decimals),
+		strictjson.Required("price", &price).AtMost(96),
+	)
+	if err != nil {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("price %d: %w", len(p.quotes), err) }
+	switch {
+	case len(p.quotes) == maxPrices:
+		return fmt.Errorf("more than %d prices", maxPrices)
+	case !d.words.networks.MatchString(a.Chain):
+		return fail(fmt.Errorf("chain %q: expected %s", shorten(a.Chain), d.words.examples()))
+	case a.decimals < 0 || a.decimals > maxDecimals:
+		return fail(fmt.Errorf("decimals: expected 0 to %d", maxDecimals))
+	}
+	if err := d.identify(a, token, id); err != nil {
+		return fail(err)
+	}
+	of := &quote{Asset: a.Asset, decimals: a.decimals}
+	if of.price, err = parsePrice(price); err != nil {
+		return fail(err)
+	}
+	key := identity(a.Asset)
+	if p.quotes[key] != nil {
+		return fail(fmt.Errorf("%s has two prices", a))
+	}
+	p.quotes[key] = of
+	return d.checkDecimals(of)
+}
+
+// checkDecimals refuses decimals of an asset that are not those of the policy, or of the chain:
+// with other decimals, a value is a power of ten too low.
+func (d *definitions) checkDecimals(of *quote) error {
+	_, decimals, known := chains.TokenOf(of.Asset, nil)
+	if name, named := d.assetNames[identity(of.Asset)]; named && d.assets[name].decimals >= 0 {
+		decimals, known = d.assets[name].decimals, true
+	}
+	if known && decimals != of.decimals {
+		return fmt.Errorf("the price of %s has %d decimals, and it has %d", assetText(of.Asset), of.decimals, decimals)
+	}
+	return nil
+}

@@ -16,10 +16,7 @@ type Denial struct {
 	Cause  error // the error of a condition that failed, or the *[store.LimitError] of a limit that would be exceeded
 }
 
-// Error implements error.
-func (d *Denial) Error() string { return d.Text }
-
-// RefusedBy implements [access.Ruled].
+func (d *Denial) Error() string     { return d.Text }
 func (d *Denial) RefusedBy() string { return d.Rule }
 
 // Unwrap returns [access.ErrDenied] and the cause.

@@ -4,9 +4,11 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"time"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
 	"github.com/countersign-dev/countersign/chains"
 )
 
@@ -20,10 +22,14 @@ type effectView struct {
 	object   object                                    // its value in expressions
 	members  [maxCompared]memberValue                  // those that are compared, once they are
 	reading  *chains.Reading
-	paid     bool     // it is change, and there is nothing else: see setPurposes
-	alone    bool     // it is a fee, and there is nothing else
-	net      *big.Int // of what is received: see setOff
-	passedOn bool     // if something is received: see setOff
+	paid     bool       // it is change, and there is nothing else: see setPurposes
+	alone    bool       // it is a fee, and there is nothing else
+	net      *big.Int   // of what is received: see setOff
+	passedOn bool       // if something is received: see setOff
+	quotes   *priceList // of the file
+	now      time.Time  // at which the prices count
+	worth    *big.Int   // what it spends, once a condition asks
+	unpriced string     // or why that is not known
 }
 
 func newEffectViews(known *vocabulary, effects []chains.Effect, chain string, readings chains.Readings) []effectView {
@@ -176,7 +182,7 @@ func argument(args []chains.Arg, owner, name string) ref.Val {
 func setOff(effects []effectView) {
 	for i := range effects {
 		passes := effects[i].known.ofNetwork(effects[i].Asset.Chain).PassesOn
-		effects[i].passedOn = passes != nil && passes(effects[i].Asset.Chain, effects[i].From)
+		effects[i].passedOn = passes != nil && passes(effects[i].From)
 	}
 	for i := range effects {
 		received := &effects[i]
@@ -264,4 +270,54 @@ func indexOf(effect *effectView) int {
 		return -1
 	}
 	return effect.index
+}
+
+// value returns what the effect spends in the currency of the file's prices.
+func (e *effectView) value() (ref.Val, error) {
+	if !e.counted() {
+		return nil, absent("effect.value")
+	}
+	value, why := e.priced()
+	if why != "" {
+		return nil, unpriced("effect.value is unknown: " + why)
+	}
+	return &amount{value: value, unit: unit{value: true}}, nil
+}
+
+// unpriced is why a value is not known. has() is true all the same: no price file
+// decides it, so that a condition which tests it first is an error without prices, and not false.
+type unpriced string
+
+func (u unpriced) Error() string { return string(u) }
+
+// priced returns what quotes say of the effect, which is found out once.
+func (e *effectView) priced() (value *big.Int, why string) {
+	if e.worth == nil && e.unpriced == "" {
+		e.worth, e.unpriced = e.quotes.value(e, e.now)
+	}
+	return e.worth, e.unpriced
+}
+
+// value returns what an effect spends in the smallest unit of the currency, rounded up, or why
+// that is not known.
+func (p *priceList) value(effect *effectView, now time.Time) (value *big.Int, why string) {
+	switch why = p.unusable(now); {
+	case why != "":
+		return nil, why
+	case effect.Asset.IsUnknown():
+		return nil, "its asset is unknown"
+	case effect.Amount.IsUnknown() || effect.Counted().Value.Sign() < 0:
+		return nil, "its amount is not bounded"
+	}
+	of, amount := p.quotes[identity(effect.Asset)], effect.Counted().Value
+	if of == nil || !of.Equal(effect.Asset) {
+		return nil, "there is no price of " + assetText(effect.Asset)
+	}
+	exponent := big.NewInt(int64(of.decimals + priceDecimals - valueDecimals))
+	unit := exponent.Exp(big.NewInt(10), exponent, nil)
+	value, rest := new(big.Int).QuoRem(new(big.Int).Mul(amount, of.price), unit, new(big.Int))
+	if rest.Sign() > 0 {
+		value.Add(value, big.NewInt(1))
+	}
+	return value, ""
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,8 +61,9 @@ type language struct {
 	literals map[string]literalFunction
 	members  map[*types.Type]map[string]field // of all objects
 	clauses  map[clauseKey]*clause
-	compared []string // members of effects that clauses compare
-	env      *cel.Env // once all lists and assets are read: see complete
+	compared []string   // members of effects that clauses compare
+	prices   *priceList // nil without a price file
+	env      *cel.Env   // once all lists and assets are read: see complete
 }
 
 // variables are the names that every expression has, besides the lists and assets of its
@@ -114,9 +116,11 @@ func (l *language) functions() []cel.EnvOption {
 		cel.Function("_<=_", cel.Overload("less_equals_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>_", cel.Overload("greater_amount", pair(amountType), types.BoolType)),
 		cel.Function("_>=_", cel.Overload("greater_equals_amount", pair(amountType), types.BoolType)),
+		barred("_==_"), barred("_!=_"),
 		cel.Function("_+_", cel.Overload("add_amount", pair(amountType), amountType)),
 		literal("address", addressType, func(text string) (ref.Val, error) { return l.words.readAddress(text) }),
 		literal("timestamp", types.TimestampType, parseTimestamp),
+		literal("value", amountType, parseValue),
 		cel.Function("amount", cel.Overload("amount_asset_string",
 			[]*types.Type{assetType, types.StringType}, amountType, cel.BinaryBinding(func(of, text ref.Val) ref.Val {
 				return orError(amountOf(of, text))
@@ -146,6 +150,17 @@ func argumentOf(reading *chains.Reading, name string) ref.Val {
 func ofText[T any](id string, of, result *types.Type, get func(of T, text string) ref.Val) cel.FunctionOpt {
 	binding := func(object, text ref.Val) ref.Val { return get(object.Value().(T), string(text.(types.String))) }
 	return cel.MemberOverload(id, []*types.Type{of, types.StringType}, result, cel.BinaryBinding(binding))
+}
+
+// barred declares what == or != of addresses is where a match refuses: either stands for the other.
+func barred(operator string) cel.EnvOption {
+	compare := cel.BinaryBinding(func(a, b ref.Val) ref.Val {
+		x, y := a.(*address), b.(*address)
+		list := func(of address) barList { return barList{newAddressList([]*address{&of}, x.anyChain || y.anyChain)} }
+		alike := list(*x).Contains(y) == types.True || list(*y).Contains(x) == types.True
+		return types.Bool(alike == (operator == "_==_"))
+	})
+	return cel.Function("@is"+operator, cel.Overload("@is"+operator, pair(addressType), types.BoolType, compare))
 }
 
 func pair(kind *types.Type) []*types.Type { return []*types.Type{kind, kind} }
@@ -204,6 +219,7 @@ func literalFunctions(v *vocabulary) map[string]literalFunction {
 	functions := map[string]literalFunction{
 		"address":   {"address('0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af')", failure(v.readAddress)},
 		"timestamp": {"timestamp('2026-11-23T09:00:00Z')", failure(parseTimestamp)},
+		"value":     {"value('1000')", failure(parseValue)},
 		"within":    {"time.within('Mo-Fr 08:00-18:00 Europe/Berlin')", failure(parseHours)},
 		"amount":    {"amount(usdc, '1.50')", nil}, // see constructor
 		"arg":       {"effect.arg('value')", nil},
@@ -261,8 +277,11 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 func (p *provider) FindStructFieldType(kind, name string) (*types.FieldType, bool) {
 	field, ok := p.members[p.kinds[kind]][name]
 	return &types.FieldType{
-		Type:    field.kind,
-		IsSet:   func(of any) bool { _, err := field.get(of); return err == nil },
+		Type: field.kind,
+		IsSet: func(of any) bool {
+			_, err := field.get(of)
+			return err == nil || errors.As(err, new(unpriced))
+		},
 		GetFrom: func(of any) (any, error) { return field.get(of) },
 	}, ok
 }

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -31,6 +32,7 @@ type evaluation struct {
 	answers    map[question]answer // of clauses, as far as they are kept
 	most       int                 // of them
 	steps      uint64              // that conditions have taken
+	value      func() (ref.Val, error)
 }
 
 // sight is what the effects that a condition sees depend on.
@@ -43,8 +45,10 @@ type sight struct {
 func newEvaluation(j *judge, request *access.Authorization) *evaluation {
 	known := j.words
 	e := &evaluation{request: request, known: known, chain: request.Chain, most: j.answers}
+	e.value = sync.OnceValues(e.worth)
 	e.effects = newEffectViews(known, request.Effects, e.chain, request.Readings)
 	for i := range e.effects {
+		e.effects[i].quotes, e.effects[i].now = j.prices, request.Now
 		e.receives = e.receives || e.effects[i].Kind == chains.KindReceive
 	}
 	if e.receives {
@@ -172,6 +176,21 @@ func (e *evaluation) total(of *asset) ref.Val {
 		}
 	}
 	return &amount{value: sum, unit: unit{asset: of.Asset}}
+}
+
+// worth returns what the request spends, in the currency of the file's prices.
+func (e *evaluation) worth() (ref.Val, error) {
+	sum := new(big.Int)
+	for i := range e.effects {
+		if effect := &e.effects[i]; effect.counted() {
+			value, why := effect.priced()
+			if why != "" {
+				return nil, unpriced("request.value is unknown: " + why)
+			}
+			sum.Add(sum, value)
+		}
+	}
+	return &amount{value: sum, unit: unit{value: true}}, nil
 }
 
 // network returns the CAIP-2 id of the network that a payload is for, which a transaction or

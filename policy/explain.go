@@ -29,6 +29,7 @@ type Explanation struct {
 	Approvals []access.Group    `json:"approvals,omitempty"` // with the number of missing votes
 	Charges   []Charge          `json:"charges,omitempty"`
 	Digest    string            `json:"digest"`
+	Prices    string            `json:"prices,omitempty"` // of limits in a currency: see [File.PricesText]
 }
 
 // ExplainedEffect is an effect and the rule that allows it.
@@ -88,7 +89,8 @@ func (f *File) ExplainNamed(
 	if err != nil && !errors.Is(err, access.ErrDenied) {
 		return nil, err
 	}
-	x := &Explanation{Decision: expectAllow, Digest: f.DigestText(), Approvals: slices.Clone(decision.Approvals)}
+	x := &Explanation{Decision: expectAllow, Digest: f.DigestText(), Prices: f.PricesText()}
+	x.Approvals = slices.Clone(decision.Approvals)
 	for i, missing := range access.Missing(x.Approvals, request.Votes, request.User.ID, request.Now) {
 		x.Approvals[i].Missing = missing
 	}
@@ -143,9 +145,7 @@ func (x *Explanation) addEffects(c *cover, names chains.Names) {
 		if reading, ok := e.request.Readings.Of(effect.Effect); ok {
 			x.Effects[i].Reading = &reading
 		}
-		if x.Rule == "" {
-			x.Rule = x.Effects[i].Rule
-		}
+		x.Rule = cmp.Or(x.Rule, x.Effects[i].Rule)
 	}
 }
 

@@ -31,6 +31,9 @@ func (x *Explanation) String() string {
 		}
 		out.WriteByte('\n')
 	}
+	if x.Prices != "" {
+		fmt.Fprintf(&out, "  prices in %s\n", x.Prices)
+	}
 	for i := range x.Approvals {
 		group := &x.Approvals[i]
 		many := "s"

@@ -19,7 +19,7 @@ func (f *File) Plain() *File {
 		}
 	}
 	plain.judge = newJudge(f.words, rules)
-	plain.answers = 0
+	plain.answers, plain.prices = 0, f.prices
 	return &plain
 }
 
@@ -33,4 +33,14 @@ func (f *File) Quick() (quick, all int) {
 		}
 	}
 	return quick, all
+}
+
+// Proved reports whether the file is proved to tighten an earlier one, whatever a search finds.
+func (f *File) Proved(old *File) bool {
+	for _, change := range f.changes(old) {
+		if change.Verdict != verdictTightens {
+			return false
+		}
+	}
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"cel.dev/cel-go/common/ast"
+
 	"github.com/countersign-dev/countersign/internal/syntax"
 )
 

@@ -1,17 +1,17 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-
-	"cmp"
-	"errors"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
@@ -37,7 +37,7 @@ type File struct {
 	assets   []*asset
 	warnings []Problem
 	lines    []string
-	tests    int
+	tests    []*fileTest
 	options  Options
 	inputs   []input
 	cost     uint64 // steps that the conditions take at most for the most effects
@@ -71,7 +71,7 @@ func (f *File) Cost() uint64 { return f.cost }
 func (f *File) Effects() int { return f.effects }
 
 // Tests returns the number of the file's own tests.
-func (f *File) Tests() int { return f.tests }
+func (f *File) Tests() int { return len(f.tests) }
 
 // User returns a user of [Options.Names], by id or name. An id has precedence.
 func (f *File) User(name string) (access.User, bool) { return f.options.Names.user(name) }
@@ -88,7 +88,7 @@ func (f *File) LimitsSince(old *File) []string {
 			changed("%s is new, and starts at zero", name)
 		case before.per != now.per:
 			changed("%s is counted per %s, no longer per %s: it starts at zero", name, now.per, before.per)
-		case !before.asset.Asset.Equal(now.asset.Asset):
+		case !before.counts(now):
 			changed("%s counts %s, and continues from what it counted of %s: rename it", name, now.asset, before.asset)
 		}
 	}
@@ -105,6 +105,9 @@ func (f *File) Decide(ctx context.Context, request access.Authorization) (access
 	decision, err := f.cover(ctx, &request).decide()
 	if err == nil {
 		decision.Digest = f.digest
+		if f.prices != nil {
+			decision.Prices = f.prices.digest
+		}
 	}
 	return decision, err
 }
@@ -140,15 +143,15 @@ type Options struct {
 	// a deny denies nothing, and a user is found by id or name.
 	Names *Names
 
-	// Folder has the transactions that tests name. The default is the folder of
-	// the file.
+	// Folder has the price file and the transactions that tests name. The default is the
+	// folder of the file.
 	Folder string
 
 	// SkipTests skips the file's own tests.
 	SkipTests bool
 
 	// Previous is what [Load] returns if nothing has changed from which it was loaded: the
-	// file, the transactions that its tests name, and these options. May be nil.
+	// file, its price file, the transactions that its tests name, and these options. May be nil.
 	Previous *File
 }
 
@@ -159,9 +162,7 @@ func Load(path string, options Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if options.Folder == "" {
-		options.Folder = filepath.Dir(path)
-	}
+	options.Folder = cmp.Or(options.Folder, filepath.Dir(path))
 	if options.Previous.loadedFrom(path, content, options) {
 		return options.Previous, nil
 	}
@@ -198,6 +199,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	file := &File{name: name, digest: sha256.Sum256(content), lines: lines, options: options}
 	file.cost, file.effects = checks{draft}.whole()
 	file.judge = newJudge(draft.words, draft.rules)
+	file.judge.prices = draft.prices
 	if !options.SkipTests && !draft.problems.Failed() {
 		reader.tests.run(file.judge)
 	}
@@ -207,7 +209,7 @@ func Parse(name string, content []byte, options Options) (*File, error) {
 	for _, name := range sortedKeys(draft.assets) {
 		file.assets = append(file.assets, draft.assets[name])
 	}
-	file.limits, file.tests, file.inputs = draft.limits, len(reader.tests.list), reader.tests.inputs
+	file.limits, file.tests, file.inputs = draft.limits, reader.tests.list, reader.tests.inputs
 	file.warnings = draft.problems.Sorted()
 	return file, nil
 }
@@ -262,4 +264,33 @@ func markApprovals(root source.Node, report *source.Report) {
 			}
 		}
 	}
+}
+
+// PricesText describes the price file that was loaded with the file, empty without one: its
+// currency, its time and the SHA-256 of its bytes.
+func (f *File) PricesText() string {
+	if f.prices == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s, sha256 %x", f.prices.currency, shownTime(f.prices.at), f.prices.digest)
+}
+
+// PricesProblem returns why the prices of the file say nothing at a time, empty if they do, or if
+// there are none.
+func (f *File) PricesProblem(now time.Time) string {
+	if f.prices == nil {
+		return ""
+	}
+	return f.prices.unusable(now)
+}
+
+// timeless returns the file with prices that are never too old.
+func (f *File) timeless() *File {
+	if f.prices == nil {
+		return f
+	}
+	file, judge, prices := *f, *f.judge, *f.prices
+	prices.undated = true
+	file.judge, judge.prices = &judge, &prices
+	return &file
 }

@@ -30,6 +30,7 @@ type fileTest struct {
 	hasEffects  bool
 	expect      string
 	rule        string
+	prices      *priceList
 }
 
 type fileTests struct {
@@ -42,10 +43,19 @@ type fileTests struct {
 // maxTestFile bounds a file with the transaction of a test, in bytes.
 const maxTestFile = 4 << 20
 
-// input is a file with a transaction of a test.
+// input is a file with a transaction of a test, or with prices.
 type input struct {
 	path   string
 	digest [32]byte
+}
+
+// input reads a file on which the policy depends.
+func (f *fileTests) input(path string, limit int) ([]byte, error) {
+	content, err := trust.ReadFile(path, limit)
+	if err == nil {
+		f.inputs = append(f.inputs, input{path, sha256.Sum256(content)})
+	}
+	return content, err
 }
 
 // Decisions: what a test can expect, and what an explanation reports.
@@ -87,6 +97,7 @@ func (f *fileTests) read(n source.Node) {
 		},
 		"at":     func(n source.Node) { asked.Now = n.Instant("at") },
 		"spent":  func(n source.Node) { f.readSpent(spent, n) },
+		"prices": func(n source.Node) { t.prices = f.readTestPrices(n) },
 		"votes":  func(n source.Node) { voters = n.Strings("votes") },
 		"expect": func(n source.Node) { t.expect, _ = n.OneOf("expect", expectAllow, expectDeny, expectApprovals) },
 		"rule":   func(n source.Node) { t.rule = n.Text("rule") },
@@ -154,7 +165,9 @@ func (f *fileTests) run(j *judge) {
 			test.node.Fail("the test cannot be run: %v", err)
 			continue
 		}
-		decision, err := j.cover(context.Background(), &test.asked).decide()
+		priced := *j
+		priced.prices = test.prices
+		decision, err := priced.cover(context.Background(), &test.asked).decide()
 		if problem := test.judge(decision, err); problem != "" {
 			test.node.Fail("the test fails: %s", problem)
 		}
@@ -193,11 +206,10 @@ func (f *fileTests) inspect(test *fileTest) error {
 	kind, unsigned := test.kind, test.transaction
 	if test.file != "" {
 		path := filepath.Join(f.folder, test.file)
-		content, err := trust.ReadFile(path, maxTestFile)
+		content, err := f.input(path, maxTestFile)
 		if err != nil {
 			return err
 		}
-		f.inputs = append(f.inputs, input{path, sha256.Sum256(content)})
 		var form struct {
 			Type        string `json:"type"`
 			Transaction string `json:"unsignedTransaction"`
@@ -222,10 +234,32 @@ func (f *fileTests) inspect(test *fileTest) error {
 // spentSoFar is what a test says was spent, by limit and for every subject.
 type spentSoFar map[string]*big.Int
 
-// Spent implements [access.SpentReader].
 func (s spentSoFar) Spent(_ context.Context, _ string, charge store.Charge) (*big.Int, time.Time, error) {
 	if sum, ok := s[charge.Limit]; ok {
 		return sum, time.Time{}, nil
 	}
 	return new(big.Int), time.Time{}, nil
+}
+
+// readTestPrices reads the prices of a test, by the names of the file's assets. It has no others,
+// so that no test depends on the price file.
+func (f *fileTests) readTestPrices(n source.Node) *priceList {
+	p := &priceList{undated: true, quotes: map[string]*quote{}}
+	for _, member := range n.Pairs("prices") {
+		price, err := parsePrice(member.Text("price"))
+		named := f.assets[member.Name]
+		switch {
+		case named == nil:
+			missing := "there is no asset " + shorten(member.Name)
+			member.FailName("%s", source.Meant(missing, member.Name, sortedKeys(f.assets)))
+		case err != nil:
+			member.Fail("prices: %v", err)
+		case named.decimals < 0:
+			member.FailName("the file does not say how many decimals %s has", member.Name)
+		default:
+			named.used = true
+			p.quotes[identity(named.Asset)] = &quote{named.Asset, named.decimals, price}
+		}
+	}
+	return p
 }

@@ -68,6 +68,12 @@ func (c *literalCheck) constructor(name string, call ast.CallExpr) {
 		return
 	}
 	check := function.check
+	switch {
+	case name == "value" && c.prices == nil:
+		c.Fail(last, "value needs the file to have prices")
+	case name == "value":
+		c.prices.used = true
+	}
 	if name == "amount" {
 		asset, known := c.assets[call.Args()[0].AsIdent()]
 		if !known {

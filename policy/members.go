@@ -3,6 +3,7 @@ package policy
 import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -39,6 +40,7 @@ func effectMembers() map[string]field {
 		"account":    partyOf("effect.account", func(e *effectView) chains.Party { return e.Account }),
 		"asset":      member(assetType, (*effectView).asset),
 		"amount":     member(amountType, (*effectView).amount),
+		"value":      member(amountType, (*effectView).value),
 		"bound":      text(func(e *effectView) string { return string(e.Amount.Bound) }),
 		"unlimited":  truth(func(e *effectView) bool { return e.Amount.Bound == chains.BoundUnlimited }),
 		"until":      member(types.TimestampType, (*effectView).until),
@@ -129,6 +131,7 @@ func requestMembers() map[string]field {
 			return names
 		}),
 		"chain": text(func(e *evaluation) string { return e.chain }),
+		"value": member(amountType, func(e *evaluation) (ref.Val, error) { return e.value() }),
 	}
 }
 

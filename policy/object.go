@@ -4,14 +4,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"reflect"
-
 	"maps"
+	"reflect"
 	"slices"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
 	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
 )

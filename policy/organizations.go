@@ -2,18 +2,18 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
-	"fmt"
-	"strings"
+	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/google/uuid"
 )
 
 // Organizations is the policy of an engine that serves several organizations, each with a
@@ -59,7 +59,6 @@ func (o *Organizations) Decide(ctx context.Context, request access.Authorization
 	return access.Decision{}, nil
 }
 
-// Authorize implements [access.Policy].
 func (o *Organizations) Authorize(ctx context.Context, request access.Authorization) error {
 	if file := o.File(request.Organization); file != nil {
 		return file.Authorize(ctx, request)
@@ -88,7 +87,6 @@ func (o *Organizations) Replace(organizationID string, file *File) bool {
 
 var _ access.PolicyLister = (*Organizations)(nil)
 
-// PoliciesOf implements [access.PolicyLister].
 func (o *Organizations) PoliciesOf(organization *access.Organization, member *access.Member) []activity.PolicyRule {
 	if file := o.File(organization); file != nil {
 		return file.PoliciesOf(organization, member)

@@ -63,7 +63,7 @@ type Replay struct {
 }
 
 // NewReplay starts a replay.
-func (f *File) NewReplay() *Replay { return &Replay{file: f, ledger: memory.New(0)} }
+func (f *File) NewReplay() *Replay { return &Replay{file: f.timeless(), ledger: memory.New(0)} }
 
 // Close releases the ledger.
 func (r *Replay) Close() error { return r.ledger.Close() }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cel.dev/cel-go/common/ast"
+
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
@@ -47,16 +48,25 @@ func namesOf(rules []*rule) []string {
 	return names
 }
 
-// limit bounds how much of an asset may be spent within a window.
+// limit bounds how much of an asset may be spent within a window, or of all assets in a currency.
 type limit struct {
-	name   string
-	place  source.Place
-	asset  *asset
-	max    *big.Int
-	window time.Duration
-	per    string
-	nonce  bool // replaces: nonce
-	used   bool
+	name     string
+	place    source.Place
+	asset    *asset // with currency, one that is no asset's: its name and decimals are the currency's
+	currency bool
+	max      *big.Int
+	window   time.Duration
+	per      string
+	nonce    bool // replaces: nonce
+	used     bool
+}
+
+// counts reports whether two limits count the same.
+func (l *limit) counts(other *limit) bool {
+	if l.currency || other.currency {
+		return l.currency == other.currency && l.asset.name == other.asset.name
+	}
+	return l.asset.Asset.Equal(other.asset.Asset)
 }
 
 // isOf reports whether the rule is about what a request asks to be signed.
@@ -261,3 +271,6 @@ func isCredential(named []string, credential *stamp.Credential) bool {
 	return credential != nil &&
 		(slices.Contains(named, string(credential.ID())) || slices.Contains(named, credential.PublicKeyText()))
 }
+
+// isOfAsset reports whether a limit is of one asset.
+func isOfAsset(l *limit) bool { return !l.currency }

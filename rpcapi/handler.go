@@ -77,9 +77,7 @@ func New(engine *countersign.Engine, options Options) *Handler {
 	options.BodyTimeout = cmp.Or(options.BodyTimeout, DefaultBodyTimeout)
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
 	options.AnswerTimeout = cmp.Or(options.AnswerTimeout, DefaultAnswerTimeout)
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Handler{engine: engine, options: options, arriving: inbound.NewBudget(options.MaxBufferedBytes)}
 }
 

@@ -21,14 +21,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
-
-	"github.com/countersign-dev/countersign"
 )
 
 // authority issues certificates.

@@ -113,7 +113,6 @@ func (p *relyingParty) authenticatorProblem(data []byte, rules passkeyRules) str
 		return fmt.Sprintf("authenticator data of %d bytes, want %d", len(data), size)
 	}
 	flags, rest := data[32], data[size:]
-	const mapMajorType = 5
 	switch {
 	case !bytes.Equal(data[:32], p.idHash[:]):
 		return "for another relying party"

@@ -292,7 +292,7 @@ func TestCOSEKeysRefused(t *testing.T) {
 		}
 	}
 	for want, key := range map[string][]byte{
-		"COSE key: EOF":                 {},
+		"COSE key: expected a CBOR map": {},
 		"COSE key: cbor":                append(slices.Clone(good["ES256"].coseKey), 0),
 		"expected curve 1":              cose(t, map[int]any{1: 2, 3: -7, -1: 3, -2: good["ES256"].coseKey[10:42], -3: y}),
 		"expected curve 6":              cose(t, map[int]any{1: 1, 3: -8, -1: "6", -2: good["EdDSA"].coseKey[10:42]}),

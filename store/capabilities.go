@@ -45,11 +45,10 @@ type Full interface {
 
 // Waiter is implemented by stores in which activities can wait for approvals.
 type Waiter interface {
-	// Replace replaces an activity that waits, is at the given Revision, and is not
-	// being carried out; otherwise it returns ErrChanged or ErrHeld. ID,
-	// organization, fingerprint and submitter stay. The change, which may be nil, is
-	// made in the same transaction; if it refuses or fails, nothing is written. For
-	// now see Claim.Now.
+	// Replace replaces an activity that waits, is at the given Revision, and is not being carried
+	// out; otherwise it returns ErrChanged or ErrHeld. ID, organization, fingerprint and submitter
+	// stay. The change, which may be nil, is made in the same transaction; if it refuses or fails,
+	// nothing is written. For now see Claim.Now.
 	Replace(ctx context.Context, activity Activity, now time.Time, change Change) error
 
 	// Find returns an activity that waits or has waited, by the fingerprint of its
@@ -93,9 +92,8 @@ type Pinger interface {
 // Retention is implemented by stores that can keep completed activities forever. A store
 // that does not implement it is assumed to forget them.
 type Retention interface {
-	// Forgets reports whether completed activities are forgotten after their
-	// KeepUntil. Requests of any age may only be accepted with a store that does not
-	// forget.
+	// Forgets reports whether completed activities are forgotten after their KeepUntil. Requests of
+	// any age may only be accepted with a store that does not forget.
 	Forgets() bool
 }
 

@@ -38,10 +38,13 @@ type Charge struct {
 	Max     *big.Int
 	Window  time.Duration // MinWindow to MaxWindow; time is counted in milliseconds
 
-	// Unit and Decimals say how a person reads the amounts, such as USDC and 6. They are not
-	// kept.
+	// Unit and Decimals say how a person reads the amounts, such as USDC and 6. They are not kept.
 	Unit     string
 	Decimals int
+
+	// Until is when the amount is too old to be charged, such as that of a price. Zero: never.
+	// It is not kept.
+	Until time.Time
 
 	// Slot names what the charge is for if only one of several can happen, such as the
 	// transactions of one nonce. Of the charges of a limit and subject with one slot, the
@@ -53,12 +56,15 @@ type Charge struct {
 // LimitError is the refusal of a charge that would exceed its limit.
 type LimitError struct {
 	Charge     Charge
-	Left       *big.Int      // what may be charged now; at least zero
+	Left       *big.Int      // what may be charged now; at least zero. Nil if the amount is too old, or has no bound
 	RetryAfter time.Duration // until the amount fits; 0 if it is more than Max and never will
 }
 
 // Error says what is left, in the smallest unit of the asset.
 func (e *LimitError) Error() string {
+	if e.Left == nil {
+		return fmt.Sprintf("limit %s: the prices that it counts by were too old when it was charged", e.Charge.Limit)
+	}
 	text := fmt.Sprintf("limit %s: %s is over the %s left of %s in %v",
 		e.Charge.Limit, e.Charge.Amount, e.Left, e.Charge.Max, e.Charge.Window)
 	if e.RetryAfter == 0 {
@@ -67,7 +73,6 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s, and fits in %v", text, e.RetryAfter.Round(time.Millisecond))
 }
 
-// Unwrap returns ErrLimit.
 func (*LimitError) Unwrap() error { return ErrLimit }
 
 // Charges are the charges of one request. Its methods return the changes of the ledger for
@@ -77,10 +82,9 @@ func (*LimitError) Unwrap() error { return ErrLimit }
 //	Complete(…, charges.Confirm(now, change))   refuses if the charge is gone; does not write to the limits
 //	Release(…, charges.Refund(now, change))     only if nothing was signed
 //
-// A fingerprint is charged once: a lease that is taken over keeps the charge, and is
-// only charged for what it needs in addition. A charge that is never refunded leaves
-// its limit when its window has passed, so that a process that dies reserves nothing
-// forever.
+// A fingerprint is charged once: a lease that is taken over keeps the charge, and is only charged
+// for what it needs in addition. A charge that is never refunded leaves its limit when its window
+// has passed, so that a process that dies reserves nothing forever.
 type Charges struct {
 	By   Fingerprint // of the request
 	List []Charge
@@ -117,6 +121,11 @@ func (c *Charges) Take(now time.Time, then Change) Change {
 	return ChangeFunc(func(ledger Ledger) (refusal, err error) {
 		if err := c.Check(); err != nil {
 			return nil, err
+		}
+		for _, charge := range c.List {
+			if !charge.Until.IsZero() && ledger.Now(now).After(charge.Until) {
+				return &LimitError{Charge: charge}, nil
+			}
 		}
 		account, err := openAccount(ledger, c.By, c.merged(), ledger.Now(now))
 		if err != nil {
@@ -227,8 +236,7 @@ func Spent(ledger Ledger, charge Charge, now time.Time) (sum *big.Int, frees tim
 	return sum, frees, nil
 }
 
-// readTally returns what a limit has counted, and the limit's time in milliseconds since
-// the epoch.
+// readTally returns what a limit has counted, and the limit's time in milliseconds since the epoch.
 func readTally(ledger Ledger, charge Charge, now time.Time) (counted tally, at int64, err error) {
 	entry, err := ledger.Read(charge.key())
 	if err != nil {

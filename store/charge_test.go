@@ -542,3 +542,29 @@ func TestLimitErrorText(t *testing.T) {
 		}
 	}
 }
+
+// TestChargeUntil: an amount that is too old by the ledger's clock is not charged, and nothing else is.
+func TestChargeUntil(t *testing.T) {
+	for until, want := range map[time.Time]string{
+		{}:                            "",
+		start.Add(ahead):              "",
+		start.Add(ahead - 1):          "limit value: the prices that it counts by were too old when it was charged",
+		start.Add(-30 * time.Hour):    "limit value: the prices that it counts by were too old when it was charged",
+		start.Add(1000 * time.Hour):   "",
+		start.Add(ahead).In(time.UTC): "",
+	} {
+		ledger := &mapLedger{t: t, entries: map[store.Key]store.Entry{}}
+		charge := store.Charge{Limit: "other", Subject: "s", Amount: big.NewInt(1), Max: big.NewInt(2), Window: time.Hour}
+		dated := charge
+		dated.Limit, dated.Until = "value", until
+		charges := store.Charges{List: []store.Charge{charge, dated}}
+		refusal, err := ledger.apply(charges.Take(start, nil))
+		got := ""
+		if refusal != nil {
+			got = refusal.Error()
+		}
+		if err != nil || got != want || want != "" && (!errors.Is(refusal, store.ErrLimit) || len(ledger.entries) > 0) {
+			t.Errorf("until %v: %v, %v, want %q", until, refusal, err, want)
+		}
+	}
+}

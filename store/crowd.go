@@ -24,12 +24,9 @@ type CrowdedError struct {
 
 // Error says how many activities wait.
 func (e *CrowdedError) Error() string { return fmt.Sprintf("%v: %d", ErrCrowded, e.Waiting) }
+func (*CrowdedError) Unwrap() error   { return ErrCrowded }
 
-// Unwrap returns ErrCrowded.
-func (*CrowdedError) Unwrap() error { return ErrCrowded }
-
-// Bounds reports whether the activity is one of which the store has to look how many others
-// wait.
+// Bounds reports whether the activity is one of which the store has to look how many others wait.
 func (a *Activity) Bounds() bool { return a.Waiting && a.Most != (Crowd{}) }
 
 // Admit returns a *CrowdedError if so many others wait that the activity may not.

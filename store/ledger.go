@@ -17,7 +17,7 @@ const (
 	KindCode                     // a one-time password
 	KindVote                     // a refused vote
 	KindCall                     // the latest body of a call without a stamp
-	kindHome                     // the mark of an organization in its store: see Sharded
+	KindHome                     // the mark of an organization in its store: see Sharded
 )
 
 // Key names an entry within an organization.
@@ -72,7 +72,6 @@ type Change interface {
 // ChangeFunc is an adapter that makes a function a Change.
 type ChangeFunc func(ledger Ledger) (refusal, err error)
 
-// Apply implements Change.
 func (f ChangeFunc) Apply(ledger Ledger) (refusal, err error) { return f(ledger) }
 
 // apply makes a change that may be nil.

@@ -55,8 +55,7 @@ func (f *Filter) Ascending() bool { return f.After != "" && f.Before == "" }
 // Most returns Limit, within its bounds.
 func (f *Filter) Most() int { return min(max(f.Limit, 1), MaxList) }
 
-// Ordered puts activities that were found in the order of Ascending into descending
-// order.
+// Ordered puts activities that were found in the order of Ascending into descending order.
 func (f *Filter) Ordered(activities []Activity) []Activity {
 	if f.Ascending() {
 		slices.Reverse(activities)

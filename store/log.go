@@ -25,9 +25,8 @@ type Log interface {
 	// LogHead returns the head of an organization's log.
 	LogHead(ctx context.Context, organizationID string) (translog.Head, error)
 
-	// LogHeads returns the heads of the logs of these organizations as last committed, or
-	// of all if there are none, in one query. A log without leaves and marks may be left
-	// out.
+	// LogHeads returns the heads of the logs of these organizations as last committed, or of all if
+	// there are none, in one query. A log without leaves and marks may be left out.
 	LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error)
 
 	// MarkConflict gives a log a conflict, unless it has one in which as much was
@@ -67,11 +66,13 @@ type Acceptance struct {
 // seen and the acceptance of its loss.
 const MaxClockError = 24 * time.Hour
 
-// Apply ends the conflict in a head, and appends the leaf. now is the latest of the
-// clocks of those who share the store. What was answered before is superseded even if the
-// clock has been set back since, up to MaxClockError. It returns ErrChanged if the head is
-// not in that conflict.
+// Apply ends the conflict in a head, and appends the leaf. now is the latest of the clocks of those
+// who share the store. What was answered before is superseded even if the clock has been set back
+// since, up to MaxClockError. It returns ErrChanged if the head is not in that conflict.
 func (a *Acceptance) Apply(head *translog.Head, now time.Time) (translog.Row, error) {
+	if head.Moved {
+		return translog.Row{}, ErrMoved
+	}
 	if head.Conflict == nil || head.Conflict.Remembered != a.Remembered || head.Tree() != a.Found {
 		return translog.Row{}, ErrChanged
 	}
@@ -108,12 +109,14 @@ type Stoppable interface {
 	Concerns(subject string) bool
 }
 
-// Admit refuses what may not be recorded under the head of a log: anything while it has a
-// conflict, a request that was sent before an acceptance, and one that a stop applies to.
-// sent is zero and of nil if they do not matter. The error is ErrConflict, a
+// Admit refuses what may not be recorded under the head of a log: anything if it has moved or while
+// it has a conflict, a request that was sent before an acceptance, and one that a stop applies to.
+// sent is zero and of nil if they do not matter. The error is ErrMoved, ErrConflict, a
 // *SupersededError or a *StoppedError.
 func Admit(head *translog.Head, sent time.Time, of Stoppable) error {
 	switch {
+	case head.Moved:
+		return ErrMoved
 	case head.Conflict != nil:
 		return ErrConflict
 	case !sent.IsZero() && !sent.After(head.Accepted):
@@ -150,7 +153,6 @@ func (e *StoppedError) Error() string {
 		e.Stop.Since.UTC().Format(time.RFC3339))
 }
 
-// Unwrap returns ErrStopped.
 func (*StoppedError) Unwrap() error { return ErrStopped }
 
 // SupersededError refuses a request that is not recorded, but may have been answered in the
@@ -163,7 +165,6 @@ func (e *SupersededError) Error() string {
 		", up to which the log has lost what was answered"
 }
 
-// Unwrap returns ErrStale.
 func (*SupersededError) Unwrap() error { return ErrStale }
 
 // AnySize makes Log.AppendLeaves append whatever the size of the log.

@@ -74,10 +74,9 @@ func (e *Event) Check() error {
 	return nil
 }
 
-// Outbox is implemented by stores that keep events until they are delivered. Those of the
-// first class come with an activity, in the transaction that changes it: see
-// Activity.Event. Delivered events are removed, so that no position in a sequence has to be
-// remembered.
+// Outbox is implemented by stores that keep events until they are delivered. Those of the first
+// class come with an activity, in the transaction that changes it: see Activity.Event. Delivered
+// events are removed, so that no position in a sequence has to be remembered.
 type Outbox interface {
 	// AddEvents adds events of the second class, which do not belong to an activity.
 	AddEvents(ctx context.Context, organizationID string, events []Event) error

@@ -7,16 +7,15 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // Sharded keeps organizations in several stores: each in the one that a table names, and those
 // that it does not name in the one that has no name. No two share anything, so each store has the
 // full contract for the organizations in it. While a store is unavailable, its organizations are.
 //
-// An organization stays in the store in which it began: another one would know nothing of its
-// limits, used codes, live requests and log. Each store has a mark for each organization in it,
-// by which nodes with different tables find out before they answer.
+// An organization stays in the store in which it began, unless [Move] moves it: another one would
+// know nothing of its limits, used codes, live requests and log. Each store has a mark for each
+// organization in it, by which nodes with different tables find out before they answer.
 type Sharded struct {
 	stores map[string]Full
 	table  atomic.Pointer[map[string]string]
@@ -36,11 +35,8 @@ func NewSharded(ctx context.Context, stores map[string]Full, table map[string]st
 	return s, s.Assign(ctx, table)
 }
 
-// ErrElsewhere says that an organization has begun in another store than the one that the table names.
-var ErrElsewhere = errors.New("store: an organization stays in the store in which it has begun")
-
-// Assign adds to the table, in which organizations stay until the process ends: requests may be in
-// flight. It adds nothing if a store that is named does not exist, or if an organization has begun
+// Assign adds to the table, in which organizations that have not moved stay until the process ends:
+// requests may be in flight. It adds nothing if a store that is named does not exist, or if an organization has begun
 // in another one. Stores are asked about what is new only.
 func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 	var claims sync.WaitGroup
@@ -76,82 +72,56 @@ func (s *Sharded) Assign(ctx context.Context, table map[string]string) error {
 	return nil
 }
 
-// home is the mark of an organization in its store.
-var home = Key{Kind: kindHome}
-
-// forever is until when the mark is kept.
-var forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // claim marks an organization in the store of a name. Of two nodes that mark a new one in two stores
 // at once, each finds the other's mark. Neither takes its own back, since a third node may have gone
 // by it: both refuse the organization, of which nothing exists yet, until it has another id.
+// From a store that it has left, an organization is not claimed: its requests are refused one by one, and
+// the others served.
 func (s *Sharded) claim(ctx context.Context, organization, name string) error {
-	marked, err := marks(ctx, s.stores[name], organization, false)
-	if err == nil {
-		err = s.elsewhere(ctx, organization, name)
-	}
-	if err != nil || marked {
+	mark, err := markOf(ctx, s.stores[name], organization)
+	if err != nil || hasMoved(mark) {
 		return err
 	}
-	if _, err := marks(ctx, s.stores[name], organization, true); err != nil {
+	if err = s.elsewhere(ctx, organization, name, mark); err != nil || isHome(mark) {
 		return err
 	}
-	return s.elsewhere(ctx, organization, name)
-}
-
-// marks reports whether an organization is marked in a store, and marks it if that is wanted.
-func marks(ctx context.Context, in Full, organization string, mark bool) (marked bool, err error) {
-	err = in.Change(ctx, organization, ChangeFunc(func(ledger Ledger) (refusal, err error) {
-		entry, err := ledger.Read(home)
-		marked = len(entry.Value) > 0
-		if err == nil && mark {
-			_, err = ledger.Lock(home)
-		}
-		if err == nil && mark {
-			err = ledger.Write(home, Entry{[]byte{1}, forever})
-		}
-		return nil, err
-	}))
-	return marked, err
+	unmarked := func(now []byte) bool { return !hasMoved(now) }
+	begins := remark(newMark(markHome, 0, ""), unmarked)
+	if err := s.stores[name].Change(ctx, organization, begins); err != nil {
+		return err
+	}
+	return s.elsewhere(ctx, organization, name, nil)
 }
 
 // elsewhere returns ErrElsewhere if another store than the one of the name has the organization's
-// mark or, from a node without marks, anything of it.
-func (s *Sharded) elsewhere(ctx context.Context, organization, name string) error {
+// mark or, from a node without marks, anything of it. With a mark here,
+// it may have moved on from others before.
+func (s *Sharded) elsewhere(ctx context.Context, organization, name string, here []byte) error {
 	for other, in := range s.stores {
 		if other == name {
 			continue
 		}
-		found, err := marks(ctx, in, organization, false)
-		if err == nil && !found {
+		mark, err := markOf(ctx, in, organization)
+		found := len(mark) > 0
+		switch {
+		case len(here) > 0 && hasMoved(mark) && movesOf(mark) <= movesOf(here):
+			continue
+		case err == nil && !found:
 			found, err = begun(ctx, in, organization)
 		}
 		if err != nil {
 			return err
 		}
 		if found {
-			return fmt.Errorf("%w: %q in %s, and not in %s",
-				ErrElsewhere, organization, described(other), described(name))
+			state := ""
+			if hasMoved(mark) {
+				state = ", on its way: let 'countersign store move' finish"
+			}
+			return fmt.Errorf("%w: %q in %s, and not in %s%s",
+				ErrElsewhere, organization, described(other), described(name), state)
 		}
 	}
 	return nil
-}
-
-func described(name string) string {
-	if name == "" {
-		return "the store without a name"
-	}
-	return fmt.Sprintf("the store %q", name)
-}
-
-// begun reports whether a store has a log or an activity of an organization.
-func begun(ctx context.Context, in Full, organization string) (bool, error) {
-	head, err := in.LogHead(ctx, organization)
-	if err != nil || head.Size > 0 || head.Marked() {
-		return err == nil, err
-	}
-	activities, err := in.List(ctx, organization, Filter{Limit: 1})
-	return len(activities) > 0, err
 }
 
 func (s *Sharded) of(organization string) Full { return s.stores[(*s.table.Load())[organization]] }

@@ -10,37 +10,32 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Begin implements Store.
 func (s *Sharded) Begin(ctx context.Context, claim Claim, change Change) (BeginResult, error) {
-	return s.of(claim.OrganizationID).Begin(ctx, claim, change)
+	return s.of(claim.OrganizationID).Begin(ctx, claim, atHome(change))
 }
 
-// Renew implements Store.
 func (s *Sharded) Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error) {
 	return s.of(lease.OrganizationID).Renew(ctx, lease, ttl, now)
 }
 
-// Complete implements Store.
 func (s *Sharded) Complete(ctx context.Context, lease Lease, activity Activity, change Change) error {
+	activity.Sent = cmp.Or(activity.Sent, forever) // so that the store looks at the head
 	return s.of(lease.OrganizationID).Complete(ctx, lease, activity, change)
 }
 
-// Release implements Store.
+// Release implements Store. Charges of before a move are given back.
 func (s *Sharded) Release(ctx context.Context, lease Lease, change Change) error {
 	return s.of(lease.OrganizationID).Release(ctx, lease, change)
 }
 
-// Get implements Store.
 func (s *Sharded) Get(ctx context.Context, organizationID, id string) (Activity, error) {
 	return s.of(organizationID).Get(ctx, organizationID, id)
 }
 
-// Change implements Store.
 func (s *Sharded) Change(ctx context.Context, organizationID string, change Change) error {
-	return s.of(organizationID).Change(ctx, organizationID, change)
+	return s.of(organizationID).Change(ctx, organizationID, atHome(change))
 }
 
-// Close implements Store.
 func (s *Sharded) Close() (err error) {
 	for _, one := range s.stores {
 		err = errors.Join(err, one.Close())
@@ -48,17 +43,15 @@ func (s *Sharded) Close() (err error) {
 	return err
 }
 
-// Replace implements Waiter.
 func (s *Sharded) Replace(ctx context.Context, activity Activity, now time.Time, change Change) error {
+	activity.Sent = cmp.Or(activity.Sent, forever) // so that the store looks at the head
 	return s.of(activity.OrganizationID).Replace(ctx, activity, now, change)
 }
 
-// Find implements Waiter.
 func (s *Sharded) Find(ctx context.Context, organizationID string, fingerprint Fingerprint) (Activity, error) {
 	return s.of(organizationID).Find(ctx, organizationID, fingerprint)
 }
 
-// Waiting implements Waiter.
 func (s *Sharded) Waiting(ctx context.Context) (waiting []Activity, err error) {
 	answers, err := available(s, func(one Full) ([]Activity, error) { return one.Waiting(ctx) })
 	for _, from := range answers {
@@ -68,12 +61,10 @@ func (s *Sharded) Waiting(ctx context.Context) (waiting []Activity, err error) {
 	return waiting, err
 }
 
-// List implements Lister.
 func (s *Sharded) List(ctx context.Context, organizationID string, filter Filter) ([]Activity, error) {
 	return s.of(organizationID).List(ctx, organizationID, filter)
 }
 
-// Sweep implements Sweeper.
 func (s *Sharded) Sweep(ctx context.Context, now time.Time) (sum SweepStats, err error) {
 	answers, err := available(s, func(one Full) (SweepStats, error) { return one.Sweep(ctx, now) })
 	for _, from := range answers {
@@ -129,18 +120,15 @@ func (s *Sharded) Forgets() bool {
 	return false
 }
 
-// AppendLeaves implements Log.
 func (s *Sharded) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []LogEntry) (int64, error) {
 	return s.of(organizationID).AppendLeaves(ctx, organizationID, size, leaves)
 }
 
-// LogHead implements Log.
 func (s *Sharded) LogHead(ctx context.Context, organizationID string) (translog.Head, error) {
 	return s.of(organizationID).LogHead(ctx, organizationID)
 }
 
-// LogHeads implements Log.
 func (s *Sharded) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
 	answers, err := gather(s, func(one Full) (map[string]translog.Head, error) {
 		own := slices.DeleteFunc(slices.Clone(organizationIDs), func(id string) bool { return s.of(id) != one })
@@ -160,29 +148,24 @@ func (s *Sharded) LogHeads(ctx context.Context, organizationIDs ...string) (map[
 	return heads, err
 }
 
-// MarkConflict implements Log.
 func (s *Sharded) MarkConflict(ctx context.Context, organizationID string,
 	conflict translog.Conflict) (translog.Head, error) {
 	return s.of(organizationID).MarkConflict(ctx, organizationID, conflict)
 }
 
-// AcceptConflict implements Log.
 func (s *Sharded) AcceptConflict(ctx context.Context, organizationID string,
 	accepted Acceptance) (translog.Head, error) {
 	return s.of(organizationID).AcceptConflict(ctx, organizationID, accepted)
 }
 
-// LogRows implements Log.
 func (s *Sharded) LogRows(ctx context.Context, organizationID string, indexes []int64) ([]translog.Row, error) {
 	return s.of(organizationID).LogRows(ctx, organizationID, indexes)
 }
 
-// LogIndex implements Log.
 func (s *Sharded) LogIndex(ctx context.Context, organizationID, id string) (int64, error) {
 	return s.of(organizationID).LogIndex(ctx, organizationID, id)
 }
 
-// AddEvents implements Outbox.
 func (s *Sharded) AddEvents(ctx context.Context, organizationID string, events []Event) error {
 	return s.of(organizationID).AddEvents(ctx, organizationID, events)
 }
@@ -202,17 +185,20 @@ func (s *Sharded) HoldOutbox(ctx context.Context, holder uint64, ttl time.Durati
 	return any, err
 }
 
+func (s *Sharded) holds(one Full) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.held == nil || s.held[one]
+}
+
 // Events implements Outbox: those in the outboxes that HoldOutbox took, in all if it was not called.
 func (s *Sharded) Events(ctx context.Context, most int, skip []Lane) (events []Pending, waiting Backlog, err error) {
 	type page struct {
 		events  []Pending
 		waiting Backlog
 	}
-	s.mutex.Lock()
-	held := s.held
-	s.mutex.Unlock()
 	answers, err := available(s, func(one Full) (found page, err error) {
-		if held == nil || held[one] {
+		if s.holds(one) {
 			found.events, found.waiting, err = one.Events(ctx, most, skip)
 		}
 		return found, err
@@ -227,24 +213,18 @@ func (s *Sharded) Events(ctx context.Context, most int, skip []Lane) (events []P
 	return events, waiting, err
 }
 
-// RemoveEvents implements Outbox. Those of an organization that the table does not name, as it no
-// longer does since a restart, can be in any store.
+// RemoveEvents implements Outbox: from the outboxes that Events looks in, since those of an
+// organization can be in any after it has moved, or if the table no longer names it.
 func (s *Sharded) RemoveEvents(ctx context.Context, events []Pending) error {
-	table := *s.table.Load()
-	_, err := gather(s, func(one Full) (struct{}, error) {
-		own := slices.DeleteFunc(slices.Clone(events), func(event Pending) bool {
-			in, ok := table[event.OrganizationID]
-			return ok && s.stores[in] != one
-		})
-		if len(own) == 0 {
-			return struct{}{}, nil
+	_, err := gather(s, func(one Full) (none struct{}, err error) {
+		if s.holds(one) {
+			err = one.RemoveEvents(ctx, events)
 		}
-		return struct{}{}, one.RemoveEvents(ctx, own)
+		return none, err
 	})
 	return err
 }
 
-// TrimEvents implements Outbox.
 func (s *Sharded) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
 	answers, err := available(s, func(one Full) (removed [2]int, err error) {
 		removed[0], removed[1], err = one.TrimEvents(ctx, before)

@@ -20,6 +20,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/countersign-dev/countersign/translog"
@@ -55,6 +56,11 @@ var (
 	// ErrUnavailable: the file or the database cannot be read or written at the
 	// moment. The call may be retried.
 	ErrUnavailable = errors.New("store: unavailable")
+
+	// ErrMoved: the organization is in another store, or on the way to it: see [Move]. It is
+	// ErrUnavailable, too, until the new configuration is loaded. Nothing was written.
+	ErrMoved = fmt.Errorf("%w: the organization moves to another store, or has moved: name that one in the "+
+		"configuration, and reload it", ErrUnavailable)
 
 	// ErrChanged: the activity is at another revision than the one to be replaced,
 	// or no longer waits. Nothing was written.
@@ -102,9 +108,8 @@ type Activity struct {
 	// Begin and Get do not return it.
 	Leaf []byte
 
-	// Event is added to the outbox by Complete or Replace, in the same transaction, in a
-	// store that is an [Outbox]. If it is nil, nothing is added. Begin and Get do not
-	// return it.
+	// Event is added to the outbox by Complete or Replace, in the same transaction, in a store that
+	// is an [Outbox]. If it is nil, nothing is added. Begin and Get do not return it.
 	Event *Event
 
 	// Most bounds how many activities wait, in a store that is a [Waiter]. Complete looks in
@@ -144,10 +149,9 @@ type Claim struct {
 	// several nodes share, leases go by the store's own clock.
 	Now time.Time
 
-	// LiveUntil is the last instant at which the lease may be taken. It must be a
-	// function of the request alone: a store that forgets uses it to refuse requests
-	// whose record it may have forgotten. Zero means no limit, which is allowed only
-	// for stores that do not forget.
+	// LiveUntil is the last instant at which the lease may be taken. It must be a function of the
+	// request alone: a store that forgets uses it to refuse requests whose record it may have
+	// forgotten. Zero means no limit, which is allowed only for stores that do not forget.
 	LiveUntil time.Time
 
 	// Sent and Of are those of the activity to come: Begin refuses what Complete would. What
@@ -203,10 +207,9 @@ type BeginResult struct {
 	// caller must not modify it.
 	Recorded *Activity
 
-	// Wait is set if another holder is doing the work. It returns nil when Begin
-	// should be called again: the work was completed or released, or the lease
-	// expired. It returns the context's error if the context ends first, and
-	// ErrClosed if the store is closed.
+	// Wait is set if another holder is doing the work. It returns nil when Begin should be called
+	// again: the work was completed or released, or the lease expired. It returns the context's
+	// error if the context ends first, and ErrClosed if the store is closed.
 	Wait func(ctx context.Context) error
 }
 
@@ -214,18 +217,15 @@ type BeginResult struct {
 // must be safe for concurrent use. Organizations are isolated: nothing that belongs to
 // one can be found from another. What else a store can do is in [Capabilities].
 //
-// Errors other than the named ones wrap ErrUnavailable, or are the context's. If
-// Complete returns an error that is neither ErrLeaseLost, nor ErrFull, nor the change's
-// own, the activity may or may not have been recorded: no answer may leave, and sending
-// the same body again finds out.
+// Errors other than the named ones wrap ErrUnavailable, or are the context's. If Complete returns
+// an error that is neither ErrLeaseLost, nor ErrFull, nor the change's own, the activity may or may
+// not have been recorded: no answer may leave, and sending the same body again finds out.
 type Store interface {
-	// Begin takes the lease on a request, unless the request is recorded or another
-	// holder has the lease. It writes organization, fingerprint and lease only. An
-	// expired lease is taken over.
+	// Begin takes the lease on a request, unless the request is recorded or another holder has the
+	// lease. It writes organization, fingerprint and lease only. An expired lease is taken over.
 	//
-	// With claim.Revision it takes the lease on the activity that waits at that
-	// revision; if there is none it returns ErrChanged, or what is recorded
-	// instead.
+	// With claim.Revision it takes the lease on the activity that waits at that revision; if there
+	// is none it returns ErrChanged, or what is recorded instead.
 	//
 	// The change, which may be nil, is made in the transaction that takes the lease,
 	// and only if the lease is taken. If it returns a refusal, what it wrote is kept,
@@ -239,24 +239,21 @@ type Store interface {
 	// but is answered from the record: see [Recorded].
 	Begin(ctx context.Context, claim Claim, change Change) (BeginResult, error)
 
-	// Renew extends the lease to ttl from now. It returns ErrLeaseLost if the lease
-	// is over or another holder has it; an expired lease that was not taken over can
-	// be renewed.
+	// Renew extends the lease to ttl from now. It returns ErrLeaseLost if the lease is over or
+	// another holder has it; an expired lease that was not taken over can be renewed.
 	Renew(ctx context.Context, lease Lease, ttl time.Duration, now time.Time) (Lease, error)
 
-	// Complete records the activity and ends the lease. If the activity waited, its
-	// record is replaced and keeps its ID. An expired lease that was not taken over
-	// is enough. The change, which may be nil, is made in the same transaction; if it
-	// refuses or fails, nothing is written, the lease continues, and Complete returns
-	// its error. Organization, fingerprint and At of the activity are taken from the
-	// lease.
+	// Complete records the activity and ends the lease. If the activity waited, its record is
+	// replaced and keeps its ID. An expired lease that was not taken over is enough. The change,
+	// which may be nil, is made in the same transaction; if it refuses or fails, nothing is
+	// written, the lease continues, and Complete returns its error. Organization, fingerprint and
+	// At of the activity are taken from the lease.
 	Complete(ctx context.Context, lease Lease, activity Activity, change Change) error
 
-	// Release ends the lease without a result: the same body may be tried again, and
-	// an activity that waited continues to wait. The change, which may be nil, is
-	// made in the same transaction. If the lease was lost, Release returns
-	// ErrLeaseLost and does not make the change. The context should not be that of a
-	// request that has ended.
+	// Release ends the lease without a result: the same body may be tried again, and an activity
+	// that waited continues to wait. The change, which may be nil, is made in the same transaction.
+	// If the lease was lost, Release returns ErrLeaseLost and does not make the change. The context
+	// should not be that of a request that has ended.
 	Release(ctx context.Context, lease Lease, change Change) error
 
 	// Get returns an activity of an organization, or ErrNotFound. The caller must

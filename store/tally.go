@@ -99,8 +99,7 @@ func bucketEnd(at int64, window time.Duration) int64 {
 	return (at + length - 1) / length * length
 }
 
-// free returns how long it takes until an amount fits, as the others expire, the oldest
-// first.
+// free returns how long it takes until an amount fits, as the others expire, the oldest first.
 func free(others []count, now int64, charge *Charge, amount *big.Int) time.Duration {
 	over := new(big.Int).Add(sumOf(others), amount)
 	over.Sub(over, charge.Max)

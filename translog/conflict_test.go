@@ -30,7 +30,7 @@ func marked(k *memoryStore) map[string]translog.Head {
 			heads[fmt.Sprintf("%v %v", accepted, conflict)] = head
 			head.Stops = []translog.Stop{
 				{By: "ann", Since: now.UTC().Truncate(time.Millisecond), Answers: true},
-				{Subject: translog.UserSubject("ben"), By: "<&", Resume: []string{"ann"}},
+				{Subject: translog.UserSubject("ben"), By: "<&", Resume: []translog.Resumer{{User: "ann", Credential: "<&"}}},
 			}
 			heads[fmt.Sprintf("%v %v, stopped", accepted, conflict)] = head
 		}

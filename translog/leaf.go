@@ -138,10 +138,16 @@ type Head struct {
 
 	// Stops are what is not signed for the organization at the moment: see [Stop].
 	Stops []Stop
+
+	// Moved says that the organization has moved to another store, or is moving: nothing is
+	// recorded here.
+	Moved bool
 }
 
 // Marked reports whether the head has a mark.
-func (h *Head) Marked() bool { return h.Conflict != nil || !h.Accepted.IsZero() || len(h.Stops) > 0 }
+func (h *Head) Marked() bool {
+	return h.Conflict != nil || !h.Accepted.IsZero() || len(h.Stops) > 0 || h.Moved
+}
 
 // Append adds a leaf and returns its row.
 func (h *Head) Append(leaf []byte) Row {
@@ -175,9 +181,16 @@ func (h *Head) Tree() tlog.Tree {
 //	size 8 ‖ the edge ‖ nothing, accepted 8, accepted 8 ‖ conflict 56, or
 //	                    accepted 8 ‖ conflict 56, zeros if there is none ‖ stops as JSON
 //
-// with integers in big-endian order and times in milliseconds since the epoch. A program
-// that knows no conflicts or no stops refuses a head that has one.
+// with integers in big-endian order and times in milliseconds since the epoch. The first bit
+// is set if the head has moved. A program that knows no such mark refuses a head that has one.
 func (h *Head) Encode() []byte {
+	if h.Moved {
+		still := *h
+		still.Moved = false
+		out := still.Encode()
+		out[0] |= movedBit
+		return out
+	}
 	out := binary.BigEndian.AppendUint64(nil, uint64(h.Size))
 	for _, hash := range h.Edge {
 		out = append(out, hash[:]...)
@@ -200,10 +213,20 @@ func (h *Head) Encode() []byte {
 	return append(out, encodeStops(h.Stops)...)
 }
 
+// movedBit is set in the first byte of a head that has moved: no size has it.
+const movedBit = 0x80
+
 // ParseHead parses what [Head.Encode] returns. Empty input is an empty log.
 func ParseHead(in []byte) (h Head, err error) {
 	if len(in) == 0 {
 		return h, nil
+	}
+	if in[0]&movedBit != 0 {
+		in = bytes.Clone(in)
+		in[0] &^= movedBit
+		h, err = ParseHead(in)
+		h.Moved = err == nil
+		return h, err
 	}
 	if len(in) < 8 {
 		return h, errHead

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -116,16 +117,19 @@ func TestLeafBounds(t *testing.T) {
 	}
 }
 
-// TestHeadBounds: a head has one hash for each bit of its size, of at most 2^63−1.
+// TestHeadBounds: a head has one hash for each bit of its size, of at most 2^63−1; the bit before says
+// that it has moved.
 func TestHeadBounds(t *testing.T) {
 	for _, size := range []uint64{0, 1, 2, 3, 7, 8, math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
 		for extra := -33; extra <= 33; extra++ {
-			edge := 32*len(strings.ReplaceAll(fmt.Sprintf("%b", size), "0", "")) + extra
+			of := size & math.MaxInt64
+			edge := 32*len(strings.ReplaceAll(fmt.Sprintf("%b", of), "0", "")) + extra
 			if edge < 0 {
 				continue
 			}
-			head, err := translog.ParseHead(append(binary.BigEndian.AppendUint64(nil, size), make([]byte, edge)...))
-			if valid := extra == 0 && size <= math.MaxInt64; (err == nil) != valid || valid && uint64(head.Size) != size || !valid && head.Size != 0 {
+			encoded := append(binary.BigEndian.AppendUint64(nil, size), make([]byte, edge)...)
+			head, err := translog.ParseHead(encoded)
+			if valid := extra == 0; (err == nil) != valid || valid && (uint64(head.Size) != of || head.Moved != (of != size) || !bytes.Equal(head.Encode(), encoded)) || !valid && !reflect.DeepEqual(head, translog.Head{}) {
 				t.Errorf("size %d with an edge of %d bytes: %+v, %v", size, edge, head, err)
 			}
 		}

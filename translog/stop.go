@@ -13,7 +13,13 @@ type Stop struct {
 	By      string    `json:"by"`      // id of the user who asked for it
 	Since   time.Time `json:"since"`
 	Answers bool      `json:"answers,omitempty"` // what was signed before is not answered again either
-	Resume  []string  `json:"resume,omitempty"`  // ids of the users who asked to end it, if more have to
+	Resume  []Resumer `json:"resume,omitempty"`  // who asked to end it, if more have to
+}
+
+// Resumer is a user who asked for the end of a stop, and the credential that this was asked with.
+type Resumer struct {
+	User       string `json:"user"`
+	Credential string `json:"credential"`
 }
 
 // MaxStops bounds how many stops of users and keys a log has. That of the organization is always

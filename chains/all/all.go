@@ -1,6 +1,5 @@
-// Package all is the five chains in one list, for programs that sign for all of them.
-// A program that signs for one chain imports that chain's package instead, and links no
-// other.
+// Package all is the five chains in one list, for programs that sign for all of them. A program
+// that signs for one chain imports that chain's package instead, and links no other.
 package all
 
 import (
@@ -28,8 +27,7 @@ type Limits struct {
 	Tempo    tempo.Limits
 }
 
-// Chains returns the five chains with limits, in the order in which addresses
-// are listed.
+// Chains returns the five chains with limits, in the order in which addresses are listed.
 func Chains(limits Limits) []chains.Chain {
 	return []chains.Chain{
 		ethereum.New(limits.Ethereum),

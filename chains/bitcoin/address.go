@@ -16,9 +16,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Addresses implements chains.Chain: the key's addresses on the four networks, of four
-// kinds each: P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR
-// (BIP-86).
+// Addresses implements chains.Chain: the key's addresses on the four networks, of four kinds each:
+// P2PKH (BIP-44), P2SH holding P2WPKH (BIP-49), P2WPKH (BIP-84) and P2TR (BIP-86).
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address {
 	scripts, err := keyScripts(pub)
 	if err != nil {
@@ -94,9 +93,8 @@ type decodedAddress struct {
 	network Network
 }
 
-// parseSignWith reads signWith as an address. It returns none for text that does not look
-// like one, which is the id of a key, and an error for text that looks like an address and
-// is none.
+// parseSignWith reads signWith as an address. It returns none for text that does not look like one,
+// which is the id of a key, and an error for text that looks like an address and is none.
 func parseSignWith(text string) (*decodedAddress, error) {
 	network, looks := looksLikeAddress(text)
 	if !looks {

@@ -166,8 +166,7 @@ func keysFate(script []byte) (fate, string) {
 	return spendable, ""
 }
 
-// outputCode returns the script whose hash an output is locked to, if the PSBT has that
-// script.
+// outputCode returns the script whose hash an output is locked to, if the PSBT has that script.
 func outputCode(out *psbt.Output) []byte {
 	script := out.Script
 	if classify(script) == p2shUnknown {

@@ -6,12 +6,12 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2"
 	"github.com/btcsuite/btcd/txscript/v2"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// maxCandidates is the largest number of keys in scripts that are looked up in the
-// keystore.
+// maxCandidates is the largest number of keys in scripts that are looked up in the keystore.
 const maxCandidates = 512
 
 // candidates collects the locators of the keys in scripts, each once.

@@ -1,6 +1,5 @@
-// Package bitcoin reads, checks and signs partially signed Bitcoin
-// transactions (PSBT): version 0 (BIP-174) and version 2 (BIP-370), with the
-// taproot fields of BIP-371.
+// Package bitcoin reads, checks and signs partially signed Bitcoin transactions (PSBT): version 0
+// (BIP-174) and version 2 (BIP-370), with the taproot fields of BIP-371.
 //
 // A PSBT comes in, and the same PSBT goes out with the signatures added. Every other
 // byte stays unchanged, except PSBT_GLOBAL_TX_MODIFIABLE of version 2, which a
@@ -21,28 +20,26 @@
 //
 // # What is refused
 //
-// Package psbt refuses what is not well-formed. This package refuses what can never be
-// valid: no inputs or outputs, an input twice, amounts over 21 million BTC, outputs
-// that exceed the inputs, an input that does not say what it spends or contradicts
-// itself, a previous transaction with another id, a redeem script, witness script or
-// taproot field that does not belong to the output, a legacy input without the
-// transaction that it spends, an unknown sighash type, SIGHASH_SINGLE without its
-// output, a signature that does not verify, and an input of a given key that is already
+// Package psbt refuses what is not well-formed. This package refuses what can never be valid: no
+// inputs or outputs, an input twice, amounts over 21 million BTC, outputs that exceed the inputs,
+// an input that does not say what it spends or contradicts itself, a previous transaction with
+// another id, a redeem script, witness script or taproot field that does not belong to the output,
+// a legacy input without the transaction that it spends, an unknown sighash type, SIGHASH_SINGLE
+// without its output, a signature that does not verify, and an input of a given key that is already
 // final.
 //
 // # Hazards
 //
-// A signature of segwit version 0 commits to the amount of its own input only, and a
-// legacy signature to none. A PSBT that lies about the amounts of other inputs gets
-// valid signatures, and two PSBTs that lie differently can be combined into one
-// transaction with a fee that neither of them showed (CVE-2020-14199). This rule
-// excludes it: a signature made here is valid only if everything that the PSBT claims
-// is true. So each amount must be proven by the transaction that is spent, or every
-// signature made in the request must commit to it; otherwise it is
-// [HazardUnprovenAmount]. Taproot signatures over all inputs commit to all amounts;
-// that of a sole segwit version 0 input commits to its own. It is not enough that one
-// of several signatures commits to an amount, and an input that only claims to be a
-// key's taproot output proves nothing about the others.
+// A signature of segwit version 0 commits to the amount of its own input only, and a legacy
+// signature to none. A PSBT that lies about the amounts of other inputs gets valid signatures, and
+// two PSBTs that lie differently can be combined into one transaction with a fee that neither of
+// them showed (CVE-2020-14199). This rule excludes it: a signature made here is valid only if
+// everything that the PSBT claims is true. So each amount must be proven by the transaction that is
+// spent, or every signature made in the request must commit to it; otherwise it is
+// [HazardUnprovenAmount]. Taproot signatures over all inputs commit to all amounts; that of a sole
+// segwit version 0 input commits to its own. It is not enough that one of several signatures
+// commits to an amount, and an input that only claims to be a key's taproot output proves nothing
+// about the others.
 //
 // The other hazards are sighash types that leave parts of the transaction open, a high
 // fee, what nodes never relay, and value for outputs that no one or anyone can spend.
@@ -88,8 +85,7 @@ const (
 	MinFeeShare = 50_000
 )
 
-// Limits bound what is read, and what is signed without a hazard. A zero field means
-// the default.
+// Limits bound what is read, and what is signed without a hazard. A zero field means the default.
 type Limits struct {
 	MaxSize         int     // bytes of a PSBT
 	MaxUnsignedSize int     // bytes of an unsigned transaction; legacy inputs cost its square
@@ -114,10 +110,7 @@ var _ chains.Chain = Chain{}
 // New returns a chain with limits.
 func New(limits Limits) Chain { return Chain{limits} }
 
-// Name implements chains.Chain.
-func (Chain) Name() string { return Name }
-
-// Expects implements chains.Chain.
+func (Chain) Name() string    { return Name }
 func (Chain) Expects() string { return "hex of a PSBT, which starts 70736274ff" }
 
 func malformed(field string, offset int, format string, args ...any) error {
@@ -133,8 +126,7 @@ func signerError(kind error, format string, args ...any) error {
 
 // The hazards.
 const (
-	// HazardSighashNone: SIGHASH_NONE. Anyone with the signature decides where the
-	// money goes.
+	// HazardSighashNone: SIGHASH_NONE. Anyone with the signature decides where the money goes.
 	HazardSighashNone = "bitcoin/sighash-none"
 
 	// HazardSighashSingle: SIGHASH_SINGLE. All outputs but one stay open.
@@ -151,8 +143,7 @@ const (
 	// a quarter of all inputs (see MinFeeShare).
 	HazardHighFee = "bitcoin/high-fee"
 
-	// HazardNeverRelayed: an output is dust, or the transaction has a version, that no
-	// node relays.
+	// HazardNeverRelayed: an output is dust, or the transaction has a version, that no node relays.
 	HazardNeverRelayed = "bitcoin/never-relayed"
 
 	// HazardBurn: value for an output that can never be spent.
@@ -171,7 +162,6 @@ const (
 	HazardUnregisteredScript = "bitcoin/unregistered-script"
 )
 
-// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return []string{
 		HazardSighashNone, HazardSighashSingle, HazardSighashAnyoneCanPay, HazardUnprovenAmount, HazardHighFee,

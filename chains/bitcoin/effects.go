@@ -9,10 +9,9 @@ import (
 // asset is bitcoin, in satoshi. The bytes of a PSBT name no network.
 var asset = chains.Native("bip122")
 
-// Effects implements chains.Transaction: one effect for each output with value, which
-// all inputs pay together, so that From is none; and the fee. Without a key, every
-// input that is not final counts as signed: an output that one of them does not commit
-// to goes to an unknown party.
+// Effects implements chains.Transaction: one effect for each output with value, which all inputs
+// pay together, so that From is none; and the fee. Without a key, every input that is not final
+// counts as signed: an output that one of them does not commit to goes to an unknown party.
 func (t *transaction) Effects() []chains.Effect { return t.plan().effects() }
 
 // effects returns the statement of a message, or the effects of outputs and the fee, which is

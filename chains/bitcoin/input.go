@@ -78,8 +78,7 @@ const (
 	reasonOtherWallet   = "not of the registered wallet"
 )
 
-// unsignable returns why no key can make an ECDSA signature of the input, or empty if
-// one can.
+// unsignable returns why no key can make an ECDSA signature of the input, or empty if one can.
 func (in *input) unsignable() string {
 	switch {
 	case in.kind == p2shUnknown:
@@ -115,8 +114,7 @@ func (in *input) commitsTo(other *input) bool {
 	return false
 }
 
-// signedBy reports whether the input has a signature of a key, given compressed or
-// x-only.
+// signedBy reports whether the input has a signature of a key, given compressed or x-only.
 func (in *input) signedBy(key []byte) bool {
 	return slices.ContainsFunc(in.Records, func(r psbt.Record) bool {
 		return (r.Type == psbt.InPartialSig || r.Type == psbt.InTapScriptSig) && bytes.HasPrefix(r.Data(), key)

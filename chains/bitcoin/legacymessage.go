@@ -35,10 +35,8 @@ func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
 	return bip137.Parse(message.Bytes, c)
 }
 
-// MessageHazardNames implements chains.MessageSigner.
 func (Chain) MessageHazardNames() []string { return texts.HazardNames() }
 
-// MessageKey implements chains.MessageSigner.
 func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	address, err := parseSignWith(text)
 	if err != nil {
@@ -54,8 +52,7 @@ func (Chain) MessageKey(text string) (chains.MessageKey, error) {
 	return &messageKey{signer.At(locator), address}, nil
 }
 
-// Of implements chains.MessageKey: a secp256k1 key, the one at the address if signWith is
-// one.
+// Of implements chains.MessageKey: a secp256k1 key, the one at the address if signWith is one.
 func (s *messageKey) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
 	return signer.Account(Name, keys, func(key keystore.Key) (keystore.ECDSASigner, error) {
 		if s.address != nil && headerOf(s.address.script, key.PublicKey()) == 0 {
@@ -81,8 +78,7 @@ const (
 	headerP2WPKH     = 39
 )
 
-// headerOf returns the header byte of an address of the key, or 0 if the key has no such
-// address.
+// headerOf returns the header byte of an address of the key, or 0 if the key has no such address.
 func headerOf(script []byte, pub keystore.PublicKey) byte {
 	scripts, err := keyScripts(pub)
 	if err != nil {

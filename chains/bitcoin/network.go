@@ -9,8 +9,7 @@ import (
 // Network is one of Bitcoin's networks. The zero Network is Mainnet.
 type Network uint8
 
-// The networks. Testnet and Signet share all address forms; Regtest shares
-// those that are base58.
+// The networks. Testnet and Signet share all address forms; Regtest shares those that are base58.
 const (
 	Mainnet Network = iota
 	Testnet

@@ -68,10 +68,9 @@ func returned(script []byte) []byte {
 	return firstPush(script[1:])
 }
 
-// isCounterparty reports whether an output carries Counterparty's mark, encrypted with
-// RC4 under the id of the first transaction that is spent: at the start of OP_RETURN
-// data, or behind a length in what stands for a key hash, or for the first key of a
-// multisig behind its first byte.
+// isCounterparty reports whether an output carries Counterparty's mark, encrypted with RC4 under
+// the id of the first transaction that is spent: at the start of OP_RETURN data, or behind a length
+// in what stands for a key hash, or for the first key of a multisig behind its first byte.
 func (m *marks) isCounterparty(script []byte) bool {
 	var data []byte
 	offset := 1

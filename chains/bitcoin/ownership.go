@@ -19,10 +19,9 @@ func (givenKeys) WithKey(keyID string) chains.Account { return chains.Account{Ke
 
 func (givenKeys) Registered() []keystore.Registration { return nil }
 
-// wallet identifies what money can return to: the outputs of one type of an account
-// (BIP-44, 49, 84 or 86), as its extended public key describes them, or the addresses of
-// one key that belongs to no such account. Two accounts of a seed are two wallets: what
-// goes from one to the other is paid.
+// wallet identifies what money can return to: the outputs of one type of an account (BIP-44, 49, 84
+// or 86), as its extended public key describes them, or the addresses of one key that belongs to no
+// such account. Two accounts of a seed are two wallets: what goes from one to the other is paid.
 type wallet struct {
 	id      string // of the seed or, without an account, of the key
 	account string // such as m/84'/0'/0'; empty for one key

@@ -35,10 +35,9 @@ func (s *selection) refuses(in *input) string {
 	return ""
 }
 
-// Request implements chains.Transaction. An address of a key names the key. An address
-// of a script names the keys in the scripts of the inputs that are locked to it, those
-// that have not signed first. Any other text is the id of a key, or the name of a
-// wallet.
+// Request implements chains.Transaction. An address of a key names the key. An address of a script
+// names the keys in the scripts of the inputs that are locked to it, those that have not signed
+// first. Any other text is the id of a key, or the name of a wallet.
 //
 // If signWith is an address, addresses are from then on shown as on its network: the
 // bytes of a PSBT name none. The summary's digest does not depend on it.

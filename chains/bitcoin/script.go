@@ -121,8 +121,7 @@ func hasOpcode(script []byte, wanted ...byte) (has bool) {
 	return has
 }
 
-// maxScript is the longest script that is run, in bytes (consensus). Tapscript
-// has no such limit.
+// maxScript is the longest script that is run, in bytes (consensus). Tapscript has no such limit.
 const maxScript = 10_000
 
 func p2wshScript(witness []byte) []byte {

@@ -1,7 +1,6 @@
 package bitcoin
 
-// Sighash types: what a signature commits to. AnyoneCanPay is added to one of
-// the others.
+// Sighash types: what a signature commits to. AnyoneCanPay is added to one of the others.
 const (
 	sighashDefault      = 0x00 // taproot only: all, written without a byte of its own
 	sighashAll          = 0x01

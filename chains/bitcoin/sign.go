@@ -44,10 +44,9 @@ func (s *signing) AppendSigned(ctx context.Context, dst []byte) ([]byte, error) 
 	return psbt.AppendSpliced(dst, s.tx.packet.Raw, insertions), nil
 }
 
-// modifiable returns the change that BIP-370 requires of a signer to
-// PSBT_GLOBAL_TX_MODIFIABLE: no inputs may be added once a signature commits to them,
-// and no outputs once one commits to those. ok is false if the PSBT has no such field,
-// or the field needs no change.
+// modifiable returns the change that BIP-370 requires of a signer to PSBT_GLOBAL_TX_MODIFIABLE: no
+// inputs may be added once a signature commits to them, and no outputs once one commits to those.
+// ok is false if the PSBT has no such field, or the field needs no change.
 func (s *signing) modifiable() (change psbt.Insertion, ok bool) {
 	record := s.tx.packet.Global.Find(psbt.GlobalTxModifiable)
 	if record == nil {

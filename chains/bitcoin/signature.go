@@ -33,8 +33,7 @@ func (t *unsignedTx) checkSignatures(in *input) error {
 	return nil
 }
 
-// checkSigSighash refuses a signature with another sighash type than the input asks
-// for.
+// checkSigSighash refuses a signature with another sighash type than the input asks for.
 func (t *unsignedTx) checkSigSighash(in *input, sighash byte) error {
 	if !knownSighash(sighash, in.kind.family()) {
 		return fmt.Errorf("signature with unknown sighash type %#x", sighash)
@@ -83,8 +82,7 @@ func (t *unsignedTx) checkPartialSig(in *input, record *psbt.Record) error {
 	return nil
 }
 
-// checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that
-// leaf.
+// checkLeafSig verifies the signature for a leaf that the PSBT has, by a key in that leaf.
 func (t *unsignedTx) checkLeafSig(in *input, record *psbt.Record) error {
 	key, leafHash := record.Data()[:32], record.Data()[32:]
 	for i := range in.taproot.leaves {

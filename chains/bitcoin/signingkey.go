@@ -169,8 +169,7 @@ func (sig *signature) appendKey(out []byte) []byte {
 	return append(out, sig.leaf.hash[:]...)
 }
 
-// made reports whether the PSBT already has the signature. It was verified when the PSBT was
-// read.
+// made reports whether the PSBT already has the signature. It was verified when the PSBT was read.
 func (sig *signature) made() bool {
 	var room [maxRecordKey]byte
 	return sig.in.Get(sig.appendKey(room[:0])) != nil

@@ -60,8 +60,7 @@ func (in *input) scriptWitnessSize() int {
 	return 1 + satisfactionSize(in.code) + psbt.CompactSizeLen(uint64(len(in.code))) + len(in.code)
 }
 
-// taprootWitnessSize assumes the key path if there are no leaves, or else the first
-// leaf.
+// taprootWitnessSize assumes the key path if there are no leaves, or else the first leaf.
 func (in *input) taprootWitnessSize() int {
 	signature := schnorrPush
 	if in.sighash != sighashDefault {
@@ -82,9 +81,8 @@ func (in *input) taprootWitnessSize() int {
 	return size
 }
 
-// satisfactionSize returns the size of what satisfies a script: an empty item and m
-// signatures for a multisig, a signature and a key for a key hash, or else one
-// signature.
+// satisfactionSize returns the size of what satisfies a script: an empty item and m signatures for
+// a multisig, a signature and a key for a key hash, or else one signature.
 func satisfactionSize(script []byte) int {
 	if txscript.IsPayToPubKeyHash(script) {
 		return ecdsaPush + keyPush

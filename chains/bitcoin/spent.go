@@ -92,8 +92,7 @@ func (in *input) readScripts() error {
 	return nil
 }
 
-// readRedeemScript reads the redeem script of P2SH: a914 <hash160 of the redeem script>
-// 87.
+// readRedeemScript reads the redeem script of P2SH: a914 <hash160 of the redeem script> 87.
 func (in *input) readRedeemScript() error {
 	record := in.Find(psbt.InRedeemScript)
 	if in.code = nil; record == nil {
@@ -120,8 +119,7 @@ func (in *input) readRedeemScript() error {
 	return nil
 }
 
-// readWitnessScript reads the witness script of P2WSH: 0020 <SHA-256 of the witness
-// script>.
+// readWitnessScript reads the witness script of P2WSH: 0020 <SHA-256 of the witness script>.
 func (in *input) readWitnessScript() error {
 	program := in.code
 	record := in.Find(psbt.InWitnessScript)

@@ -96,8 +96,7 @@ func (in *input) read(outputs int) error {
 // Fee returns the fee in satoshi. It is only as true as the amounts are proven.
 func (t *transaction) Fee() uint64 { return t.totalIn - t.totalOut }
 
-// Parse implements chains.Chain: it reads a PSBT and checks everything that depends on
-// no key.
+// Parse implements chains.Chain: it reads a PSBT and checks everything that depends on no key.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx, err := c.parse(raw)
 	if err != nil {

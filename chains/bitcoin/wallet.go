@@ -29,11 +29,10 @@ func (s *signing) ownership() *ownership {
 // Hazards implements chains.Signing: the dangers of the signatures to be made.
 func (s *signing) Hazards() []chains.Hazard { return s.plan.hazards() }
 
-// Effects implements chains.Signing: the transaction's effects, with the outputs that
-// the keys' own signatures commit to. Change is set on what returns to the wallet that
-// pays it. If only a part of an output does, the rest is a transfer of its own, after
-// the other effects: the sum of what is not change is exactly what leaves the
-// wallets, if this request signs every input, and never less.
+// Effects implements chains.Signing: the transaction's effects, with the outputs that the keys' own
+// signatures commit to. Change is set on what returns to the wallet that pays it. If only a part of
+// an output does, the rest is a transfer of its own, after the other effects: the sum of what is
+// not change is exactly what leaves the wallets, if this request signs every input, and never less.
 func (s *signing) Effects() []chains.Effect {
 	p := s.plan
 	effects := p.effects()
@@ -76,8 +75,7 @@ func (s *signing) ours() (inputs []*input) {
 	return inputs
 }
 
-// flow adds up what the organization's inputs spend and how much of it comes back, in
-// satoshi.
+// flow adds up what the organization's inputs spend and how much of it comes back, in satoshi.
 func (s *signing) flow() (spent, back uint64) {
 	inputs := s.ours()
 	for _, in := range inputs {

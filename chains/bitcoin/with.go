@@ -84,8 +84,7 @@ func (s *signing) deriveRedeemScripts() error {
 }
 
 // checkWhole refuses to leave out an input that signWith asks for: one that is locked to the
-// address, to the registered wallet, or to a key of its own. Inputs of other keys are left to
-// them.
+// address, to the registered wallet, or to a key of its own. Inputs of other keys are left to them.
 func (s *signing) checkWhole() error {
 	for i := range s.tx.inputs {
 		in := &s.tx.inputs[i]
@@ -160,8 +159,7 @@ func (s *signing) KeyIDs() []string {
 // maxReasons is the largest number of different reasons in an error.
 const maxReasons = 20
 
-// nothingToSign returns the error that says for each input why none of the keys signs
-// it.
+// nothingToSign returns the error that says for each input why none of the keys signs it.
 func (s *signing) nothingToSign(keys []keystore.Key) error {
 	if len(s.keys) == 0 {
 		return fmt.Errorf("%s: %w: key %s is on %v", Name, keystore.ErrUnsupported, keys[0].ID(),

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"strconv"
@@ -84,8 +85,7 @@ func outpoint(part int) func(chains.Summary) (chains.Field, bool) {
 	}
 }
 
-// maxBase58Text is the length of the longest address in base58: decoding takes quadratic
-// time.
+// maxBase58Text is the length of the longest address in base58: decoding takes quadratic time.
 const maxBase58Text = 44
 
 // readAddress returns the output script of an address of any network. ok is false if the text has
@@ -100,9 +100,7 @@ func readAddress(text string) (script []byte, ok bool, err error) {
 		if failed == nil {
 			return script, true, nil
 		}
-		if err == nil {
-			err = failed
-		}
+		err = cmp.Or(err, failed)
 	}
 	return nil, true, err
 }

@@ -2,8 +2,7 @@
 // contract as a suite, mutations of raw transactions, golden files of summaries and
 // effects, and keys to sign with.
 //
-// A chain, built in or an embedder's own, runs the suite over transactions that it can
-// sign:
+// A chain, built in or an embedder's own, runs the suite over transactions that it can sign:
 //
 //	chaintest.Run(t, solana.Chain{}, samples)
 //

@@ -15,8 +15,7 @@ func Names(hazards []chains.Hazard) (names []string) {
 	return names
 }
 
-// CheckHazards compares the names of hazards, and the detail of the first one if there is
-// one.
+// CheckHazards compares the names of hazards, and the detail of the first one if there is one.
 func CheckHazards(t testing.TB, hazards []chains.Hazard, names []string, detail string) {
 	t.Helper()
 	if got := Names(hazards); !slices.Equal(got, names) {

@@ -19,11 +19,10 @@ var EveryByte = func() []byte {
 	return values
 }()
 
-// Mutants yields copies of raw bytes with one change. At each offset, the bytes are
-// truncated, or the byte there is removed, repeated, replaced by each of the values, has
-// each of its bits flipped, or is preceded by each of the values. Each of the values is
-// also appended. With -short the values are Boundaries, and only every fifth offset of
-// more than 64 bytes is changed.
+// Mutants yields copies of raw bytes with one change. At each offset, the bytes are truncated, or
+// the byte there is removed, repeated, replaced by each of the values, has each of its bits
+// flipped, or is preceded by each of the values. Each of the values is also appended. With -short
+// the values are Boundaries, and only every fifth offset of more than 64 bytes is changed.
 func Mutants(raw, values []byte) iter.Seq[[]byte] {
 	step := 1
 	if testing.Short() {

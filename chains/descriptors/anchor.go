@@ -149,8 +149,7 @@ func (a *anchor) definition(form object, depth int) *wireType {
 	return &wireType{}
 }
 
-// fields resolves the fields of a struct, which have names, or of a tuple, which are
-// numbered.
+// fields resolves the fields of a struct, which have names, or of a tuple, which are numbered.
 func (a *anchor) fields(form object, depth int) []wireMember {
 	var fields []object
 	for i, element := range a.list(form, "fields") {

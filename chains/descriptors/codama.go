@@ -126,8 +126,7 @@ func (c *codama) discriminators(instruction *programInstruction, n object) (offs
 	return offsets
 }
 
-// accounts reads the accounts. Default values are ignored, since a caller may pass another
-// account.
+// accounts reads the accounts. Default values are ignored, since a caller may pass another account.
 func (c *codama) accounts(i *programInstruction, n object) {
 	list := c.nodes(n, "accounts", "instructionAccountNode")
 	if len(list) > maxArgs {

@@ -30,9 +30,8 @@ var codamaMembers = map[string]string{
 	"fixedCountNode": "value", "prefixedCountNode": "prefix", "remainderCountNode": "",
 }
 
-// codama reads an IDL of Codama, a rootNode of version 1
-// (https://github.com/codama-idl/spec). Additional programs only supply types. Display and
-// documentation are ignored.
+// codama reads an IDL of Codama, a rootNode of version 1 (https://github.com/codama-idl/spec).
+// Additional programs only supply types. Display and documentation are ignored.
 type codama struct {
 	idl
 	defined map[string]map[string]object // the types of each program

@@ -352,8 +352,7 @@ func fixedHex(text string, size int) ([]byte, error) {
 	return raw, nil
 }
 
-// ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712
-// encodes them.
+// ofTyped reads the formats of typed data (EIP-712). Their keys are types as EIP-712 encodes them.
 func (d *descriptor) ofTyped(context *typedForm) (*descriptor, []target, error) {
 	d.domain, d.typed = context.Domain, map[string]*format{}
 	switch {

@@ -251,8 +251,7 @@ func (s *session) showTicker(f *field, value located, _ position) (chains.Field,
 	return chains.Text(f.Label, party.String()), nil
 }
 
-// showCall reads a call in the arguments. Its bytes count as read if its reading is
-// complete.
+// showCall reads a call in the arguments. Its bytes count as read if its reading is complete.
 func (s *session) showCall(f *field, value located, pos position) (chains.Field, error) {
 	data := value.bytes()
 	unread := chains.Bytes(f.Label, data)

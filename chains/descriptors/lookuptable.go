@@ -126,16 +126,18 @@ func solanaAddress(text string) ([]byte, error) {
 func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool) {
 	for _, file := range f.byTarget[target{solanaChain, string(address)}] {
 		table, isTable := file.source.(*lookupTable)
-		switch {
-		case !isTable:
+		if !isTable {
 			continue
+		}
+		shorter := min(len(lookup.Addresses), len(table.addresses))
+		switch {
 		case file.Problem != "":
 			if !ok {
 				lookup, ok = chains.LookupTable{Source: file.Name, Problem: file.Problem}, true
 			}
 			continue
 		case lookup.Trust == "": // the first trusted file
-		case !haveCommonPrefix(lookup.Addresses, table.addresses):
+		case !slices.EqualFunc(lookup.Addresses[:shorter], table.addresses[:shorter], bytes.Equal):
 			return chains.LookupTable{Source: lookup.Source + ", " + file.Name,
 				Problem: "two trusted files of this table contradict each other: unpin one"}, true
 		case len(table.addresses) <= len(lookup.Addresses):
@@ -146,10 +148,4 @@ func (f *Folder) LookupTable(address []byte) (lookup chains.LookupTable, ok bool
 		ok = true
 	}
 	return lookup, ok
-}
-
-// haveCommonPrefix reports whether the shorter of two tables is a prefix of the other.
-func haveCommonPrefix(a, b [][]byte) bool {
-	shorter := min(len(a), len(b))
-	return slices.EqualFunc(a[:shorter], b[:shorter], bytes.Equal)
 }

@@ -57,24 +57,16 @@ func (l *loader) loadNew(name string, chain []string) (object, error) {
 	if !ok {
 		return own, nil
 	}
-	target, err := includePath(name, included)
-	if err != nil {
-		return nil, err
+	text, ok := included.(string)
+	target := path.Join(path.Dir(name), text)
+	if !ok || text == "" || strings.Contains(text, ":") || strings.HasPrefix(text, "/") || !fs.ValidPath(target) {
+		return nil, errors.New("includes: must be the relative path of a file in the folder")
 	}
 	base, err := l.load(target, append(chain, name))
 	if err != nil {
 		return nil, fmt.Errorf("includes %s: %w", target, err)
 	}
 	return mergeObjects(base, own), nil
-}
-
-func includePath(name string, included any) (string, error) {
-	text, ok := included.(string)
-	target := path.Join(path.Dir(name), text)
-	if !ok || text == "" || strings.Contains(text, ":") || strings.HasPrefix(text, "/") || !fs.ValidPath(target) {
-		return "", errors.New("includes: must be the relative path of a file in the folder")
-	}
-	return target, nil
 }
 
 func readBounded(folder fs.FS, name string) ([]byte, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,11 +139,6 @@ func (p *Pins) add(digest [32]byte, name string) {
 		p.order = append(p.order, digest)
 	}
 	p.digests[digest] = name
-}
-
-// names reports whether a file of this name is pinned, with whatever content.
-func (p *Pins) names(name string) bool {
-	return slices.Contains(slices.Collect(maps.Values(p.digests)), strings.Map(printableRune, name))
 }
 
 // Encode returns the manifest.

@@ -47,9 +47,15 @@ func (s *session) at(path string, scope located) ([]located, error) {
 			return nil, fmt.Errorf("%.80q does not exist", path)
 		}
 		return []located{s.constant(node)}, nil
+	case path == "@.from":
+		return address(s.call.From), nil
+	case path == "@.to":
+		return address(s.call.To), nil
+	case path == "@.value":
+		value := cmp.Or(s.call.Value, new(big.Int))
+		return []located{{TypedValue: chains.TypedValue{Kind: chains.TypedNumber, Number: value}}}, nil
 	case strings.HasPrefix(path, "@."):
-		value, err := s.container(path)
-		return []located{value}, err
+		return nil, fmt.Errorf("%.32q is not a value of a transaction", path)
 	case path == "#":
 		return []located{s.root}, nil
 	case strings.HasPrefix(path, "#."):
@@ -62,18 +68,9 @@ func (s *session) at(path string, scope located) ([]located, error) {
 	return follow(scope, steps)
 }
 
-// container returns a value of the transaction that contains the call.
-func (s *session) container(path string) (located, error) {
-	switch path {
-	case "@.from":
-		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(s.call.From.Address())}}, nil
-	case "@.to":
-		return located{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(s.call.To.Address())}}, nil
-	case "@.value":
-		value := cmp.Or(s.call.Value, new(big.Int))
-		return located{TypedValue: chains.TypedValue{Kind: chains.TypedNumber, Number: value}}, nil
-	}
-	return located{}, fmt.Errorf("%.32q is not a value of a transaction", path)
+// address returns an account of the call as a value.
+func address(party chains.Party) []located {
+	return []located{{TypedValue: chains.TypedValue{Kind: chains.TypedAddress, Bytes: last20(party.Address())}}}
 }
 
 func last20(address []byte) []byte { return address[max(0, len(address)-20):] }

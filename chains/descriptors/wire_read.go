@@ -2,6 +2,7 @@ package descriptors
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -27,9 +28,7 @@ type wireReader struct {
 var errShort = errors.New("the data ends within an argument")
 
 func (r *wireReader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 }
 
 // take returns the next size bytes, nil after an error.

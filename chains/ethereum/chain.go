@@ -34,10 +34,9 @@
 //
 // # How old the rules are
 //
-// The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka
-// on mainnet and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are
-// in internal/evm/contracts.txt, and the versions that tests execute in
-// interop/evm/package.json.
+// The rules are those of go-ethereum v1.17.10, the newest release on 2026-11-23: Osaka on mainnet
+// and Hoodi, Amsterdam on Sepolia since 2026-10-06. The known contracts are in
+// internal/evm/contracts.txt, and the versions that tests execute in interop/evm/package.json.
 package ethereum
 
 import (
@@ -49,8 +48,7 @@ import (
 // Name is the chain's name in errors, hazards and summaries.
 const Name = "ethereum"
 
-// Limits are the bounds beyond which a transaction is a hazard. A zero field means the
-// default.
+// Limits are the bounds beyond which a transaction is a hazard. A zero field means the default.
 type Limits struct {
 	// GasCap is the largest gas of a transaction on Ethereum's own chains and on Tempo.
 	// Default: the largest of the chain's forks, those included that its nodes are ready for.
@@ -85,23 +83,19 @@ func New(limits Limits) Chain { return Chain{limits: limits} }
 // Locate implements chains.Chain: the key at an address of 20 bytes.
 func (Chain) Locate(address []byte) (locator keystore.Locator, ok bool) { return evm.Owner(address) }
 
-// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
-// Expects implements chains.Chain.
 func (Chain) Expects() string { return "hex of the raw unsigned transaction in RLP" }
 
 // Addresses implements chains.Chain: one address with the checksum of EIP-55.
 func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Addresses(pub) }
 
-// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	own := []string{HazardNoChainID, HazardAnyChainAuthorization, HazardEmptyCreation, HazardGasOverCap, HazardOversize,
 		HazardDelegation, HazardHighFee, HazardNeverIncluded, HazardNoMinimum}
 	return append(own, evm.HazardNames(Name)...)
 }
 
-// Parse implements chains.Chain.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {

@@ -29,12 +29,10 @@ func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
 	return nil, chains.ErrUnsupported
 }
 
-// MessageHazardNames implements chains.MessageSigner.
 func (Chain) MessageHazardNames() []string {
 	return append(append(structures.HazardNames(), texts.HazardNames()...), personal.HazardValidatorData)
 }
 
-// MessageKey implements chains.MessageSigner.
 func (Chain) MessageKey(signWith string) (chains.MessageKey, error) {
 	read, err := evm.ReadSignWith(Name, signWith)
 	if err != nil {

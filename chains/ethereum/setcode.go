@@ -25,8 +25,7 @@ type recovered struct {
 	ok     bool
 }
 
-// authorization is one tuple: its signer lets the delegate's code run at the signer's
-// address.
+// authorization is one tuple: its signer lets the delegate's code run at the signer's address.
 //
 //	[chainId, address, nonce, yParity, r, s]
 type authorization struct {

@@ -8,7 +8,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// Words implements chains.Chain.
 func (c Chain) Words() chains.Words {
 	words := evm.Words()
 	words.OneNonce, words.Forms.Unsign = hasOneNonce, c.Unsign

@@ -15,10 +15,9 @@ type Labeled interface {
 
 // Sentences describes each effect like [chains.Sentence]. Names may be nil.
 //
-// The address of a Solana token account does not reveal its owner. An account that is
-// derived from an address that the effects name, or that has a label, is called its
-// associated account. The address need not control it: the owner of a token account can
-// be changed.
+// The address of a Solana token account does not reveal its owner. An account that is derived from
+// an address that the effects name, or that has a label, is called its associated account. The
+// address need not control it: the owner of a token account can be changed.
 func Sentences(effects []chains.Effect, names chains.Names) []string {
 	var known [][]byte
 	if labeled, ok := names.(Labeled); ok {

@@ -99,16 +99,13 @@ func (b *Book) AddLabel(chain, address, label string) error {
 	return nil
 }
 
-// Token implements chains.Names.
 func (b *Book) Token(asset chains.Asset) (symbol string, decimals int, ok bool) {
 	t, ok := b.tokens[key{asset.Chain, string(asset.Token.Address())}]
 	return t.symbol, t.decimals, ok
 }
 
-// Label implements chains.Names.
 func (b *Book) Label(party chains.Party) string { return b.labels[string(party.Address())] }
 
-// Labeled implements [Labeled].
 func (b *Book) Labeled() [][]byte {
 	var addresses [][]byte
 	for _, address := range slices.Sorted(maps.Keys(b.labels)) {

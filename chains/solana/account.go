@@ -29,8 +29,7 @@ type accountTable struct {
 	fromTables [][]byte
 }
 
-// accountAt returns the account with an index. Those from lookup tables follow the
-// message's own.
+// accountAt returns the account with an index. Those from lookup tables follow the message's own.
 func (t *accountTable) accountAt(index int) account {
 	a := account{writable: t.isWritable(index), slot: -1}
 	switch {

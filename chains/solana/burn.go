@@ -86,9 +86,8 @@ var lostKnown = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// lostTokens remembers, for each other mint, the associated accounts of both token programs
-// that belong to unspendable accounts. Deriving those of one mint takes about a
-// millisecond.
+// lostTokens remembers, for each other mint, the associated accounts of both token programs that
+// belong to unspendable accounts. Deriving those of one mint takes about a millisecond.
 var lostTokens = lostAccounts{byMint: map[string]map[string]string{}}
 
 type lostAccounts struct {

@@ -19,29 +19,26 @@
 //
 // # What is refused
 //
-// Exactly one encoding of a transaction is accepted. Refused are trailing bytes,
-// compact-u16 numbers that are not in their shortest form, a signature count other
-// than the header's, no signers or more signers than keys, signers that are all
-// read-only (the first pays the fee), duplicate keys, indexes out of range, a program
-// that is the fee payer or comes from a lookup table, lookups that are empty or load
-// the same entry twice, a v1 configuration that the network would not accept, and
-// other versions. A filled slot must hold a valid signature, by the strict rules that
-// the network's nodes apply. The signer's own slot must be empty.
+// Exactly one encoding of a transaction is accepted. Refused are trailing bytes, compact-u16
+// numbers that are not in their shortest form, a signature count other than the header's, no
+// signers or more signers than keys, signers that are all read-only (the first pays the fee),
+// duplicate keys, indexes out of range, a program that is the fee payer or comes from a lookup
+// table, lookups that are empty or load the same entry twice, a v1 configuration that the network
+// would not accept, and other versions. A filled slot must hold a valid signature, by the strict
+// rules that the network's nodes apply. The signer's own slot must be empty.
 //
-// Also refused is what every node refuses before executing anything: transactions
-// over the network's size limit, more than 64 instructions or 64 accounts, and
-// instructions of the Compute Budget program that do not exist, are repeated, or have
-// a value out of range.
+// Also refused is what every node refuses before executing anything: transactions over the
+// network's size limit, more than 64 instructions or 64 accounts, and instructions of the Compute
+// Budget program that do not exist, are repeated, or have a value out of range.
 //
 // # What is shown
 //
-// [Transaction.Effects] accounts for what the instructions do. Decoded are the
-// instructions of the System program, SPL Token and Token-2022 with its extensions,
-// Associated Token Account, Stake, Vote, Address Lookup Table, the loaders v3 and v4,
-// the precompiles, Compute Budget, Memo, Squads v4 and Metaplex Token Metadata. The
-// roles of accounts are checked: an account is called a sysvar or a program only if it
-// has that address, and a signer only if it signs. Every other instruction is a call
-// that is not decoded, and the summary shows its program, accounts and data whole.
+// [Transaction.Effects] accounts for what the instructions do. Decoded are the instructions of the
+// System program, SPL Token and Token-2022 with its extensions, Associated Token Account, Stake,
+// Vote, Address Lookup Table, the loaders v3 and v4, the precompiles, Compute Budget, Memo, Squads
+// v4 and Metaplex Token Metadata. The roles of accounts are checked: an account is called a sysvar
+// or a program only if it has that address, and a signer only if it signs. Every other instruction
+// is a call that is not decoded, and the summary shows its program, accounts and data whole.
 //
 // # Lookup tables
 //
@@ -49,13 +46,12 @@
 // accounts from a table as entries of that table. In effects they are unknown, and one in
 // a role that matters, such as a recipient, is the hazard [HazardUnresolvedAccount].
 //
-// The operator of an engine can supply the contents of tables
-// ([Transaction.WithTables]): effects, hazards and calls then name the accounts. The
-// summary and its digest still depend on the bytes alone, and the reading of the table is
-// recorded. A copy of a table stays valid: entries are only added, never changed, and the
-// address of a table, which is derived from its authority and a recent slot, cannot be
-// reused once the table is closed. An entry that the copy does not have may be added after
-// signing, and stays unknown. The tables of messages that a multisig stores are not
+// The operator of an engine can supply the contents of tables ([Transaction.WithTables]): effects,
+// hazards and calls then name the accounts. The summary and its digest still depend on the bytes
+// alone, and the reading of the table is recorded. A copy of a table stays valid: entries are only
+// added, never changed, and the address of a table, which is derived from its authority and a
+// recent slot, cannot be reused once the table is closed. An entry that the copy does not have may
+// be added after signing, and stays unknown. The tables of messages that a multisig stores are not
 // looked up.
 //
 // # How old the rules are
@@ -108,7 +104,5 @@ var _ chains.Chain = Chain{}
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
 // Name returns "solana".
-func (Chain) Name() string { return Name }
-
-// Expects implements chains.Chain.
+func (Chain) Name() string    { return Name }
 func (Chain) Expects() string { return "hex of the whole wire transaction, with zeroed signatures" }

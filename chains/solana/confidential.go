@@ -2,10 +2,9 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// Sizes, in bytes, and names of the instructions of confidential balances. Amounts are
-// encrypted and proofs are in other instructions or accounts, so the amount of an effect
-// is unknown. The place of the authority depends on where the proofs are, so any signer
-// counts as the authority.
+// Sizes, in bytes, and names of the instructions of confidential balances. Amounts are encrypted
+// and proofs are in other instructions or accounts, so the amount of an effect is unknown. The
+// place of the authority depends on where the proofs are, so any signer counts as the authority.
 const (
 	cipherSize  = 64 // an ElGamal ciphertext
 	decryptable = 36 // a balance encrypted with AES for the owner
@@ -21,9 +20,8 @@ var hiddenTransfer = []template{
 		when: func(r *reader) bool { return len(r.roles) > confidentialAccounts }},
 }
 
-// confidentialAccounts is the most accounts that a confidential transfer has without a
-// transfer hook: two token accounts, the mint, the instructions sysvar or five proofs,
-// and the authority.
+// confidentialAccounts is the most accounts that a confidential transfer has without a transfer
+// hook: two token accounts, the mint, the instructions sysvar or five proofs, and the authority.
 const confidentialAccounts = 10
 
 var hiddenBurn = []template{{kind: chains.KindBurn, from: "account", asset: "mint", amount: unstated}}

@@ -1,6 +1,7 @@
 package solana
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,8 +25,7 @@ func malformed(field string, offset int, format string, arguments ...any) *chain
 	}
 }
 
-// item names one item of a list in a message: item("accounts", 2) is
-// "accounts[2]".
+// item names one item of a list in a message: item("accounts", 2) is "accounts[2]".
 func item(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
 
 // within qualifies the field of a *chains.ParseError with the item of a list that it
@@ -38,9 +38,7 @@ func within(err error, list string, index int) error {
 }
 
 func (c *cursor) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
+	c.err = cmp.Or(c.err, err)
 }
 
 func (c *cursor) refuse(field string, offset int, format string, arguments ...any) {
@@ -81,9 +79,8 @@ func (c *cursor) uint(size int, field string) uint64 {
 func (c *cursor) uint8(field string) byte    { return byte(c.uint(1, field)) }
 func (c *cursor) uint32(field string) uint32 { return uint32(c.uint(4, field)) }
 
-// compactU16 reads Solana's variable-length 16-bit number: seven bits a byte, the
-// lowest first, the high bit set in every byte but the last. Only the shortest
-// form is accepted.
+// compactU16 reads Solana's variable-length 16-bit number: seven bits a byte, the lowest first, the
+// high bit set in every byte but the last. Only the shortest form is accepted.
 func (c *cursor) compactU16(field string) int {
 	begin, value := c.offset, 0
 	for shift := 0; shift <= 14 && c.err == nil; shift += 7 {

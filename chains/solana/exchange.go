@@ -65,7 +65,6 @@ func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
 	return statement.OfTransaction(tx), nil
 }
 
-// MessageHazardNames implements chains.MessageSigner.
 func (Chain) MessageHazardNames() []string {
 	return append(texts.HazardNames(), solanamsg.HazardRawMessage)
 }

@@ -15,8 +15,7 @@ const (
 	programUnits         = 200_000   // per instruction of any other
 )
 
-// DefaultMaxFee is the fee in lamports above which a transaction carries
-// HazardHighFee: 0.1 SOL.
+// DefaultMaxFee is the fee in lamports above which a transaction carries HazardHighFee: 0.1 SOL.
 const DefaultMaxFee = 100_000_000
 
 // fee is the most that a transaction can cost, in lamports.

@@ -2,20 +2,17 @@ package solana
 
 // The hazards of Solana transactions.
 const (
-	// HazardZeroBlockhash: the blockhash is zero, a placeholder. The network never
-	// accepts such a transaction, and filling in the blockhash invalidates the
-	// signature.
+	// HazardZeroBlockhash: the blockhash is zero, a placeholder. The network never accepts such a
+	// transaction, and filling in the blockhash invalidates the signature.
 	HazardZeroBlockhash = "solana/zero-blockhash"
 
-	// HazardNoComputeBudget: the compute-unit limit is zero, or, in a v1 transaction,
-	// the limit for the data of the accounts that it loads. A limit that is left out
-	// means zero in v1, unlike in earlier versions. The transaction fails, and pays its
-	// fee.
+	// HazardNoComputeBudget: the compute-unit limit is zero, or, in a v1 transaction, the limit for
+	// the data of the accounts that it loads. A limit that is left out means zero in v1, unlike in
+	// earlier versions. The transaction fails, and pays its fee.
 	HazardNoComputeBudget = "solana/no-compute-budget"
 
-	// HazardDurableNonce: the transaction uses a durable nonce whose authority is
-	// not the signer. It can be sent at any time until that authority advances the
-	// nonce.
+	// HazardDurableNonce: the transaction uses a durable nonce whose authority is not the signer.
+	// It can be sent at any time until that authority advances the nonce.
 	HazardDurableNonce = "solana/durable-nonce"
 
 	// HazardHighFee: the fee that the signer may pay exceeds Limits.MaxFee.
@@ -36,13 +33,11 @@ const (
 	// may be added after signing.
 	HazardUnresolvedAccount = "solana/unresolved-account"
 
-	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that
-	// no one can spend from: the incinerator, a program, a sysvar, a mint, or a token
-	// account of these.
+	// HazardBurn: the signer's tokens or SOL are destroyed, or go to an account that no one can
+	// spend from: the incinerator, a program, a sysvar, a mint, or a token account of these.
 	HazardBurn = "solana/burn"
 )
 
-// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return []string{HazardZeroBlockhash, HazardNoComputeBudget, HazardDurableNonce, HazardHighFee, HazardBlindCall,
 		HazardAuthorityChange, HazardUnlimitedApproval, HazardUnresolvedAccount, HazardBurn}

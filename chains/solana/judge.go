@@ -116,11 +116,10 @@ func (v view) blindText(e *effect) string {
 	return text + "it is given the signature of " + strings.Join(signers, " and ")
 }
 
-// givesAway reports whether the effect gives control of what the signers control to
-// anyone else.
+// givesAway reports whether the effect gives control of what the signers control to anyone else.
 func (v view) givesAway(e *effect) bool {
 	switch {
-	case e.Kind == chains.KindAuthority && !e.owned:
+	case e.Kind == chains.KindAuthority && !e.owned, e.danger == HazardAuthorityChange: // which says it
 		return false
 	case e.Kind == chains.KindStake && e.To.IsNone(), e.Kind != chains.KindAuthority && e.Kind != chains.KindStake:
 		return false

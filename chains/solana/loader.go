@@ -18,16 +18,17 @@ var programEnds = template{kind: chains.KindBurn, account: "program account", gi
 // programHeader is the size of an account of loader v3 without its code, in bytes.
 const programHeader = 45
 
-// deploys is the cost of a new program.
-var deploys = template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance,
-	by: "payer",
-	with: func(r *reader, e *effect) {
-		size, _ := r.number("most code bytes")
-		e.Amount = chains.AtMostUint(rent(min(size, maxProgram) + programHeader))
-	}}
+// deploys and extends are the costs of a new program, and of room for more code in one that pays its rent.
+var deploys, extends = roomFor("most code bytes"), roomFor("more bytes").provided("payer")
 
-// extends is the cost of making room for more code.
-var extends = pays("payer", "program data", maxProgram).provided("payer")
+func roomFor(size string) template {
+	return template{kind: chains.KindCreate, from: "payer", to: "program data", asset: native, amount: wholeBalance,
+		by: "payer",
+		with: func(r *reader, e *effect) {
+			code, _ := r.number(size)
+			e.Amount = chains.AtMostUint(rent(min(code, maxProgram) + programHeader))
+		}}
+}
 
 // loaderV3Program manages upgradeable programs. The number of an instruction is a
 // u32; the layouts are those of solana-loader-v3-interface, in bincode.

@@ -2,8 +2,7 @@ package solana
 
 import "bytes"
 
-// readLookups reads the address_table_lookups of a v0 message. Counts are
-// compact-u16. A lookup is
+// readLookups reads the address_table_lookups of a v0 message. Counts are compact-u16. A lookup is
 //
 //	32 bytes              account_key: of the table
 //	count ‖ u8 each       writable_indexes

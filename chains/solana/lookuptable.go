@@ -2,9 +2,8 @@ package solana
 
 import "github.com/countersign-dev/countersign/chains"
 
-// lookupTableProgram maintains address lookup tables. The number of an instruction is a
-// u32. The authority that may extend a table decides which accounts later transactions
-// load from it.
+// lookupTableProgram maintains address lookup tables. The number of an instruction is a u32. The
+// authority that may extend a table decides which accounts later transactions load from it.
 var lookupTableProgram = &program{name: "Address Lookup Table", tagSize: 4, layouts: map[uint32]*layout{
 	0: describe("CreateLookupTable", "table, authority, !payer, system program", u64("recent slot"), u8("bump seed")).
 		does(pays("payer", "table", tableData), gives("table", "authority")),

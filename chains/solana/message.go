@@ -56,9 +56,8 @@ const (
 	maxInstructions = 64 // SIMD-0160
 )
 
-// header says what access the account keys of the message have. The signers come
-// first, and the first of them pays the fee. In either group the writable keys come
-// before the read-only ones.
+// header says what access the account keys of the message have. The signers come first, and the
+// first of them pays the fee. In either group the writable keys come before the read-only ones.
 //
 //	writable signers │ read-only signers │ writable │ read-only
 //	◄────────── required ───────────────►           ◄ readonlyUnsigned ►
@@ -196,10 +195,9 @@ func (m *message) resolve(account int) (from lookup, index byte) {
 	panic("solana: account index out of range in a transaction that was checked")
 }
 
-// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the
-// transaction uses a durable nonce. The nonce account is the first, its authority the
-// third. Like the network, it looks only at the number of the first instruction, not
-// at the data that follows.
+// nonceAccounts returns the accounts of AdvanceNonceAccount, and whether the transaction uses a
+// durable nonce. The nonce account is the first, its authority the third. Like the network, it
+// looks only at the number of the first instruction, not at the data that follows.
 func (m *message) nonceAccounts() (accounts []byte, ok bool) {
 	if len(m.instructions) == 0 {
 		return nil, false

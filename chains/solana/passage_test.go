@@ -2,6 +2,7 @@ package solana_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
@@ -208,6 +209,60 @@ func TestOwnersOfRecipients(t *testing.T) {
 			if e.To.Is(c.to[:]) && !e.Amount.IsNone() && !owned {
 				t.Errorf("%s: nothing says whose the recipient is of %s", name, chains.Sentence(e, nil))
 			}
+		}
+	}
+}
+
+// TestNoKeyIsAProgram: an account that is assigned to an address goes to no one whom a rule can name by a key.
+func TestNoKeyIsAProgram(t *testing.T) {
+	seed := slices.Concat(ourKey[:], u64(1), []byte("a"))
+	for name, assigns := range map[string]instructionCall{
+		"Assign":           call(sdk.SystemProgramID, nil, u32(1), ourKey[:]).with(ourKey),
+		"AssignWithSeed":   call(sdk.SystemProgramID, nil, u32(10), seed, ourKey[:]).with(sdk.PublicKey(account(70)), ourKey),
+		"AllocateWithSeed": call(sdk.SystemProgramID, nil, u32(9), seed, u64(8), ourKey[:]).with(sdk.PublicKey(account(70)), ourKey),
+		"AllowPrefund":     call(sdk.SystemProgramID, nil, u32(13), u64(0), u64(0), ourKey[:]).with(ourKey),
+	} {
+		signing, given := ready(t, scene(solana.Version0, 1, nil, assigns), ed25519Key(t, 0)), 0
+		for _, e := range signing.Effects() {
+			if e.Kind == chains.KindAuthority {
+				given++
+				if !e.To.IsNone() || !strings.Contains(chains.Sentence(e, nil), "owner "+ourKey.String()) {
+					t.Errorf("%s: %s", name, chains.Sentence(e, nil))
+				}
+			}
+		}
+		if names := chaintest.Names(signing.Hazards()); given != 1 || !slices.Contains(names, solana.HazardAuthorityChange) {
+			t.Errorf("%s: %d effects, hazards %v", name, given, names)
+		}
+	}
+}
+
+// TestRoomForCode: more room in a program costs at most the rent of what is added.
+func TestRoomForCode(t *testing.T) {
+	loader := sdk.MustPublicKeyFromBase58("BPFLoaderUpgradeab1e11111111111111111111111")
+	for more, want := range map[uint32]string{0: "1204080", 10_240: "72474480", 1 << 31: "72982093680"} {
+		extends := call(loader, nil, u32(6), u32(more)).with(sdk.PublicKey(account(70)), sdk.PublicKey(account(71)), sdk.SystemProgramID, ourKey)
+		effects := ready(t, scene(solana.Version0, 1, nil, extends), ed25519Key(t, 0)).Effects()
+		if last := effects[len(effects)-1]; last.Kind != chains.KindCreate || last.Amount.Bound != chains.BoundMost || last.Amount.Value.String() != want {
+			t.Errorf("%d bytes: %s, want at most %s lamports", more, chains.Sentence(last, nil), want)
+		}
+	}
+}
+
+// TestMoreThanThereIs: an allowance of more USDC than there is takes all of it, as one of 2^63 units of any token.
+func TestMoreThanThereIs(t *testing.T) {
+	other := sdk.PublicKey(account(72))
+	for _, c := range []struct {
+		mint   sdk.PublicKey
+		amount uint64
+		want   bool
+	}{
+		{usdcMint, 1e18, false}, {usdcMint, 1e18 + 1, true}, {other, 1e18 + 1, false}, {other, 1 << 63, true},
+	} {
+		approves := call(sdk.TokenProgramID, nil, []byte{13}, u64(c.amount), []byte{6}).with(sdk.PublicKey(account(70)), c.mint, thiefKey, ourKey)
+		names := chaintest.Names(ready(t, scene(solana.Version0, 1, nil, approves), ed25519Key(t, 0)).Hazards())
+		if got := slices.Contains(names, solana.HazardUnlimitedApproval); got != c.want {
+			t.Errorf("%d of %s: hazards %v", c.amount, c.mint, names)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -120,4 +121,32 @@ func (r *reader) decodeLeavingOut(self [keySize]byte, optional func(name string)
 			r.roles[i].name = leftOut
 		}
 	}
+}
+
+// workspace is where the effects of one transaction are found: a reader, room for the
+// accounts and arguments of most instructions, and the effects. It is used again, since it
+// is most of what finding them would allocate.
+type workspace struct {
+	reader  reader
+	given   [8]account
+	values  [4]value
+	roles   [8]role
+	effects []effect
+}
+
+var workspaces = sync.Pool{New: func() any { return &workspace{effects: make([]effect, 0, 8)} }}
+
+// maxKeptEffects bounds a workspace that is kept, to some 45 kB: one effect for each
+// instruction of the largest transaction fits.
+const maxKeptEffects = 80
+
+// release gives the workspace back, without anything of the transaction. Its effects must
+// not be used afterwards.
+func (w *workspace) release() {
+	clear(w.effects)
+	if cap(w.effects) > maxKeptEffects {
+		return
+	}
+	*w = workspace{effects: w.effects[:0]}
+	workspaces.Put(w)
 }

@@ -2,6 +2,7 @@ package solana
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,7 +62,6 @@ type request struct {
 	t *Transaction
 }
 
-// Request implements chains.Transaction.
 func (t *Transaction) Request(signWith string) (chains.Request, error) {
 	with, err := readSignWith(signWith)
 	if err != nil {
@@ -79,9 +79,7 @@ func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	for _, key := range keys {
 		slotKey, err := r.slotKey(key)
 		if err != nil {
-			if refused == nil {
-				refused = err
-			}
+			refused = cmp.Or(refused, err)
 			continue
 		}
 		s.keys = append(s.keys, slotKey)

@@ -3,10 +3,12 @@ package solana
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/edwards25519"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -129,4 +131,12 @@ type slotKey struct {
 
 func notSigner(format string, arguments ...any) error {
 	return &chains.SignerError{Kind: chains.ErrNotSigner, Chain: Name, Problem: fmt.Sprintf(format, arguments...)}
+}
+
+// verifyStrict verifies a signature as the network's nodes do (verify_strict of
+// ed25519-dalek). It also refuses a public key or an R of small order: with these, one
+// signature can be valid for many messages.
+func verifyStrict(key, message, signature []byte) bool {
+	return !edwards25519.SmallOrder(key) && !edwards25519.SmallOrder(signature[:32]) &&
+		ed25519.Verify(key, message, signature)
 }

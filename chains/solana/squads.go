@@ -7,11 +7,10 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// squadsProgram is Squads Multisig v4. An instruction begins with the first 8
-// bytes of SHA-256("global:" ‖ its name); arguments are in Borsh. The program's own
-// address stands for an account that is left out. Approving or executing what an
-// account stores is not decoded: the content is not in the transaction. Storing it
-// is decoded, with the instructions that it stores.
+// squadsProgram is Squads Multisig v4. An instruction begins with the first 8 bytes of
+// SHA-256("global:" ‖ its name); arguments are in Borsh. The program's own address stands for an
+// account that is left out. Approving or executing what an account stores is not decoded: the
+// content is not in the transaction. Storing it is decoded, with the instructions that it stores.
 //
 // The layouts follow the program's published source and IDL (Squads-Protocol/v4
 // c14a6d6); LiteSVM does not have the program.
@@ -168,8 +167,7 @@ func spendsToken(r *reader) bool {
 
 var squadsMembers = many("members", squadsMember)
 
-// squadsMember is an address and a byte of permissions: 1 initiates, 2 votes, 4
-// executes.
+// squadsMember is an address and a byte of permissions: 1 initiates, 2 votes, 4 executes.
 var squadsMember = sequence(key("member"), u8("permissions"))
 
 // spendingLimit follows the key that the limit's address is derived from.

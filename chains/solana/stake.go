@@ -14,8 +14,7 @@ const (
 	configIfAny  = historyIfAny + "+stake config"
 )
 
-// initializes gives a stake account its authorities. The withdrawer can withdraw all of
-// it.
+// initializes gives a stake account its authorities. The withdrawer can withdraw all of it.
 var initializes = []template{
 	{kind: chains.KindStake, from: "stake account", account: "stake account", to: "withdrawer", asset: native,
 		amount: wholeBalance},
@@ -69,9 +68,8 @@ var withdraws = template{kind: chains.KindTransfer, from: "stake account", to: "
 var unstakes = template{kind: chains.KindUnstake, from: "stake account", account: "stake account", asset: native,
 	amount: wholeBalance}
 
-// stakeProgram delegates SOL to validators. The number of an instruction is a u32; the
-// layouts are those of solana-stake-interface, in bincode, and the roles are those of
-// version 5 of the program.
+// stakeProgram delegates SOL to validators. The number of an instruction is a u32; the layouts are
+// those of solana-stake-interface, in bincode, and the roles are those of version 5 of the program.
 var stakeProgram = &program{name: "Stake", tagSize: 4, ownAccounts: true, layouts: map[uint32]*layout{
 	0: describe("Initialize", "stake account, ?further account*", key("staker"), key("withdrawer"),
 		unixTime("lockup until"), u64("lockup until epoch"), key("lockup custodian")).initializing("stake account").

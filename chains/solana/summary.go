@@ -7,7 +7,6 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Chain implements chains.Transaction.
 func (*Transaction) Chain() string { return Name }
 
 // Summary implements chains.Transaction. It depends on the bytes alone: accounts from

@@ -148,6 +148,9 @@ func (r *reader) appendEffect(tpl *template, list []effect) []effect {
 	e.Account = r.partyIn(e, "account", tpl.account)
 	e.Asset = r.asset(e, tpl.asset)
 	e.Amount = r.amount(tpl)
+	if sum := e.Amount.Value; e.Kind == chains.KindApprove && sum != nil && chains.ExceedsSupply(e.Asset, sum) {
+		e.Amount = chains.Unlimited(sum)
+	}
 	e.slots = r.slots(tpl)
 	e.alone = r.program.ownAccounts && r.signs(e.From)
 	e.owned = len(e.slots) > 0 || tpl.by != "" || len(r.layout.authorities) > 0
@@ -179,8 +182,7 @@ func (r *reader) partyIn(e *effect, role, name string) chains.Party {
 	return r.party(name)
 }
 
-// party returns the account or the address argument with a name, none if there is
-// neither.
+// party returns the account or the address argument with a name, none if there is neither.
 func (r *reader) party(name string) chains.Party {
 	if name == "" {
 		return chains.Party{}
@@ -264,9 +266,8 @@ func (r *reader) slots(tpl *template) (slots []int) {
 	return slots
 }
 
-// slotsOf appends the slots of the accounts in a role, and those of an address
-// that an argument of this name has, such as the base of a derived address.
-// Cosigners are those of a multisig.
+// slotsOf appends the slots of the accounts in a role, and those of an address that an argument of
+// this name has, such as the base of a derived address. Cosigners are those of a multisig.
 func (r *reader) slotsOf(slots []int, name string, cosigners bool) []int {
 	for _, role := range r.roles {
 		if role.name == name || cosigners && role.name == "signer" {

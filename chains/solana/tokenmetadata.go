@@ -238,9 +238,8 @@ func controlOf(role string) string {
 	return "metadata"
 }
 
-// delegates are the forms of Delegate, one for each role. A token delegate also becomes
-// the token account's delegate; for Utility, the account's close authority goes to the
-// edition.
+// delegates are the forms of Delegate, one for each role. A token delegate also becomes the token
+// account's delegate; for Utility, the account's close authority goes to the edition.
 var delegates = func() map[uint32]*layout {
 	forms := map[uint32]*layout{}
 	for i, role := range delegateRoles {

@@ -20,9 +20,8 @@ var _ chains.Transaction = (*Transaction)(nil)
 
 var defaultMaxFee = big.NewInt(DefaultMaxFee)
 
-// Parse reads the wire form of a transaction. The transaction is a *Transaction
-// and keeps raw, which the caller must not change afterwards. The error is a
-// *chains.ParseError.
+// Parse reads the wire form of a transaction. The transaction is a *Transaction and keeps raw,
+// which the caller must not change afterwards. The error is a *chains.ParseError.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	t := &Transaction{maxFee: defaultMaxFee}
 	if c.limits.MaxFee != 0 {
@@ -46,4 +45,23 @@ func (t *Transaction) UsesUp(string) []string {
 	}
 	digest := sha256.Sum256(t.Message())
 	return []string{fmt.Sprintf("message %x", digest)}
+}
+
+var _ chains.Caller = (*Transaction)(nil)
+
+// Calls implements chains.Caller: one call for each instruction. Accounts from lookup
+// tables that are not known are unknown.
+func (t *Transaction) Calls() []chains.Call {
+	calls := make([]chains.Call, 0, len(t.instructions))
+	for i, in := range t.instructions {
+		call := chains.Call{
+			Path: instructionPaths[i], Chain: Name, From: party(t.key(0)), To: party(t.key(t.program(in))),
+			Data: t.data(in),
+		}
+		for _, given := range t.accountsOf(in, nil) {
+			call.Accounts = append(call.Accounts, given.party())
+		}
+		calls = append(calls, call)
+	}
+	return calls
 }

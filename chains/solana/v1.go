@@ -102,8 +102,7 @@ func (p *parser) readConfig() {
 	}
 }
 
-// readInstructionsV1 reads the instruction headers, then the payloads. A header
-// is
+// readInstructionsV1 reads the instruction headers, then the payloads. A header is
 //
 //	u8                    program_id_index
 //	u8                    number of accounts

@@ -41,10 +41,9 @@ var fixedAddresses = map[string][][keySize]byte{
 
 const tokenProgramRole = "token program"
 
-// unspendable are accounts that no key signs for, so that what they get is lost: what
-// each is, by address. SOL that reaches some of them makes the transaction fail instead.
-// The init of programs adds those that are decoded, and knownMints the mints of the
-// built-in tokens.
+// unspendable are accounts that no key signs for, so that what they get is lost: what each is, by
+// address. SOL that reaches some of them makes the transaction fail instead. The init of programs
+// adds those that are decoded, and knownMints the mints of the built-in tokens.
 var unspendable = map[[keySize]byte]string{
 	mustKey("1nc1nerator11111111111111111111111111111111"): "the incinerator",
 

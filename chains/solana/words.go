@@ -6,7 +6,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 )
 
-// Words implements chains.Chain.
 func (c Chain) Words() chains.Words {
 	return chains.Words{
 		Forms: chains.Forms{

@@ -43,20 +43,18 @@
 //
 // # Refused
 //
-// Anything but the one canonical encoding: other RLP, an item too many or too few, a
-// trailing field of a key authorization written as 80, a zero period. Transactions that
-// are signed already. What can never be valid: chain id 0, gas 0, fees over 128 bits, a
-// tip over the cap, no calls or more than 32, an input over 128 KiB, a creation that is
-// not the first call or comes with authorizations, validBefore not after validAfter,
-// expiring nonces (nonce key 2^256−1) without validBefore, a signature with s high or
-// zero, of keychain version 1 or of a configurable account, more than 16
-// authorizations, more than 256 addresses in the access list, 256 storage keys of one,
+// Anything but the one canonical encoding: other RLP, an item too many or too few, a trailing field
+// of a key authorization written as 80, a zero period. Transactions that are signed already. What
+// can never be valid: chain id 0, gas 0, fees over 128 bits, a tip over the cap, no calls or more
+// than 32, an input over 128 KiB, a creation that is not the first call or comes with
+// authorizations, validBefore not after validAfter, expiring nonces (nonce key 2^256−1) without
+// validBefore, a signature with s high or zero, of keychain version 1 or of a configurable account,
+// more than 16 authorizations, more than 256 addresses in the access list, 256 storage keys of one,
 // or 2,048 in all.
 //
-// Of a key authorization: another chain, no signature or another account's, key id 0,
-// an admin key with restrictions, more than 256 limits or 64 scopes, rules or
-// recipients, one of them twice, a limit over 128 bits, recipients where the network
-// does not check them.
+// Of a key authorization: another chain, no signature or another account's, key id 0, an admin key
+// with restrictions, more than 256 limits or 64 scopes, rules or recipients, one of them twice, a
+// limit over 128 bits, recipients where the network does not check them.
 //
 // # Hazards
 //
@@ -85,8 +83,7 @@ import (
 // Name is the chain's name in errors, hazards and summaries.
 const Name = "tempo"
 
-// Limits are the bounds beyond which a transaction is a hazard. A zero field
-// means the default.
+// Limits are the bounds beyond which a transaction is a hazard. A zero field means the default.
 type Limits struct {
 	// GasCap is the largest gas of a transaction. Default: DefaultGasCap.
 	GasCap uint64
@@ -111,10 +108,7 @@ var _ chains.Chain = Chain{}
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.Chain.
-func (Chain) Name() string { return Name }
-
-// Expects implements chains.Chain.
+func (Chain) Name() string    { return Name }
 func (Chain) Expects() string { return "hex of the raw unsigned transaction, type 0x76" }
 
 // Addresses implements chains.Chain: the same as on Ethereum.
@@ -123,13 +117,11 @@ func (Chain) Addresses(pub keystore.PublicKey) []chains.Address { return evm.Add
 // Locate implements chains.Chain. The account may have given other keys access.
 func (Chain) Locate(address []byte) (keystore.Locator, bool) { return evm.Owner(address) }
 
-// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return append(evm.HazardNames(Name), HazardReservedNonceKey, HazardGasOverCap, HazardForeignFeeToken, HazardHighFee,
 		HazardUnlimitedKey, HazardUnscopedKey, HazardAnyChainAuthorization, HazardNeverIncluded, HazardNoMinimum)
 }
 
-// Parse implements chains.Chain.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{limits: c.limits, raw: raw}
 	if err := tx.parse(); err != nil {

@@ -53,8 +53,7 @@ func (tx *transaction) EffectsIn(pass *evm.Pass) []chains.Effect {
 	return append(evm.Cut(effects, chains.MaxEffects-1), tx.feeEffect(pass))
 }
 
-// made yields the decoded calls of contracts, without a creation, which can only be the
-// first.
+// made yields the decoded calls of contracts, without a creation, which can only be the first.
 func (tx *transaction) made(pass *evm.Pass) iter.Seq[*evm.Call] {
 	return func(yield func(*evm.Call) bool) {
 		for number, c := range tx.calls.all(tx.raw) {

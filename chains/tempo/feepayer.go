@@ -64,8 +64,7 @@ func (tx *transaction) readPayerSignature(f *rlp.Fields) {
 	f.Join(&signature)
 }
 
-// payerHash returns the digest that the fee payer of a sender signs. It commits to the
-// fee token:
+// payerHash returns the digest that the fee payer of a sender signs. It commits to the fee token:
 //
 //	keccak256(78 ‖ rlp([…items, with the sender's address as feePayer]))
 func (tx *transaction) payerHash(sender evm.Address) [32]byte {

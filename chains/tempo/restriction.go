@@ -8,8 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
-// The network's bounds of a key's restrictions: of its pool, and of the
-// AccountKeychain precompile.
+// The network's bounds of a key's restrictions: of its pool, and of the AccountKeychain precompile.
 const (
 	maxLimits     = 256
 	maxScopes     = 64

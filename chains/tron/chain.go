@@ -3,8 +3,7 @@
 // # In
 //
 // Protocol Buffers (proto3), as java-tron declares them in core/Tron.proto and
-// core/contract/*.proto. Either the message Transaction.raw, which TronWeb calls
-// raw_data_hex:
+// core/contract/*.proto. Either the message Transaction.raw, which TronWeb calls raw_data_hex:
 //
 //	0a 02 ref_block_bytes(2)         1   last two bytes of a recent block's number
 //	22 08 ref_block_hash(8)          4   bytes 8 to 15 of that block's hash
@@ -28,19 +27,17 @@
 //
 // # Out
 //
-// The whole Transaction, as wallet/broadcasthex accepts it: raw_data exactly as it came
-// in, the signatures that it has, and the new one after them: r ‖ s ‖ v, v 1b or 1c.
-// The signed digest is SHA-256 over the bytes of raw_data, which is also the
-// transaction's id.
+// The whole Transaction, as wallet/broadcasthex accepts it: raw_data exactly as it came in, the
+// signatures that it has, and the new one after them: r ‖ s ‖ v, v 1b or 1c. The signed digest is
+// SHA-256 over the bytes of raw_data, which is also the transaction's id.
 //
 // # Refused
 //
-// Protocol Buffers can encode one message in many ways, which lenient readers merge: of
-// two amounts the last one counts, the fields of two messages are combined, unknown
-// fields are dropped or kept. This reader accepts one encoding: fields in ascending
-// order, each once, defaults left out, varints in their shortest form, no field that
-// the message does not declare, no group. The parameters of a proposal are a map, whose
-// order is free; a key comes once.
+// Protocol Buffers can encode one message in many ways, which lenient readers merge: of two amounts
+// the last one counts, the fields of two messages are combined, unknown fields are dropped or kept.
+// This reader accepts one encoding: fields in ascending order, each once, defaults left out,
+// varints in their shortest form, no field that the message does not declare, no group. The
+// parameters of a proposal are a map, whose order is free; a key comes once.
 //
 // It also refuses what can never be valid: no block reference, no expiration, none or
 // several contracts, a type that is not the parameter's, a contract type that the
@@ -109,7 +106,6 @@ var _ chains.Chain = Chain{}
 // New returns the chain with limits.
 func New(limits Limits) Chain { return Chain{limits: limits} }
 
-// Name implements chains.Chain.
 func (Chain) Name() string { return Name }
 
 // Addresses implements chains.Chain: one address in base58check.
@@ -129,5 +125,4 @@ func (Chain) Locate(address []byte) (keystore.Locator, bool) {
 	return keystore.ByKeccak(readAddress(address)), true
 }
 
-// Expects implements chains.Chain.
 func (Chain) Expects() string { return "raw_data_hex, or hex of a whole Transaction" }

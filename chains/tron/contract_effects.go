@@ -86,8 +86,7 @@ func doExchangeWithdraw(tx *transaction) []chains.Effect {
 
 func doExchangeTrade(tx *transaction) []chains.Effect { return tx.sold(2, chains.UnknownAsset(Name)) }
 
-// doOrder sells at a price or better. What is not sold comes back when the order is
-// canceled.
+// doOrder sells at a price or better. What is not sold comes back when the order is canceled.
 func doOrder(tx *transaction) []chains.Effect { return tx.sold(1, tx.assetAt(3)) }
 
 // sold returns that the token in a field is sold, the amount in the next one, for at least the
@@ -141,8 +140,7 @@ func doPermissions(tx *transaction) (effects []chains.Effect) {
 	return effects
 }
 
-// doVote returns a change for each candidate: votes neither move nor lock
-// anything.
+// doVote returns a change for each candidate: votes neither move nor lock anything.
 func doVote(tx *transaction) (effects []chains.Effect) {
 	number := 0
 	for entry := range entries(tx.raw, tx.values[voteVotes]) {

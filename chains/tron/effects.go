@@ -1,6 +1,7 @@
 package tron
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -26,9 +27,7 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 	}
 	for i := range effects {
 		effect := &effects[i]
-		if effect.By == "" {
-			effect.By = chains.BySigner
-		}
+		effect.By = cmp.Or(effect.By, chains.BySigner)
 		if effect.Function == "" && (effect.Kind == chains.KindSettings || effect.Kind == chains.KindAuthority) {
 			effect.Function = tx.contract.message.name
 		}
@@ -107,4 +106,22 @@ func (tx *transaction) createdAddress() (created address) {
 	hash := crypto.Keccak256Hash(tx.id[:], []byte{addressPrefix}, creator[:])
 	copy(created[:], hash[12:])
 	return created
+}
+
+func (tx *transaction) call(pass *evm.Pass) *evm.Call {
+	call := evm.Transaction{To: evm.Address(readAddress(tx.values[triggerContract].of(tx.raw))),
+		Data: tx.values[triggerData].of(tx.raw)}
+	if value := tx.values[triggerValue].number; value != 0 {
+		call.Value = big.NewInt(value)
+	}
+	return pass.ReadFrom(evm.Address(tx.owner), call, false)
+}
+
+var _ chains.Caller = (*transaction)(nil)
+
+func (tx *transaction) Calls() []chains.Call {
+	if tx.contract.number != numberTrigger {
+		return nil
+	}
+	return tx.call(network.Pass()).Calls()
 }

@@ -39,8 +39,7 @@ const (
 	contractPermission = 4
 )
 
-// contractMessage is read after rawMessage, because the values of both levels are
-// needed.
+// contractMessage is read after rawMessage, because the values of both levels are needed.
 var contractMessage = newMessage("contract",
 	field{number: 1, name: "type", kind: kindInt32, most: math.MaxInt32},
 	one(2, "parameter", "", nil),

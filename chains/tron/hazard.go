@@ -15,18 +15,15 @@ const (
 	// signer under another account's permission, and never malformed.
 	HazardForeignOwner = "tron/foreign-owner"
 
-	// HazardLongExpiration: the transaction expires later after its timestamp than
-	// Limits.Lifetime, or has no timestamp to measure from. It can be broadcast long
-	// after it was intended to be.
+	// HazardLongExpiration: the transaction expires later after its timestamp than Limits.Lifetime,
+	// or has no timestamp to measure from. It can be broadcast long after it was intended to be.
 	HazardLongExpiration = "tron/long-expiration"
 
-	// HazardFeeLimit: fee_limit, or the fee without it, is above Limits.FeeLimit; or
-	// fee_limit is missing where a smart contract is called or
-	// created.
+	// HazardFeeLimit: fee_limit, or the fee without it, is above Limits.FeeLimit; or fee_limit is
+	// missing where a smart contract is called or created.
 	HazardFeeLimit = "tron/fee-limit"
 
-	// HazardExpiredBeforeTimestamp: the transaction does not expire after its
-	// timestamp.
+	// HazardExpiredBeforeTimestamp: the transaction does not expire after its timestamp.
 	HazardExpiredBeforeTimestamp = "tron/expired-before-timestamp"
 )
 
@@ -91,7 +88,6 @@ func (tx *transaction) feeHazard(h *evm.HazardList, index int) {
 
 func trx(sun uint64) string { return chains.Decimal(fmt.Sprint(sun), sunDecimals) }
 
-// HazardNames implements chains.Chain.
 func (Chain) HazardNames() []string {
 	return append(evm.HazardNames(Name), HazardForeignOwner, HazardLongExpiration, HazardFeeLimit,
 		HazardExpiredBeforeTimestamp)

@@ -69,8 +69,7 @@ func (m *message) find(number uint64, next, offset int) (int, error) {
 	return 0, malformed(m.name, offset, "unknown field %d", number)
 }
 
-// readField reads the value of a field whose tag is at tag, and returns the offset of
-// the next tag.
+// readField reads the value of a field whose tag is at tag, and returns the offset of the next tag.
 func (m *message) readField(
 	raw []byte, tag, offset, end int, wire protowire.Type, index int, into []value,
 ) (next int, err error) {

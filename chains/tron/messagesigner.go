@@ -32,14 +32,12 @@ func (c Chain) ReadMessage(message chains.Message) (chains.Transaction, error) {
 	return nil, chains.ErrUnsupported
 }
 
-// MessageHazardNames implements chains.MessageSigner.
 func (Chain) MessageHazardNames() []string {
 	return append(structures.HazardNames(), texts.HazardNames()...)
 }
 
-// ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly as
-// Parse. It refuses a whole Transaction, whose hash is another. The error is a
-// *chains.ParseError.
+// ParseMessage reads raw_data alone, the bytes whose SHA-256 is signed, as strictly as Parse. It
+// refuses a whole Transaction, whose hash is another. The error is a *chains.ParseError.
 func (c Chain) ParseMessage(message []byte) (chains.Transaction, error) {
 	read, err := c.Parse(message)
 	if err != nil {

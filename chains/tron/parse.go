@@ -138,7 +138,6 @@ func recoverSigner(id [32]byte, signature []byte) (signer address, err error) {
 	return signer, nil
 }
 
-// Parse implements chains.Chain.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
 	tx := &transaction{raw: raw, limits: Limits{
 		MaxSize:  min(cmp.Or(c.limits.MaxSize, DefaultMaxSize), math.MaxInt32), // the range of a value's offsets

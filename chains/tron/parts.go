@@ -74,8 +74,7 @@ var frozenSupplyMessage = newMessage("FrozenSupply",
 	count(1, "frozen_amount", "amount", tokenUnit),
 	count(2, "frozen_days", "for", "days").upTo(3652))
 
-// Indexes of the two tokens in the tables of ExchangeCreateContract and
-// MarketSellAssetContract.
+// Indexes of the two tokens in the tables of ExchangeCreateContract and MarketSellAssetContract.
 const (
 	firstToken  = 1
 	secondToken = 3

@@ -9,36 +9,30 @@ import (
 )
 
 // Fields by what they hold. They are required unless optional is called.
+var (
+	addr    = fieldsLike(field{kind: kindAddress, needed: true})
+	blob    = fieldsLike(field{kind: kindBytes, needed: true, most: math.MaxInt32})
+	text    = fieldsLike(field{kind: kindText, needed: true, most: math.MaxInt32})
+	token   = fieldsLike(field{kind: kindToken, needed: true, most: math.MaxInt32})
+	str     = fieldsLike(field{kind: kindString, most: math.MaxInt32})
+	sun     = fieldsLike(field{kind: kindSun, needed: true, least: 1, most: math.MaxInt64})
+	moment  = fieldsLike(field{kind: kindTime, most: math.MaxInt64})
+	boolean = fieldsLike(field{kind: kindBool, most: 1, names: []string{"no", "yes"}})
+)
+
+func fieldsLike(like field) func(number uint64, name, label string) field {
+	return func(number uint64, name, label string) field {
+		f := like
+		f.number, f.name, f.label = number, name, label
+		return f
+	}
+}
 
 func owner(number uint64) field {
 	return field{number: number, name: "owner_address", label: "owner", kind: kindOwner, needed: true}
 }
 
-func addr(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindAddress, needed: true}
-}
-
-func blob(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindBytes, needed: true, most: math.MaxInt32}
-}
-
-func text(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindText, needed: true, most: math.MaxInt32}
-}
-
-func token(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindToken, needed: true, most: math.MaxInt32}
-}
-
-func str(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindString, most: math.MaxInt32}
-}
-
-// sun is an amount above 0; so is count, for what is not counted in sun.
-func sun(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindSun, needed: true, least: 1, most: math.MaxInt64}
-}
-
+// count is a number above 0 of what is not counted in sun.
 func count(number uint64, name, label, unit string) field {
 	return field{number: number, name: name, label: label, kind: kindInt, unit: unit, needed: true, least: 1,
 		most: math.MaxInt64}
@@ -47,14 +41,6 @@ func count(number uint64, name, label, unit string) field {
 func count32(number uint64, name, label, unit string) field {
 	return field{number: number, name: name, label: label, kind: kindInt32, unit: unit, needed: true, least: 1,
 		most: math.MaxInt32}
-}
-
-func moment(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindTime, most: math.MaxInt64}
-}
-
-func boolean(number uint64, name, label string) field {
-	return field{number: number, name: name, label: label, kind: kindBool, most: 1, names: []string{"no", "yes"}}
 }
 
 func enum(number uint64, name, label string, names ...string) field {
@@ -129,8 +115,7 @@ type message struct {
 	rule   rule    // between fields; nil: there is none
 }
 
-// newMessage sets the paths of fields in errors, so that reading does not concatenate
-// strings.
+// newMessage sets the paths of fields in errors, so that reading does not concatenate strings.
 func newMessage(name string, fields ...field) *message {
 	for index := range fields {
 		fields[index].path = name + "." + fields[index].name

@@ -28,9 +28,8 @@ type request struct {
 	tx *transaction
 }
 
-// With implements chains.Request. Of several keys the owner's signs, or else the first
-// that can. It refuses a key that has signed already, and one that is not at the
-// address in signWith.
+// With implements chains.Request. Of several keys the owner's signs, or else the first that can. It
+// refuses a key that has signed already, and one that is not at the address in signWith.
 func (r *request) With(keys ...keystore.Key) (chains.Signing, error) {
 	var best *signing
 	var problem error

@@ -15,8 +15,7 @@ import (
 
 func (*transaction) Chain() string { return Name }
 
-// Summary implements chains.Transaction: the contract by its table, then what is around
-// it.
+// Summary implements chains.Transaction: the contract by its table, then what is around it.
 func (tx *transaction) Summary() chains.Summary {
 	fields := []chains.Field{chains.Text("type", tx.contract.message.name).WithNote(tx.contract.title)}
 	fields = append(fields, chains.AddressField("owner", tx.owner.String()))

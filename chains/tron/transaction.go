@@ -82,8 +82,7 @@ func (c *contract) burning(sun int64) *contract {
 	return c
 }
 
-// runsCode reports whether executing the contract runs a smart contract, for
-// which fee_limit pays.
+// runsCode reports whether executing the contract runs a smart contract, for which fee_limit pays.
 func (c *contract) runsCode() bool {
 	return c.number == numberCreate || c.number == numberTrigger
 }

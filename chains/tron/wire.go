@@ -11,9 +11,8 @@ import (
 
 // value is the position of a field in the raw bytes. The zero value is an absent field.
 type value struct {
-	// The payload is raw[start:end]; of a repeated field, all its entries with their
-	// tags. The offsets are 32 bits because a transaction keeps many values, and is
-	// below 2 GiB.
+	// The payload is raw[start:end]; of a repeated field, all its entries with their tags. The
+	// offsets are 32 bits because a transaction keeps many values, and is below 2 GiB.
 	start, end int32
 
 	number int64 // of a varint

@@ -10,7 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/internal/evm"
 )
 
-// Words implements chains.Chain.
 func (Chain) Words() chains.Words {
 	return chains.Words{Namespace: Name, ListID: 728126428, Decimals: sunDecimals,
 		Units:       []chains.Unit{{Name: "sun"}, {Name: "trx", Decimals: sunDecimals}},

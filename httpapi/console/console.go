@@ -1,6 +1,5 @@
-// Package console serves the page on which people approve and reject activities with
-// passkeys. It consists of embedded static files: no framework, no build step, and nothing
-// from third parties.
+// Package console serves the page on which people approve and reject activities with passkeys. It
+// consists of embedded static files: no framework, no build step, and nothing from third parties.
 //
 // The page uses the API like any other client. It lists the waiting activities, shows each
 // with its sentences, details, hazards and digest, and stamps each vote with a touch. It
@@ -29,13 +28,11 @@ const Path = "/console/"
 
 // Options configures the handler that New returns. Both members are required.
 type Options struct {
-	// Origin is the origin at which browsers open the page: scheme, host and port,
-	// such as "https://sign.example.com". Passkeys work only over https and on
-	// localhost.
+	// Origin is the origin at which browsers open the page: scheme, host and port, such as
+	// "https://sign.example.com". Passkeys work only over https and on localhost.
 	Origin string
 
-	// RPID is the domain that the passkeys belong to: the origin's host, or a
-	// domain above it.
+	// RPID is the domain that the passkeys belong to: the origin's host, or a domain above it.
 	RPID string
 }
 

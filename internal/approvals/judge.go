@@ -1,6 +1,7 @@
 package approvals
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"reflect"
@@ -11,7 +12,48 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/records"
 	"github.com/countersign-dev/countersign/internal/request"
+	"github.com/countersign-dev/countersign/store"
 )
+
+// MayRead reports whether the activity exists for the caller: the caller submitted it, may submit
+// its type, or voted on it or could have. While it waits, those who could vote include the groups
+// that only the current policy demands: without their votes it is never signed.
+func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record *activity.Record) (bool, error) {
+	if reader.Submitted(record) || reader.Member.May(record.Request.Type) || votesOn(reader, record) {
+		return true, nil
+	}
+	if !record.Status.Waits() || !mayVote(reader) {
+		return false, nil
+	}
+	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
+	return err == nil && belongsToAny(reader, j.groups), err
+}
+
+// MayFind reports whether MayRead can be true, without decoding the record: a credential of little
+// use in an organization of many would otherwise have thousands decoded for an empty list.
+func (a *Approvals) MayFind(reader *request.Caller, recorded *store.Activity) bool {
+	own := recorded.User == "" || recorded.User == reader.Member.User.ID || recorded.SubmittedBy == reader.CredentialID()
+	voter := mayVote(reader) && (recorded.Waiting || bytes.Contains(recorded.Data, []byte(`"required":`)))
+	return own || voter || recorded.Revision > 1 || reader.Member.May(activity.Type(recorded.Type)) // a vote changes it
+}
+
+// votesOn reports whether the caller has voted on the activity, or belongs to one of
+// the groups that it was submitted with, with a credential that may vote.
+func votesOn(c *request.Caller, record *activity.Record) bool {
+	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID }) {
+		return true
+	}
+	return mayVote(c) && belongsToAny(c, record.Decision.Required)
+}
+
+// mayVote reports whether the caller's credential may vote at all.
+func mayVote(c *request.Caller) bool {
+	return c.Member.May(activity.TypeApproveActivity) || c.Member.May(activity.TypeRejectActivity)
+}
+
+func belongsToAny(c *request.Caller, groups []access.Group) bool {
+	return slices.ContainsFunc(groups, func(group access.Group) bool { return access.BelongsTo(&group, c.Member.User) })
+}
 
 // judgement is what today's directory, keys and policy say about a waiting activity: which
 // votes count, which are missing, and whether it may be carried out.
@@ -32,9 +74,8 @@ type judgement struct {
 	refused error
 }
 
-// judge evaluates a waiting activity. organization is nil if the directory no longer has
-// it. The error comes from the directory or the store; any other obstacle is in
-// judgement.refused.
+// judge evaluates a waiting activity. organization is nil if the directory no longer has it. The
+// error comes from the directory or the store; any other obstacle is in judgement.refused.
 func (a *Approvals) judge(ctx context.Context, organization *access.Organization, record *activity.Record,
 	spent access.SpentReader) (*judgement, error) {
 	j := &judgement{

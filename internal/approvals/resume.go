@@ -132,9 +132,8 @@ func (a *Approvals) update(ctx context.Context, waiting *pending, after *activit
 	return after, nil
 }
 
-// ResumeAll goes through the activities that wait. One that has its votes is
-// carried out, unless there is still an obstacle; one that has waited longer than
-// Config.MaxWaiting is rejected.
+// ResumeAll goes through the activities that wait. One that has its votes is carried out, unless
+// there is still an obstacle; one that has waited longer than Config.MaxWaiting is rejected.
 func (a *Approvals) ResumeAll(ctx context.Context) error {
 	if a.Records.Waiter == nil {
 		return nil
@@ -153,10 +152,9 @@ func (a *Approvals) ResumeAll(ctx context.Context) error {
 	return failed
 }
 
-// resumeOne resumes or rejects one activity, and writes a log line if that ends it. A
-// panic, of a policy or of a key's backend for instance, is logged and returned as an
-// error: no client waits here whose connection it would end, and the activity would end
-// the process again at every start.
+// resumeOne resumes or rejects one activity, and writes a log line if that ends it. A panic, of a
+// policy or of a key's backend for instance, is logged and returned as an error: no client waits
+// here whose connection it would end, and the activity would end the process again at every start.
 func (a *Approvals) resumeOne(ctx context.Context, listed *store.Activity) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

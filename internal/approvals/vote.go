@@ -14,8 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// voteAttempts bounds how often a vote is counted again because others voted at the
-// same time.
+// voteAttempts bounds how often a vote is counted again because others voted at the same time.
 const voteAttempts = 200
 
 // Vote counts a vote that was admitted, and carries the activity out if it was the last
@@ -78,8 +77,7 @@ func (a *Approvals) VotedOn(ctx context.Context, voter *request.Caller, intent a
 	return &pending{record, waiting.Revision, voter.Organization}, nil
 }
 
-// countVote adds the vote to the record, unless it counts already, and does what
-// follows from it.
+// countVote adds the vote to the record, unless it counts already, and does what follows from it.
 func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent activity.VoteIntent,
 	waiting *pending) (*activity.Record, error) {
 	if !waiting.Status.Waits() {
@@ -93,32 +91,25 @@ func (a *Approvals) countVote(ctx context.Context, s *request.Submission, intent
 	byVoter := func(vote activity.Vote) bool { return vote.UserID == s.Caller.Member.User.ID }
 	if i := slices.IndexFunc(voted, byVoter); i >= 0 && !s.Request.Time().After(voted[i].StampedAt) {
 		s.Repeated = true // sent again, or older than the one that counts
-		if voted[i].Selection == activity.SelectionApproved {
-			return a.resume(ctx, s, waiting)
-		}
-		return waiting.Record, nil
-	}
-	if err := a.checkVoter(ctx, s, intent, waiting); err != nil {
-		return nil, err
-	}
-	vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), a.Records.Now())
-	after := new(activity.Record)
-	*after = *waiting.Record
-	after.Votes = append(slices.Clone(waiting.Votes[:1]), slices.DeleteFunc(slices.Clone(voted), byVoter)...)
-	after.Votes = append(after.Votes, vote)
-	var err error
-	if intent.Selection() == activity.SelectionRejected {
-		after.Status, after.Decision.Reason = activity.StatusRejected, ""
 	} else {
-		err = a.Records.RefuseStopped(ctx, after.Request.OrganizationID, request.Recorded{Record: after})
+		if err := a.checkVoter(ctx, s, intent, waiting); err != nil {
+			return nil, err
+		}
+		vote := s.Caller.Vote(intent.Selection(), string(s.Request.Body), s.Request.Time(), a.Records.Now())
+		after := *waiting.Record
+		after.Votes = slices.Concat(waiting.Votes[:1], slices.DeleteFunc(slices.Clone(voted), byVoter), []activity.Vote{vote})
+		if vote.Selection == activity.SelectionRejected {
+			after.Status, after.Decision.Reason = activity.StatusRejected, ""
+		} else if err := a.Records.RefuseStopped(ctx, after.Request.OrganizationID, request.Recorded{Record: &after}); err != nil {
+			return nil, err
+		}
+		counted, err := a.update(ctx, waiting, &after)
+		if err != nil || !counted.Status.Waits() {
+			return counted, err
+		}
+		waiting = &pending{counted, waiting.revision + 1, waiting.organization}
 	}
-	if err == nil {
-		after, err = a.update(ctx, waiting, after)
-	}
-	if err != nil || !after.Status.Waits() {
-		return after, err
-	}
-	return a.resume(ctx, s, &pending{after, waiting.revision + 1, waiting.organization})
+	return a.resume(ctx, s, waiting)
 }
 
 // checkVoter refuses a vote that does not count. Its stamp is then spent: the vote does

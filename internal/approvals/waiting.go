@@ -1,9 +1,8 @@
-// Package approvals is the life of an activity that needs more votes than its submitter's.
-// It is recorded and waits (Wait). A vote on it is a request of its own (Vote): the activity
-// is judged as the directory, the keys and the policy are at that time, and the last vote
-// that it needs carries it out. What stopped it then is tried again later (ResumeAll). Who
-// may read an activity, and what a reader can do about it, is decided here too (MayRead,
-// ShownTo).
+// Package approvals is the life of an activity that needs more votes than its submitter's. It is
+// recorded and waits (Wait). A vote on it is a request of its own (Vote): the activity is judged as
+// the directory, the keys and the policy are at that time, and the last vote that it needs carries
+// it out. What stopped it then is tried again later (ResumeAll). Who may read an activity, and what
+// a reader can do about it, is decided here too (MayRead, ShownTo).
 package approvals
 
 import (
@@ -63,7 +62,7 @@ func (a *Approvals) Wait(ctx context.Context, s *request.Submission) (*activity.
 		a.Records.Release(ctx, s.Lease, nil)
 		return nil, err
 	}
-	return a.ShownTo(ctx, s.Caller, record)
+	return record, nil
 }
 
 // waiting returns the record of a request that needs votes.

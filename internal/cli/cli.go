@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -111,18 +112,16 @@ argument or the environment.`),
 			return console.ChooseCommand(cmd, args)
 		},
 	}
-	// Flags are explained in the columns that there are.
-	cobra.AddTemplateFunc("wrapped", func(flags *pflag.FlagSet) string {
-		return flags.FlagUsagesWrapped(cmp.Or(terminal.Columns(root.OutOrStdout()), helpColumns))
-	})
-	root.SetUsageTemplate(strings.NewReplacer(".LocalFlags.FlagUsages", "wrapped .LocalFlags",
-		".InheritedFlags.FlagUsages", "wrapped .InheritedFlags").Replace(root.UsageTemplate()))
+	addWrapped()
+	root.SetUsageTemplate(strings.NewReplacer(".LocalFlags.FlagUsages", "wrapped . .LocalFlags",
+		".InheritedFlags.FlagUsages", "wrapped . .InheritedFlags").Replace(root.UsageTemplate()))
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version, like 'countersign version'")
 	addGroup(root, "Sign on this machine:", demo.NewCommand(), keys.NewCommand(), sharedwallets.NewCommand(),
 		sign.NewInspectCommand(), sign.NewCommand(), sign.NewScanCommand(), sign.NewHWICommand())
 	addGroup(root, "Run a server:", setup.NewInitCommand(), setup.NewSchemaCommand(), serve.NewCommand(),
-		serve.NewHealthCommand(), serve.NewServerBackupCommand(), serve.NewServerRestoreCommand(), serve.NewEventsCommand(),
-		setup.NewAPIKeyCommand(), setup.NewPasskeyCommand(), policy.NewCommand(), descriptors.NewCommand())
+		serve.NewHealthCommand(), serve.NewServerBackupCommand(), serve.NewServerRestoreCommand(),
+		serve.NewStoreCommand(), serve.NewEventsCommand(), setup.NewAPIKeyCommand(), setup.NewPasskeyCommand(),
+		policy.NewCommand(), descriptors.NewCommand())
 	addGroup(root, "Send requests and votes:", requests.NewRequestCommand(), requests.NewStampCommand(),
 		requests.NewSubmitCommand(), approvals.NewActivitiesCommand(),
 		approvals.NewApproveCommand(), approvals.NewRejectCommand(), approvals.NewHaltCommand(),
@@ -133,6 +132,14 @@ argument or the environment.`),
 	takeNamed(root)
 	return root
 }
+
+// addWrapped has help explain flags in the columns that there are: for all commands of the process,
+// since cobra keeps such functions in a map that it does not guard.
+var addWrapped = sync.OnceFunc(func() {
+	cobra.AddTemplateFunc("wrapped", func(cmd *cobra.Command, flags *pflag.FlagSet) string {
+		return flags.FlagUsagesWrapped(cmp.Or(terminal.Columns(cmd.OutOrStdout()), helpColumns))
+	})
+})
 
 // takeNamed has commands take the arguments that their Use names, unless they say otherwise.
 func takeNamed(command *cobra.Command) {

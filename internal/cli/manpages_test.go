@@ -84,6 +84,11 @@ func TestHelpIsComplete(t *testing.T) {
 		if !command.HasSubCommands() && !strings.Contains(command.Example, "  "+strings.TrimSuffix(path, " ")) {
 			t.Errorf("%s: Example is %q", path, command.Example)
 		}
+		for line := range strings.Lines(command.Long + "\n" + command.Example) {
+			if len([]rune(line)) > 101 { // with the line feed
+				t.Errorf("%s: a line of more than 100 columns: %s", path, line)
+			}
+		}
 		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if value, usage := pflag.UnquoteUsage(flag); usage == "" || value != strings.ToUpper(value) {
 				t.Errorf("%s --%s: the value is named %q, and the usage is %q", path, flag.Name, value, usage)

@@ -205,9 +205,8 @@ func (s *Sender) deliver(ctx context.Context, a attempt) (inRow int) {
 // warnEvery is how often failing attempts are logged.
 const warnEvery = time.Minute
 
-// failed notes that an event was not taken, and returns how many of its organization's were
-// not in a row. Its lane waits, longer each time. An endpoint that answers is not away,
-// whatever it says.
+// failed notes that an event was not taken, and returns how many of its organization's were not in
+// a row. Its lane waits, longer each time. An endpoint that answers is not away, whatever it says.
 func (s *Sender) failed(event *store.Pending, cause error, probe bool) (inRow int) {
 	now := s.config.Now()
 	s.mu.Lock()

@@ -54,8 +54,7 @@ func (r *Ring) After(place uint64) []Seen {
 	return seen
 }
 
-// Bounds of an answer, in bytes. An event that is told here is far shorter: see
-// activity.EventOf.
+// Bounds of an answer, in bytes. An event that is told here is far shorter: see activity.EventOf.
 const (
 	maxAnswer    = 48 << 10
 	seenOverhead = 64
@@ -105,21 +104,18 @@ func (s *Store) passing(activity store.Activity, write func(store.Activity) erro
 	return err
 }
 
-// Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	return s.passing(activity, func(written store.Activity) error {
 		return s.Full.Complete(ctx, lease, written, change)
 	})
 }
 
-// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	return s.passing(activity, func(written store.Activity) error {
 		return s.Full.Replace(ctx, written, now, change)
 	})
 }
 
-// AddEvents implements store.Outbox.
 func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) (err error) {
 	if s.Keep {
 		err = s.Full.AddEvents(ctx, organizationID, events)

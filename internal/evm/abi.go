@@ -8,11 +8,10 @@ import (
 // decoder reads arguments in their one canonical encoding: a head for each, followed by
 // the tails of the dynamic ones in order, without gaps, padded with zeros.
 //
-// Contracts decode more leniently. What is not canonical is not decoded but shown as
-// bytes, with a note: a reader must not tell a person less than a contract would read,
-// or something else. Lenient accepts one deviation, where contracts of the network are
-// known to be called with it: bits above the width of an address, a bool or a short
-// integer, which compilers before Solidity 0.5 mask.
+// Contracts decode more leniently. What is not canonical is not decoded but shown as bytes, with a
+// note: a reader must not tell a person less than a contract would read, or something else. Lenient
+// accepts one deviation, where contracts of the network are known to be called with it: bits above
+// the width of an address, a bool or a short integer, which compilers before Solidity 0.5 mask.
 type decoder struct {
 	lenient bool
 	tag     byte // may precede an address
@@ -22,8 +21,7 @@ type decoder struct {
 
 func (n *Network) decoder() decoder { return decoder{lenient: n.Lenient, tag: n.Tag} }
 
-// tuple reads consecutive values, and returns how many bytes they take. data may be
-// longer.
+// tuple reads consecutive values, and returns how many bytes they take. data may be longer.
 func (d *decoder) tuple(data []byte, types []abiType) (values []value, used int) {
 	return d.sequence(data, types, len(types))
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// Address is the last 20 bytes of Keccak-256 over a public key, or the address of a
-// contract.
+// Address is the last 20 bytes of Keccak-256 over a public key, or the address of a contract.
 type Address [20]byte
 
 // create2Address returns the address of a contract that a factory creates with CREATE2

@@ -26,6 +26,9 @@ var unspendables = []unspendable{
 	{one: hexAddress("0x100")},
 	{one: hexAddress("0x000000000000000000000000000000000000dEaD")},
 	{one: hexAddress("0xdEAD000000000000000042069420694206942069")},
+	{one: hexAddress("0x00000000000000000000000000000000DeaDBeef")},
+	{one: hexAddress("0xDeaDbeefdEAdbeefdEadbEEFdeadbeEFdEaDbeeF")},
+	{one: hexAddress("0xdeaDDeADDEaDdeaDdEAddEADDEAdDeadDEADDEaD")},
 	// which stands for the native asset in many contracts
 	{one: hexAddress("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")},
 	{one: hexAddress("0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF")},
@@ -35,6 +38,7 @@ var unspendables = []unspendable{
 
 	{ids: []string{"eip155:369"}, one: hexAddress("0x369")},
 	{ids: []string{"eip155:43114"}, one: hexAddress("0x0100000000000000000000000000000000000000")},
+	{ids: []string{tronNetwork}, one: hexAddress("0x77944d19c052b73ee2286823aa83f8138cb7032f")}, // in its genesis
 	{ids: []string{tronNetwork}, one: hexAddress("0x20003")},
 	{ids: []string{tronNetwork}, one: hexAddress("0x20009"), beside: 1},
 	{ids: []string{tronNetwork}, one: hexAddress("0x1000001"), beside: 0x14},
@@ -101,7 +105,7 @@ func Listed(asset chains.Asset) bool {
 // Settled returns an effect of an order, which is not of a call: what is sent where it is
 // lost, or where anyone can take it, is burned.
 func (n *Network) Settled(effect chains.Effect) chains.Effect {
-	if effect.Kind == chains.KindTransfer && (n.Lost(effect.Asset, effect.To) || n.IsShared(effect.To)) {
+	if effect.Kind == chains.KindTransfer && (n.Lost(effect.Asset, effect.To) || IsShared(effect.To)) {
 		effect.Kind = chains.KindBurn
 	}
 	return effect

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/common"
-
 	"github.com/btcsuite/btcd/address/v2/base58"
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -150,6 +149,8 @@ func TestUnspendable(t *testing.T) {
 	}{
 		{"0x0", everywhere}, {"0x1", everywhere}, {"0xa", everywhere}, {"0x11", everywhere}, {"0x12", nil}, {"0xff", nil}, {"0x100", everywhere}, {"0x101", nil},
 		{"0xdead", everywhere}, {"0xdeac", nil}, {"0xdeae", nil}, {"0xdead000000000000000000000000000000000000", nil},
+		{"0xdeadbeef", everywhere}, {"0xdeadbeee", nil}, {"0xdeadbeef00000000000000000000000000000000", nil}, {"0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef", everywhere},
+		{"0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead", everywhere}, {"0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddeae", nil}, {"0x77944d19c052b73ee2286823aa83f8138cb7032f", []string{"tron"}},
 		{"0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", everywhere}, {"0xfffffffffffffffffffffffffffffffffffffffe", everywhere},
 		{"0xffffffffffffffffffffffffffffffffffffffff", everywhere}, {"0xfffffffffffffffffffffffffffffffffffffffd", nil},
 		{"0x0000000000000000000000010000000000000000", nil}, // 2^64

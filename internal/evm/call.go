@@ -28,8 +28,7 @@ type account struct {
 
 func at(a Address) account { return account{address: a} }
 
-// Call is a call of a contract: that of a transaction, or one in the arguments of
-// another call.
+// Call is a call of a contract: that of a transaction, or one in the arguments of another call.
 type Call struct {
 	pass     *Pass
 	caller   account  // msg.sender
@@ -87,8 +86,7 @@ func find(values []value, name string) *value {
 	return nil
 }
 
-// sibling returns the value with a role among those next to a call, nil if there is
-// none.
+// sibling returns the value with a role among those next to a call, nil if there is none.
 func sibling(values []value, r role) *value {
 	for i := range values {
 		if values[i].role == r {
@@ -191,8 +189,14 @@ func (d act) signedAs(text string, effects, after func(*emitter, *Call)) act {
 
 func (c *Call) native() chains.Asset { return chains.Native(c.pass.ID) }
 
+// cryptoKitties is older than ERC-721: its transfer(address,uint256) sends the kitty with that number.
+var cryptoKitties = hexAddress("0x06012c8cf97BEaD5deAe237070F9587f8E7A266d")
+
 // token returns the called contract as an asset.
 func (c *Call) token(standard string) chains.Asset {
+	if standard == erc20 && c.self == cryptoKitties {
+		standard = erc20Or721
+	}
 	return chains.Token(c.pass.ID, c.party(c.self), standard)
 }
 

@@ -13,8 +13,7 @@ func controlTo(name string) func(*emitter, *Call) {
 	return adds(chains.KindAuthority, to(name), ofCalled)
 }
 
-// loses is for functions that take control of the called contract from the account in
-// an argument.
+// loses is for functions that take control of the called contract from the account in an argument.
 func loses(name string) func(*emitter, *Call) { return adds(chains.KindRevoke, to(name), ofCalled) }
 
 // addStake holds the value of the call for the caller.

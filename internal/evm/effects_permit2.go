@@ -18,8 +18,7 @@ func (c *Call) permitted(members []value) chains.Asset {
 	return c.tokenAt(member(members, "token").address(), erc20Or721)
 }
 
-// addPermit2 adds an allowance of Permit2 from its details: token, amount and
-// expiration.
+// addPermit2 adds an allowance of Permit2 from its details: token, amount and expiration.
 func (e *emitter) addPermit2(c *Call, from chains.Party, by chains.By, spender Address, details []value, path string) {
 	effect := chains.Effect{From: from, By: by, To: c.party(spender), Path: path, Asset: c.permitted(details)}
 	effect.Kind, effect.Amount = c.permission(effect.Asset, member(details, "amount"))
@@ -72,9 +71,8 @@ func (e *emitter) addPermit2Transfer(c *Call, details []value, by chains.By) {
 		c.permitted(details), chains.Exactly(member(details, "amount").big()))
 }
 
-// permit2Signed adds transfers that the owner has signed: of each permitted token, the
-// amount that the caller requests. Permit2 refuses to move more than that, and lists
-// that differ in length.
+// permit2Signed adds transfers that the owner has signed: of each permitted token, the amount that
+// the caller requests. Permit2 refuses to move more than that, and lists that differ in length.
 func permit2Signed(e *emitter, c *Call) {
 	permitted := member(c.arg("permit").list, "permitted")
 	if permitted.kind == kindTuple {
@@ -149,5 +147,38 @@ func permit2Lockdown(e *emitter, c *Call) {
 		pair := approvals[i].list
 		e.add(c, chains.Effect{Kind: chains.KindRevoke, To: c.party(member(pair, "spender").address()),
 			Asset: c.tokenAt(member(pair, "token").address(), erc20)})
+	}
+}
+
+// A spender of Permit2 chooses who gets what a signature permits it to transfer. The witness
+// in the signature binds only what the spender's own code checks of it: an address "to" in it
+// is the payee only of spenders that are known to send the tokens there and nowhere else.
+
+// The spenders of x402, as x402ExactPermit2Proxy.sol and x402UptoPermit2Proxy.sol of coinbase/x402
+// (contracts/evm) have them at dd927a26. They were deployed through CREATE2, so that their
+// addresses commit to their code. Only the facilitator in the witness can use the second.
+var (
+	x402Exact = hexAddress("0x402085c248EeA27D92E8b30b2C58ed07f9E20001")
+	x402Upto  = hexAddress("0x4020a4f3b7b90CCA423b9FabCC0CE57c6c240002")
+)
+
+// witnessTransfer begins the type of a transfer with a witness, without the witness's own.
+const witnessTransfer = "PermitWitnessTransferFrom(" + permit2Single + ",Witness witness)" + permit2Permissions
+
+// paysWitness is for a transfer that a spender makes to the address in the witness, of which
+// it sends the permitted amount or less. Any other spender may send that anywhere.
+func paysWitness(enforcer Address, bound chains.Bound) func(*emitter, *Call) {
+	return func(e *emitter, c *Call) {
+		if c.arg("spender").address() != enforcer {
+			permit2Transferable(e, c)
+			return
+		}
+		permitted, until := c.arg("permitted").list, TimeOf(c.arg("deadline").big())
+		effect := c.transfer(chains.SignerParty(), "", c.party(member(c.arg("witness").list, "to").address()),
+			c.permitted(permitted),
+			chains.Quantity{Bound: bound, Value: member(permitted, "amount").big()})
+		effect.Until, effect.Path = until, c.under("witness")
+		e.add(c, effect)
+		e.setEnd(c, until)
 	}
 }

@@ -207,8 +207,7 @@ func cancelAuthorization(e *emitter, c *Call) {
 	e.add(c, effect)
 }
 
-// transferBatch moves tokens pair by pair. Contracts refuse lists that differ in
-// length.
+// transferBatch moves tokens pair by pair. Contracts refuse lists that differ in length.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
 	for i := range e.upTo(min(len(ids), len(amounts))) {
@@ -250,4 +249,16 @@ func (c *Call) permission(asset chains.Asset, amount *value) (chains.Kind, chain
 		return chains.KindRevoke, chains.Quantity{}
 	}
 	return chains.KindApprove, chains.Exactly(amount.big())
+}
+
+// unlimitedBits are those of an allowance of any token that counts as one without a limit: 2^96. In
+// practice tokens have at most 2^128 units, and some store allowances in 96 bits.
+const unlimitedBits = 97
+
+// isUnlimited reports whether an allowance of an asset counts as one without a limit: 2^96 units, or more
+// than there is of a token whose decimals are known. It is the one rule for transactions and messages.
+func isUnlimited(asset chains.Asset, amount *big.Int) bool {
+	address, ok := addressOf(asset.Token)
+	return amount.BitLen() >= unlimitedBits || chains.ExceedsSupply(asset, amount) ||
+		ok && IsTIP20(address) && TempoName(chainOf(asset)) != "" && amount.Cmp(maxTIP20) > 0
 }

@@ -17,7 +17,7 @@ func vault(effects func(*emitter, *Call), accounts ...string) func(*emitter, *Ca
 	return func(e *emitter, c *Call) {
 		// Of a signer that is not known yet, no account is the caller.
 		isOther := func(name string) bool { return c.caller.signer || c.arg(name).address() != c.caller.address }
-		if slices.ContainsFunc(accounts, isOther) || c.pass.IsShared(c.callerParty()) {
+		if slices.ContainsFunc(accounts, isOther) || IsShared(c.callerParty()) {
 			e.addUndecoded(c)
 			return
 		}

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"encoding/hex"
 	"iter"
 	"math/big"
@@ -61,18 +62,16 @@ func (e *emitter) addMoving(c *Call, effect chains.Effect, amount chains.Quantit
 	if effect.By == "" {
 		effect.By, effect.OtherSigner = c.authority()
 	}
-	if effect.Path == "" {
-		effect.Path = c.path
-	}
+	effect.Path = cmp.Or(effect.Path, c.path)
 	if c.function != nil && effect.Function == "" && !c.typed {
 		effect.Function = c.function.signature
 		if !c.pass.Brief {
 			effect.Args = c.arguments()
 		}
 	}
-	effect.Passage = effect.Kind.Hands() && c.pass.IsShared(effect.To)
+	effect.Passage = effect.Kind.Hands() && IsShared(effect.To)
 	e.effects = append(e.effects, effect)
-	e.updateHoldings(c, effect, amount)
+	e.updateHoldings(effect, amount)
 }
 
 // reclassify says what an effect is by who gains from it. What the caller's value becomes is
@@ -93,7 +92,7 @@ func reclassify(c *Call, effect *chains.Effect) {
 			effect.Kind = chains.KindTransfer
 		}
 	case chains.KindTransfer:
-		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !c.pass.IsShared(caller) {
+		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !IsShared(caller) {
 			effect.Kind, effect.By, effect.OtherSigner = chains.KindReceive, chains.ByOther, effect.From
 		}
 	}
@@ -226,7 +225,7 @@ func settings(e *emitter, c *Call) {
 
 // updateHoldings records in the holdings what an effect moves. The amount may say more than the
 // effect's: a sweep takes all, and its effect has the least.
-func (e *emitter) updateHoldings(c *Call, effect chains.Effect, amount chains.Quantity) {
+func (e *emitter) updateHoldings(effect chains.Effect, amount chains.Quantity) {
 	if effect.Asset.IsNone() || effect.From.Equal(effect.To) {
 		return
 	}

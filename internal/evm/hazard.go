@@ -87,7 +87,7 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return BlindCall, fmt.Sprintf("%s calls %s%s: what that does is not known, and it may do anything that the "+
 			"caller may", effect.From, effect.To, ofFunction(effect))
 	// The spender makes any call for any caller.
-	case effect.Kind == chains.KindApprove && networkOf(effect.Asset.Chain).isOneOf(effect.To, openPlaces):
+	case effect.Kind == chains.KindApprove && isOneOf(effect.To, openPlaces):
 		return hazardBurn, fmt.Sprintf("anyone can take through %s what it may take from %s", effect.To, effect.From)
 	case effect.Kind == chains.KindApprove && effect.Amount.Bound == chains.BoundUnlimited:
 		return UnlimitedApproval, fmt.Sprintf("%s may take all of the token %s that %s has, now and later", effect.To,

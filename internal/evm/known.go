@@ -1,7 +1,13 @@
 package evm
 
 import (
+	_ "embed"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
 )
@@ -80,8 +86,7 @@ func (c *contract) is(w contractSet) bool { return slices.Contains(c.sets, w) }
 
 func (c *contract) isOneOf(kinds []contractSet) bool { return slices.ContainsFunc(kinds, c.is) }
 
-// KnownName returns the name of the known contract at an address, empty if there is
-// none.
+// KnownName returns the name of the known contract at an address, empty if there is none.
 func (n *Network) KnownName(address Address) string {
 	if c := n.known(address); c != nil {
 		return c.name
@@ -114,14 +119,69 @@ var (
 )
 
 // IsShared reports whether a party is a contract where anyone can take what is left.
-func (n *Network) IsShared(p chains.Party) bool { return n.isOneOf(p, sharedPlaces) }
+func IsShared(p chains.Party) bool { return isOneOf(p, sharedPlaces) }
 
-// isOneOf reports whether a party is a known contract of one of some kinds.
-func (n *Network) isOneOf(p chains.Party, kinds []contractSet) bool {
+// isOneOf reports whether a party has the address of a known contract of one of some kinds, on
+// whatever network: what acts for everyone on one hardly holds money for someone on another.
+func isOneOf(p chains.Party, kinds []contractSet) bool {
 	address, ok := addressOf(p)
-	if !ok {
-		return false
+	for c := contracts()[address]; ok && c != nil; c = c.also {
+		if c.isOneOf(kinds) {
+			return true
+		}
 	}
-	c := n.known(address)
-	return c != nil && c.isOneOf(kinds)
+	return false
 }
+
+//go:embed contracts.txt
+var contractsText string
+
+var contracts = sync.OnceValue(func() map[Address]*contract { return readContracts(contractsText) })
+
+// readContracts reads contracts.txt. It panics on a line that is not in its form.
+func readContracts(text string) map[Address]*contract {
+	byAddress := map[Address]*contract{}
+	var at contract
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case line[0] == '\t':
+			known := &contract{name: at.name, sets: at.sets, chains: readChains(words[1:])}
+			address := hexAddress(words[0])
+			if !common.IsHexAddress(words[0]) {
+				panic("evm: contracts.txt: " + line)
+			}
+			if first := byAddress[address]; first != nil {
+				first.also = known
+				continue
+			}
+			byAddress[address] = known
+		default:
+			name, sets, _ := strings.Cut(strings.TrimSpace(line), ":")
+			at = contract{name: name}
+			for set := range strings.FieldsFuncSeq(sets, func(r rune) bool { return r == ',' }) {
+				set := contractSet(strings.TrimSpace(set))
+				if !slices.Contains(contractSets, set) {
+					panic("evm: contracts.txt: " + line)
+				}
+				at.sets = append(at.sets, set)
+			}
+		}
+	}
+	return byAddress
+}
+
+// readChains reads ids of chains. No id stands for every EVM chain.
+func readChains(words []string) (chains []uint64) {
+	for _, word := range words {
+		id, err := strconv.ParseUint(word, 10, 64)
+		if err != nil {
+			panic("evm: contracts.txt: chain " + word)
+		}
+		chains = append(chains, id)
+	}
+	return chains
+}
+
+func hexAddress(text string) Address { return Address(common.HexToAddress(text)) }

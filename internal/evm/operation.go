@@ -209,8 +209,7 @@ func (o *operation) delegated(effects []chains.Effect) {
 	}
 }
 
-// paymasterMagic ends paymasterAndData with a signature of the paymaster, in EntryPoint
-// 0.9:
+// paymasterMagic ends paymasterAndData with a signature of the paymaster, in EntryPoint 0.9:
 //
 //	… ‖ signature ‖ its length 2 ‖ 22e325a297439656
 var paymasterMagic = []byte{0x22, 0xe3, 0x25, 0xa2, 0x97, 0x43, 0x96, 0x56}

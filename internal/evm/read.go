@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// nest decodes the calls among values of a call's arguments, by the roles of those
-// values.
+// nest decodes the calls among values of a call's arguments, by the roles of those values.
 func (r *reader) nest(c *Call, values []value) {
 	for i := range values {
 		v := &values[i]
@@ -183,8 +182,7 @@ func (r *reader) executions(c *Call, mode, data []byte) []*Call {
 	return nil
 }
 
-// batch decodes a batch of executions. The zero address stands for the account
-// itself (ERC-7821).
+// batch decodes a batch of executions. The zero address stands for the account itself (ERC-7821).
 func (r *reader) batch(c *Call, data []byte) (calls []*Call) {
 	for _, types := range [][]abiType{batchTypes, batchOpTypes} {
 		d := c.pass.decoder()

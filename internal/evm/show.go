@@ -90,8 +90,7 @@ func (c view) valuesFields(values []value) (fields []chains.Field) {
 	return fields
 }
 
-// arrayField shows the elements of an array: of a long one the first, and the encoding
-// of all.
+// arrayField shows the elements of an array: of a long one the first, and the encoding of all.
 func (c view) arrayField(v *value, label string) chains.Field {
 	element, most := "%d", maxShown
 	if v.members[0].kind == kindBytes && v.role != "" {

@@ -29,9 +29,8 @@ var recoveries atomic.Int64
 // tests hold a refused request to.
 func Recoveries() int64 { return recoveries.Load() }
 
-// Recover returns the address whose key made a signature over the digest. ok is false
-// if there is none. Like the network, it requires yParity 0 or 1, r and s within the
-// group order, and a low s.
+// Recover returns the address whose key made a signature over the digest. ok is false if there is
+// none. Like the network, it requires yParity 0 or 1, r and s within the group order, and a low s.
 func Recover(digest common.Hash, yParity uint8, r, s uint256.Int) (signer Address, ok bool) {
 	if yParity > 1 || !LowScalar(&s) {
 		return signer, false

@@ -39,19 +39,15 @@ type Base struct {
 }
 
 // Contracts returns the network.
-func (b *Base) Contracts() *Network { return b.Network }
-
-// Effects implements chains.Transaction.
+func (b *Base) Contracts() *Network      { return b.Network }
 func (b *Base) Effects() []chains.Effect { return b.Acts.EffectsIn(b.Network.Pass()) }
 
-// Hazards implements chains.Transaction.
 func (b *Base) Hazards() []chains.Hazard {
 	var hazards []chains.Hazard
 	b.Network.Judge(func(pass *Pass) { hazards = b.Acts.HazardsOf(b.Acts.EffectsIn(pass), chains.Party{}) })
 	return hazards
 }
 
-// Request implements chains.Transaction.
 func (b *Base) Request(signWith string) (chains.Request, error) {
 	with, err := ReadSignWith(b.Chain, signWith)
 	if err != nil {
@@ -100,16 +96,13 @@ type Signing struct {
 	own     chains.Parties
 }
 
-// KeyIDs implements chains.Signing.
 func (s *Signing) KeyIDs() []string { return []string{s.ID} }
 
-// Effects implements chains.Signing.
 func (s *Signing) Effects() []chains.Effect {
 	effects, _ := s.resolved(s.Acts.Contracts().Pass())
 	return effects
 }
 
-// Hazards implements chains.Signing.
 func (s *Signing) Hazards() []chains.Hazard {
 	var hazards []chains.Hazard
 	s.Acts.Contracts().Judge(func(pass *Pass) { hazards = s.Acts.HazardsOf(s.resolved(pass)) })
@@ -133,7 +126,6 @@ func (s *Signing) called(party chains.Party) bool {
 	return string(party.Address()) == string(s.Account[:]) || slices.ContainsFunc(s.own, party.Equal)
 }
 
-// ResolveAccounts implements chains.AccountSigning.
 func (s *Signing) ResolveAccounts(accounts chains.Accounts) {
 	s.own = nil
 	if s.Acts.MayOperate() {

@@ -19,9 +19,8 @@ type SignWith struct {
 	isAddress bool
 }
 
-// ReadSignWith reads signWith: an address if it starts with 0x, else a key's id.
-// The digits of an address are all in one case, or have the checksum of EIP-55. The
-// error is a *chains.SignerError.
+// ReadSignWith reads signWith: an address if it starts with 0x, else a key's id. The digits of an
+// address are all in one case, or have the checksum of EIP-55. The error is a *chains.SignerError.
 func ReadSignWith(chain, signWith string) (SignWith, error) {
 	s := SignWith{chain: chain, text: signWith}
 	if len(signWith) < 2 || signWith[0] != '0' || signWith[1]|0x20 != 'x' {
@@ -36,14 +35,12 @@ func ReadSignWith(chain, signWith string) (SignWith, error) {
 	return s, nil
 }
 
-// Signer returns the one key that can sign: a secp256k1 key that makes ECDSA
-// signatures, the one at the address if signWith is an address. The errors are those
-// of signer.Only.
+// Signer returns the one key that can sign: a secp256k1 key that makes ECDSA signatures, the one at
+// the address if signWith is an address. The errors are those of signer.Only.
 func (s *SignWith) Signer(keys []keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
 	return signer.Only(s.chain, keys, s.signer)
 }
 
-// Of implements chains.MessageKey.
 func (s *SignWith) Of(keys []keystore.Key) (keystore.Key, chains.Party, error) {
 	return signer.Account(s.chain, keys, s.signer, PartyOf)
 }

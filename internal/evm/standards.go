@@ -286,8 +286,7 @@ var functions = sync.OnceValue(func() map[[4]byte][]*function {
 	return all
 })
 
-// functionAt returns the function of a contract with a selector, nil if none is known
-// there.
+// functionAt returns the function of a contract with a selector, nil if none is known there.
 func (n *Network) functionAt(code Address, selector [4]byte) *function {
 	if precompile := n.precompile(code); precompile != "" {
 		for _, f := range tempoFunctions()[selector] {

@@ -18,10 +18,7 @@ func Words() chains.Words {
 		Units: []chains.Unit{{Name: "wei"}, {Name: "gwei", Decimals: 9}, {Name: "ether", Decimals: 18,
 			Symbol: "ETH"}},
 		Account: func(address []byte) []byte { return address }, Unnamed: isUnnamed, Foreign: Foreign,
-		Wraps: Wraps, PassesOn: func(network string,
-			account chains.Party) bool {
-			return networkOf(network).IsShared(account)
-		}}
+		Wraps: Wraps, PassesOn: IsShared}
 }
 
 // Foreign reports whether an asset is a token whose contract is neither built in nor listed.

@@ -40,10 +40,9 @@ func (b Body) Read(w http.ResponseWriter, r *http.Request) (body []byte, err err
 		w.Header().Set("Connection", "close")
 		return nil, ErrTooLong
 	}
-	// http.Server.ReadTimeout would keep running after the body has arrived and end the
-	// request's context, so set a deadline here and clear it afterwards. If the body
-	// does not arrive, the deadline stays, and bounds how long the server drains the
-	// rest.
+	// http.Server.ReadTimeout would keep running after the body has arrived and end the request's
+	// context, so set a deadline here and clear it afterwards. If the body does not arrive, the
+	// deadline stays, and bounds how long the server drains the rest.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(b.Timeout))
 	defer func() {

@@ -94,7 +94,6 @@ func (b *Batch) start(part int) int {
 	return b.ends[part-1]
 }
 
-// WithTables implements chains.TableUser.
 func (b *Batch) WithTables(reader chains.Reader) (tx chains.Transaction, all chains.Readings) {
 	resolved := &Batch{Label: b.Label, Sent: b.Sent}
 	for i, part := range b.Parts {
@@ -142,7 +141,6 @@ func (b *Batch) Shifted(hazards []chains.Hazard, part int) []chains.Hazard {
 // Chain implements chains.Transaction: all parts are of one.
 func (b *Batch) Chain() string { return b.Parts[0].Chain() }
 
-// Summary implements chains.Transaction.
 func (b *Batch) Summary() chains.Summary {
 	summary := chains.Summary{Chain: b.Chain(), Sent: b.Sent}
 	for i, part := range b.Parts {
@@ -153,7 +151,6 @@ func (b *Batch) Summary() chains.Summary {
 	return summary
 }
 
-// Effects implements chains.Transaction.
 func (b *Batch) Effects() (effects []chains.Effect) {
 	for i, part := range b.Parts {
 		effects = append(effects, b.Numbered(part.Effects(), i)...)
@@ -161,7 +158,6 @@ func (b *Batch) Effects() (effects []chains.Effect) {
 	return effects
 }
 
-// Hazards implements chains.Transaction.
 func (b *Batch) Hazards() (hazards []chains.Hazard) {
 	for i, part := range b.Parts {
 		hazards = append(hazards, b.Shifted(part.Hazards(), i)...)
@@ -169,7 +165,6 @@ func (b *Batch) Hazards() (hazards []chains.Hazard) {
 	return hazards
 }
 
-// Calls implements chains.Caller.
 func (b *Batch) Calls() (calls []chains.Call) {
 	for i, part := range b.Parts {
 		caller, ok := part.(chains.Caller)

@@ -12,8 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
-// Table is the chains that requests are read for, in the order in which addresses are
-// listed.
+// Table is the chains that requests are read for, in the order in which addresses are listed.
 type Table []chains.Chain
 
 // New returns a table, or an error that names the chain that is nil or listed twice.

@@ -12,9 +12,8 @@ import (
 // State is where a code is in its life.
 type State uint8
 
-// The states. A pending code's message is being delivered: the code cannot be
-// tried yet, and if the delivery never completes, it never becomes live. Used and
-// dead are final.
+// The states. A pending code's message is being delivered: the code cannot be tried yet, and if the
+// delivery never completes, it never becomes live. Used and dead are final.
 const (
 	StatePending State = iota + 1
 	StateLive

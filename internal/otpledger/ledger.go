@@ -12,9 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// Ledger reads and writes the codes and meters of one organization within one
-// transaction. Meters are locked before codes, and the meters of a code's user and
-// contact guard the code.
+// Ledger reads and writes the codes and meters of one organization within one transaction. Meters
+// are locked before codes, and the meters of a code's user and contact guard the code.
 type Ledger interface {
 	// Meters returns the meters in the order of the keys, and locks them until
 	// the transaction ends. A meter that is not stored is empty.
@@ -29,13 +28,11 @@ type Ledger interface {
 	// Insert adds a code.
 	Insert(code Code) error
 
-	// Try records a try atomically, by the rule of [Code.Take], and returns the
-	// code as it is afterwards. For an unknown code it returns TryRefused and no
-	// error.
+	// Try records a try atomically, by the rule of [Code.Take], and returns the code as it is
+	// afterwards. For an unknown code it returns TryRefused and no error.
 	Try(id string, by store.Fingerprint, limit int, now time.Time) (Code, Try, error)
 
-	// Move changes the state of a code that is in state from, and reports
-	// whether it was.
+	// Move changes the state of a code that is in state from, and reports whether it was.
 	Move(id string, from, to State) (moved bool, err error)
 }
 

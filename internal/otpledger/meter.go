@@ -9,16 +9,14 @@ import (
 	"time"
 )
 
-// MeterKey identifies a [Meter]: a keyed hash of a user, a contact or the
-// organization.
+// MeterKey identifies a [Meter]: a keyed hash of a user, a contact or the organization.
 type MeterKey [sha256.Size]byte
 
 // Tag returns what identifies a user in the events of a contact's meter.
 func (k MeterKey) Tag() uint64 { return binary.BigEndian.Uint64(k[:8]) }
 
-// Meter records what counts towards the limits of one user, contact or organization:
-// messages sent, deliveries failed, wrong codes tried, and the codes that are live.
-// The zero Meter is empty.
+// Meter records what counts towards the limits of one user, contact or organization: messages sent,
+// deliveries failed, wrong codes tried, and the codes that are live. The zero Meter is empty.
 type Meter struct {
 	Sent   []Event
 	Failed []Event

@@ -35,9 +35,8 @@ func Problem(text []byte) string {
 	return ""
 }
 
-// Visible reports whether a character of a name shows something, if only a space. Names are
-// told apart by looking at them. Letters, marks and symbols that show nothing are printable
-// in Go.
+// Visible reports whether a character of a name shows something, if only a space. Names are told
+// apart by looking at them. Letters, marks and symbols that show nothing are printable in Go.
 func Visible(r rune) bool {
 	const emptyBraille = '\u2800'
 	if r < utf8.RuneSelf {
@@ -55,9 +54,8 @@ func Shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// Pattern is a regular expression that is compiled when it is first used: a process that
-// needs none of a package's does not pay for them at its start. It is safe for concurrent
-// use.
+// Pattern is a regular expression that is compiled when it is first used: a process that needs none
+// of a package's does not pay for them at its start. It is safe for concurrent use.
 type Pattern struct{ compiled func() *regexp.Regexp }
 
 // NewPattern returns the pattern of an expression. A wrong one panics at its first use.

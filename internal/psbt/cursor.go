@@ -51,8 +51,7 @@ func (c *cursor) uint(n uint64) uint64 {
 	return binary.LittleEndian.Uint64(eight[:])
 }
 
-// compactSize reads Bitcoin's length prefix and refuses all but its shortest
-// form:
+// compactSize reads Bitcoin's length prefix and refuses all but its shortest form:
 //
 //	00…fc             the number itself
 //	fd  uint16        from fd

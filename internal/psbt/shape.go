@@ -36,8 +36,7 @@ func between(least, most int) func([]byte) error {
 	}
 }
 
-// pubKey checks a public key: 33 bytes compressed, or 65 uncompressed as in old
-// scripts.
+// pubKey checks a public key: 33 bytes compressed, or 65 uncompressed as in old scripts.
 func pubKey(b []byte) error {
 	if len(b) == 65 && b[0] == 4 {
 		return nil
@@ -55,8 +54,7 @@ func compressedKey(b []byte) error {
 	return nil
 }
 
-// derivation checks a key origin: fingerprint of the master key (4) ‖ path (4 each,
-// little-endian).
+// derivation checks a key origin: fingerprint of the master key (4) ‖ path (4 each, little-endian).
 func derivation(b []byte) error {
 	if len(b) < 4 || len(b)%4 != 0 {
 		return fmt.Errorf("key origin of %d bytes, want 4 for the fingerprint and 4 for each step of the path", len(b))

@@ -13,10 +13,9 @@ type Insertion struct {
 	Bytes   []byte // such as a record by AppendRecord
 }
 
-// AppendSpliced appends raw with the insertions to dst. Every other byte stays
-// unchanged. Insertions at the same offset are ordered by their bytes after the first: for
-// records, whose first byte is the length of the key, that is the order of the keys. It sorts
-// insertions in place.
+// AppendSpliced appends raw with the insertions to dst. Every other byte stays unchanged.
+// Insertions at the same offset are ordered by their bytes after the first: for records, whose
+// first byte is the length of the key, that is the order of the keys. It sorts insertions in place.
 func AppendSpliced(dst, raw []byte, insertions []Insertion) []byte {
 	slices.SortStableFunc(insertions, func(a, b Insertion) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), bytes.Compare(a.Bytes[1:], b.Bytes[1:]), bytes.Compare(a.Bytes, b.Bytes))

@@ -126,9 +126,8 @@ func ReadTxOut(value []byte) (amount uint64, script []byte, err error) {
 	return amount, script, c.end()
 }
 
-// ReadWitness decodes a value of PSBT_IN_FINAL_SCRIPTWITNESS: <number of items> ‖
-// (<length> ‖ item)… The items are views. It cannot fail for a value that Read has
-// checked.
+// ReadWitness decodes a value of PSBT_IN_FINAL_SCRIPTWITNESS: <number of items> ‖ (<length> ‖
+// item)… The items are views. It cannot fail for a value that Read has checked.
 func ReadWitness(value []byte) ([][]byte, error) {
 	c := cursor{data: value}
 	items := make([][]byte, readCount(&c, 1))

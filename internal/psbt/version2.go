@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// The least bytes that the maps of version 2 take: their required records and the 00 at
-// the end.
+// The least bytes that the maps of version 2 take: their required records and the 00 at the end.
 const (
 	minInputMap  = (1 + 1 + 1 + 32) + (1 + 1 + 1 + 4) + 1
 	minOutputMap = (1 + 1 + 1 + 8) + (1 + 1 + 1) + 1

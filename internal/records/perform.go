@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -16,9 +17,8 @@ import (
 // caller still waits for it.
 const completeTimeout = 10 * time.Second
 
-// Perform is steps 7 and 8: it carries out the task under the lease, and records the
-// activity before it returns the record. s.Result is set if and only if the task was
-// performed.
+// Perform is steps 7 and 8: it carries out the task under the lease, and records the activity
+// before it returns the record. s.Result is set if and only if the task was performed.
 func (k *Keeper) Perform(ctx context.Context, s *request.Submission) (*activity.Record, error) {
 	done, err := k.performHeld(ctx, s)
 	if err != nil {
@@ -67,7 +67,7 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 	finished = true
 	s.Performed = time.Since(started)
 	s.Lease = held.stop()
-	if errors.Is(held.cancelled(), store.ErrLeaseLost) {
+	if held.lost {
 		err = refuse.Store(store.ErrLeaseLost)
 	}
 	return done, err
@@ -77,8 +77,8 @@ func (k *Keeper) performHeld(ctx context.Context, s *request.Submission) (done o
 // done. Nothing may be answered unless it returns nil.
 func (k *Keeper) Complete(ctx context.Context, s *request.Submission, record *activity.Record, event *store.Event,
 	done operation.Outcome) error {
-	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
-	defer within.cancel(context.Canceled)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
+	defer cancel()
 	entry, err := k.stored(record)
 	if err == nil {
 		entry.Event, entry.Of, entry.Stops = event, s, done.Stops
@@ -93,9 +93,65 @@ func (k *Keeper) Complete(ctx context.Context, s *request.Submission, record *ac
 // Release ends a lease without a result, so that the same body can be tried again.
 // Errors are only logged: the lease expires on its own.
 func (k *Keeper) Release(ctx context.Context, lease store.Lease, change store.Change) {
-	within := &lateContext{parent: ctx, detached: true, deadline: time.Now().Add(completeTimeout)}
-	defer within.cancel(context.Canceled)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), completeTimeout)
+	defer cancel()
 	if err := k.Store.Release(within, lease, change); err != nil && !errors.Is(err, store.ErrLeaseLost) {
 		k.Logger.WarnContext(ctx, "releasing a lease failed", "cause", err)
 	}
+}
+
+// heldLease is a lease that is renewed until it is stopped.
+type heldLease struct {
+	context.Context // cancelled when the lease is lost
+	cancel          context.CancelCauseFunc
+	store           store.Store
+	ttl             time.Duration
+	now             func() time.Time
+
+	renewing      sync.Mutex
+	lease         store.Lease
+	timer         *time.Timer
+	stopped, lost bool
+}
+
+// hold renews a lease until stop is called.
+func (k *Keeper) hold(ctx context.Context, lease store.Lease) *heldLease {
+	held := &heldLease{store: k.Store, ttl: k.LeaseTTL, now: k.Now, lease: lease}
+	held.Context, held.cancel = context.WithCancelCause(ctx)
+	held.renewing.Lock()
+	defer held.renewing.Unlock()
+	held.timer = time.AfterFunc(held.ttl/3, held.renew)
+	return held
+}
+
+// renew runs three times within the lifetime of a lease, so that a single failure of
+// the store does not lose it. Losing the lease cancels the work.
+func (h *heldLease) renew() {
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
+	if h.stopped {
+		return
+	}
+	ctx, cancel := context.WithTimeout(h, h.ttl/3)
+	defer cancel()
+	renewed, err := h.store.Renew(ctx, h.lease, h.ttl, h.now())
+	switch {
+	case errors.Is(err, store.ErrLeaseLost):
+		h.lost = true
+		h.cancel(err)
+		return
+	case err == nil:
+		h.lease = renewed
+	}
+	h.timer.Reset(h.ttl / 3)
+}
+
+// stop ends the renewal and returns the lease as it was last renewed.
+func (h *heldLease) stop() store.Lease {
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
+	h.stopped = true
+	h.timer.Stop()
+	h.cancel(context.Canceled)
+	return h.lease
 }

@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -28,21 +27,25 @@ func (k *Keeper) RefuseStopped(ctx context.Context, organizationID string, of st
 	return nil
 }
 
-// Withhold takes the results that stops withhold out of records of an organization. It returns
-// the last such stop, nil if there is none.
+// Withhold takes the results that stops withhold out of records of an organization, and returns the last
+// such stop, nil if there is none. It refuses what was read, or not found, in a store that the organization
+// has left: what became of it since is in another.
 func (k *Keeper) Withhold(ctx context.Context, organizationID string,
 	records ...*activity.Record) (withholds *translog.Stop, err error) {
-	hasResult := func(record *activity.Record) bool { return record.Result != nil }
-	if k.Log == nil || !slices.ContainsFunc(records, hasResult) {
+	if k.Log == nil {
 		return nil, nil
 	}
 	head, err := k.Log.LogHead(ctx, organizationID)
+	if head.Moved {
+		err = store.ErrMoved
+	}
 	if err != nil {
 		return nil, refuse.Store(err)
 	}
 	for i := range head.Stops {
 		for _, record := range records {
-			if stop := &head.Stops[i]; stop.Answers && (request.Recorded{Record: record}).Concerns(stop.Subject) {
+			stop, is := &head.Stops[i], request.Recorded{Record: record}
+			if stop.Answers && record.Result != nil && is.Concerns(stop.Subject) {
 				record.Result, withholds = nil, stop
 			}
 		}

@@ -109,6 +109,9 @@ func Store(err error) error {
 	case errors.Is(err, store.ErrLeaseLost):
 		return activity.NewError(activity.ReasonUnavailable, "", err,
 			"another node has taken over this request: send the same body again for its answer")
+	case errors.Is(err, store.ErrMoved):
+		return activity.NewError(activity.ReasonUnavailable, "", err,
+			"this organization moves to another store, or has moved: send the same body again later")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrInUse):
 		return activity.NewError(activity.ReasonUnavailable, "", err,
 			"the store of activities is unavailable: send the same body again")

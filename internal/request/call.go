@@ -14,8 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// ErrMoved says that an identical call has got a newer body in the meantime. Nothing was
-// written.
+// ErrMoved says that an identical call has got a newer body in the meantime. Nothing was written.
 var ErrMoved = errors.New("countersign: the same call was made by others at the same time")
 
 // Call identifies a call without a stamp by what it asks for. The ledger keeps the time of

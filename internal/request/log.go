@@ -131,9 +131,8 @@ func recorded(record *activity.Record) []slog.Attr {
 // maxLoggedEffects is how many effects a log line has at most.
 const maxLoggedEffects = 16
 
-// shortEffects returns a short text for each effect: kind, whether it is undecoded,
-// amount, asset and recipient. It leaves out arguments, memos and messages, which may
-// have any content.
+// shortEffects returns a short text for each effect: kind, whether it is undecoded, amount, asset
+// and recipient. It leaves out arguments, memos and messages, which may have any content.
 func shortEffects(effects []chains.Effect) []string {
 	texts := make([]string, 0, min(len(effects), maxLoggedEffects+1))
 	for i := range effects {
@@ -195,8 +194,7 @@ func (s *Submission) withoutContents(text string, cause error) string {
 	return text
 }
 
-// minHidden is the length of the shortest text that is hidden: shorter ones occur
-// inside words.
+// minHidden is the length of the shortest text that is hidden: shorter ones occur inside words.
 const minHidden = 4
 
 // hide replaces a part of a text, verbatim or as Go quotes it, ignoring case.

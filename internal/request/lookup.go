@@ -39,13 +39,19 @@ func MemberOf(ctx context.Context, directory access.Directory, now time.Time, re
 		}
 		return &access.Member{User: *user}, nil
 	}
-	member, err := directory.Member(ctx, record.Request.OrganizationID, stamp.ID(vote.Credential))
+	return MemberBy(ctx, directory, now, record.Request.OrganizationID, vote.UserID, vote.Credential)
+}
+
+// MemberBy returns the member of a user's credential, or nil if the user has it no more or it has expired.
+func MemberBy(ctx context.Context, directory access.Directory, now time.Time, organizationID, userID,
+	credential string) (*access.Member, error) {
+	member, err := directory.Member(ctx, organizationID, stamp.ID(credential))
 	switch {
 	case errors.Is(err, access.ErrCredentialNotFound), errors.Is(err, access.ErrOrganizationNotFound):
 		return nil, nil
 	case err != nil:
 		return nil, refuse.Directory(err)
-	case member.User.ID != vote.UserID:
+	case member.User.ID != userID:
 		return nil, nil
 	}
 	if expires := member.Credential.ExpiresAt; !expires.IsZero() && !now.Before(expires) {

@@ -4,12 +4,16 @@ package request
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/operation"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // Submission is one request on its way through the engine: one with a stamp, or a call by
@@ -46,8 +50,7 @@ type Attempt struct {
 	// record as it waits.
 	Record *activity.Record
 
-	// Resumed is the waiting activity that this request carried out: a vote or a
-	// sweep.
+	// Resumed is the waiting activity that this request carried out: a vote or a sweep.
 	Resumed *Submission
 }
 
@@ -117,3 +120,38 @@ var paths = func() map[activity.Type]string {
 	}
 	return paths
 }()
+
+// Concerns implements store.Stoppable: a stop is of the organization, of who submitted or
+// approved the activity, or of a key that signs. None applies to halts.
+func (s *Submission) Concerns(subject string) bool {
+	if s.Intent.ActivityType().Halts() {
+		return false
+	}
+	by := s.Caller != nil && subject == translog.UserSubject(s.Caller.Member.User.ID)
+	signs := s.Signs()
+	return subject == "" || by || signs != nil && isKey(subject, signs.KeyIDs()) ||
+		s.Record != nil && Recorded{s.Record}.Concerns(subject)
+}
+
+// Recorded is a recorded activity as a store.Stoppable.
+type Recorded struct{ *activity.Record }
+
+func (r Recorded) Concerns(subject string) bool {
+	if r.Request.Type.Halts() {
+		return false
+	}
+	approved := func(vote activity.Vote) bool {
+		return vote.Selection == activity.SelectionApproved && subject == translog.UserSubject(vote.UserID)
+	}
+	return subject == "" || slices.ContainsFunc(r.Votes, approved) || r.Did != nil && isKey(subject, r.Did.KeyIDs) ||
+		r.Reading != nil && isKey(subject, r.Reading.KeyIDs)
+}
+
+func isKey(subject string, ids []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return subject == translog.KeySubject(id) })
+}
+
+// NewID returns a UUID of version 7 (RFC 9562): of the ids that one process makes, each is
+// greater than those before it, whatever the clock does. It does not fail: a system without
+// randomness ends the program.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// Fail records a fault of a field that was read, at a byte offset. The first fault is
-// kept.
+// Fail records a fault of a field that was read, at a byte offset. The first fault is kept.
 func (f *Fields) Fail(name string, offset int, format string, args ...any) {
 	f.fail(name, offset, fmt.Sprintf(format, args...))
 }
@@ -27,8 +26,7 @@ func (f *Fields) failLength(name string, offset int, content Span, want string) 
 	f.fail(name, offset, byteCount(content.Len())+", want "+want)
 }
 
-// step returns the name of the item that was read last. Fields and items are counted
-// from 1.
+// step returns the name of the item that was read last. Fields and items are counted from 1.
 func (f *Fields) step(name string) string {
 	switch {
 	case name == "":

@@ -101,8 +101,7 @@ func (f *Fields) NextIsList() bool {
 	return f.More() && f.raw[f.at] >= 0xc0
 }
 
-// SkipEmptyList skips the next item if it is the empty list, c0, and reports whether it
-// was.
+// SkipEmptyList skips the next item if it is the empty list, c0, and reports whether it was.
 func (f *Fields) SkipEmptyList() bool {
 	if !f.More() || f.raw[f.at] != 0xc0 {
 		return false
@@ -112,8 +111,7 @@ func (f *Fields) SkipEmptyList() bool {
 	return true
 }
 
-// NextIsEmpty reports whether the next item is the empty string, 80, without
-// reading it.
+// NextIsEmpty reports whether the next item is the empty string, 80, without reading it.
 func (f *Fields) NextIsEmpty() bool {
 	return f.More() && f.raw[f.at] == 0x80
 }
@@ -230,9 +228,8 @@ func (f *Fields) uint64(name string, size int) (value uint64) {
 // as it takes, big-endian.
 func (f *Fields) Uint256(name string) Span { return f.uint(name, 32) }
 
-// List reads a list item and returns a walk over its items. The caller must Join that
-// walk before it reads on: only then does a fault in the inner list have its whole
-// path.
+// List reads a list item and returns a walk over its items. The caller must Join that walk before
+// it reads on: only then does a fault in the inner list have its whole path.
 func (f *Fields) List(name string) Fields {
 	start := f.at
 	content, isList := f.Item(name)
@@ -242,8 +239,7 @@ func (f *Fields) List(name string) Fields {
 	return Fields{chain: f.chain, raw: f.raw, at: int(content.Start), end: int(content.End), list: name, fault: f.fault}
 }
 
-// Join closes the walk over an inner list and takes over its fault, with its place in
-// this list.
+// Join closes the walk over an inner list and takes over its fault, with its place in this list.
 func (f *Fields) Join(inner *Fields) {
 	if err := inner.Close(); err == nil || f.fault != nil {
 		return

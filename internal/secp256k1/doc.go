@@ -23,12 +23,11 @@
 // the part of the stack that crypto/sha256 used. No branch or index depends on a secret,
 // except whether a nonce is rejected, as in libsecp256k1: one in 2¹²⁷ is.
 //
-// Where secp256k1-voi is used, the schemes are composed here from its points and scalars,
-// because its own private keys multiply the generator three times for a signature whose
-// public key is known, and keep copies of the secret that cannot be wiped. go-ethereum's
-// copy of libsecp256k1 has no BIP-340. This package does no arithmetic on the curve or its
-// fields itself. Tests compare every signature, byte for byte, with those of libsecp256k1,
-// btcec and decred.
+// Where secp256k1-voi is used, the schemes are composed here from its points and scalars, because
+// its own private keys multiply the generator three times for a signature whose public key is
+// known, and keep copies of the secret that cannot be wiped. go-ethereum's copy of libsecp256k1 has
+// no BIP-340. This package does no arithmetic on the curve or its fields itself. Tests compare
+// every signature, byte for byte, with those of libsecp256k1, btcec and decred.
 //
 // secp256k1-voi has not been audited and has not changed since September 2023. Its
 // arithmetic uses 64-bit words: constant time is not promised on 32-bit processors.

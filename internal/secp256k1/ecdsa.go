@@ -6,17 +6,15 @@ import (
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
-// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional
-// data). It returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v
-// is the recovery id.
+// SignECDSA signs a digest with the nonce of RFC 6979 (HMAC-SHA-256, no additional data). It
+// returns r ‖ s ‖ v, big-endian; s is at most half the group order, and v is the recovery id.
 func SignECDSA(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	return signECDSA(&digest, (*[32]byte)(secret), nil)
 }
 
-// SignLowR is SignECDSA with an r below 2²⁵⁵, which takes a byte less in DER. It makes
-// the signatures of Bitcoin Core (CKey::Sign): while r is higher, it signs again, with a
-// counter as the nonce's additional data (32 bytes, little-endian, from 1). It takes two
-// signatures on average.
+// SignLowR is SignECDSA with an r below 2²⁵⁵, which takes a byte less in DER. It makes the
+// signatures of Bitcoin Core (CKey::Sign): while r is higher, it signs again, with a counter as the
+// nonce's additional data (32 bytes, little-endian, from 1). It takes two signatures on average.
 func SignLowR(digest [32]byte, secret []byte) (signature [65]byte, err error) {
 	signature, err = SignECDSA(digest, secret)
 	var additional [32]byte
@@ -34,8 +32,7 @@ func signECDSA(digest, secret *[32]byte, additional []byte) (signature [65]byte,
 	return signWithFirst(&candidates, digest, secret)
 }
 
-// signWithFirst signs with the first candidate that gives a signature. All but one in 2¹²⁷
-// do.
+// signWithFirst signs with the first candidate that gives a signature. All but one in 2¹²⁷ do.
 func signWithFirst(candidates *nonces, digest, secret *[32]byte) ([65]byte, error) {
 	for {
 		if signature, ok := signWithNonce(digest, secret, &candidates.v); ok {

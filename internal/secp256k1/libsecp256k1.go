@@ -87,8 +87,7 @@ func newContext() *C.secp256k1_context {
 	return context
 }
 
-// multiplyBase returns scalar·G, uncompressed, in constant time. The scalar must not be
-// zero.
+// multiplyBase returns scalar·G, uncompressed, in constant time. The scalar must not be zero.
 //
 // libsecp256k1 takes half as long as secp256k1-voi.
 func multiplyBase(scalar *voi.Scalar) (point [65]byte) {

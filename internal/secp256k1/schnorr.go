@@ -8,9 +8,8 @@ import (
 	voi "gitlab.com/yawning/secp256k1-voi"
 )
 
-// SignSchnorr makes a BIP-340 signature with auxiliary data of zeros. public must be
-// the secret's public key, compressed (33 bytes, SEC 1): it is not derived again, and
-// not checked.
+// SignSchnorr makes a BIP-340 signature with auxiliary data of zeros. public must be the secret's
+// public key, compressed (33 bytes, SEC 1): it is not derived again, and not checked.
 func SignSchnorr(digest [32]byte, secret []byte, public [33]byte) ([64]byte, error) {
 	private, err := evenSecret(secret, public)
 	if err != nil {

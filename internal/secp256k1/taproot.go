@@ -24,9 +24,8 @@ func liftX(x [32]byte) (*voi.Point, error) {
 	return voi.NewIdentityPoint().SetCompressedBytes(append([]byte{2}, x[:]...))
 }
 
-// OutputKey returns the output key of an internal key with a merkle root of 32
-// bytes, or with none (BIP-341). It returns an error if the internal key is not
-// the x of a point.
+// OutputKey returns the output key of an internal key with a merkle root of 32 bytes, or with none
+// (BIP-341). It returns an error if the internal key is not the x of a point.
 //
 // A tweak costs as much as a signature, and parsing, signing and verifying an input all
 // compute the same one. It is public and depends on its input alone, so the last

@@ -26,11 +26,7 @@ func VerifySchnorr(x [32]byte, digest [32]byte, signature [64]byte) bool {
 	z := s.Negate(s).Multiply(s, px)
 	e := challenge(signature[:32], x, digest)
 	e.Negate(e).Multiply(e, px)
-	point, err := secp256k1.RecoverPubkey(z.Bytes(), asECDSA(x, e))
+	ecdsa := append(append(append(make([]byte, 0, 65), x[:]...), e.Bytes()...), 0) // r ‖ s ‖ v, of an even y
+	point, err := secp256k1.RecoverPubkey(z.Bytes(), ecdsa)
 	return err == nil && point[64]&1 == 0 && [32]byte(point[1:33]) == [32]byte(signature[:32])
-}
-
-// asECDSA returns r ‖ s ‖ v for the point with this x and an even y.
-func asECDSA(x [32]byte, s *voi.Scalar) []byte {
-	return append(append(append(make([]byte, 0, 65), x[:]...), s.Bytes()...), 0)
 }

@@ -17,22 +17,16 @@ const Redacted = "[redacted]"
 // Wipe overwrites a secret.
 func Wipe(secret []byte) { clear(secret) }
 
-// Bytes is a secret in a slice that its creator owns and wipes. It prints, logs and marshals
-// as Redacted, except with a verb of fmt that does not fit, such as %p, for which fmt calls
-// no method.
+// Bytes is a secret in a slice that its creator owns and wipes. It prints, logs and marshals as
+// Redacted, except with a verb of fmt that does not fit, such as %p, for which fmt calls no method.
 type Bytes []byte
 
-// String returns Redacted.
-func (Bytes) String() string { return Redacted }
-
-// GoString returns Redacted.
+func (Bytes) String() string   { return Redacted }
 func (Bytes) GoString() string { return Redacted }
 
 // Format writes Redacted for every verb.
 func (Bytes) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, Redacted) }
-
-// LogValue returns Redacted.
-func (Bytes) LogValue() slog.Value { return slog.StringValue(Redacted) }
+func (Bytes) LogValue() slog.Value           { return slog.StringValue(Redacted) }
 
 // MarshalText returns Redacted; encoding/json and encoding/xml use it.
 func (Bytes) MarshalText() ([]byte, error) { return []byte(Redacted), nil }

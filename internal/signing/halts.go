@@ -49,6 +49,7 @@ type halting struct {
 	request operation.Request
 	intent  activity.HaltIntent
 	subject string // of the stop
+	warning string
 }
 
 func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation.Task, error) {
@@ -58,7 +59,13 @@ func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation
 	switch {
 	case task.intent.UserID != "":
 		task.subject = translog.UserSubject(id)
-		exists, err = h.hasUser(ctx, asked.Organization.ID, id)
+		var user *access.User
+		user, err = request.UserOf(ctx, h.Directory, asked.Organization.ID, id)
+		_, finds := h.Directory.(access.Users)
+		exists = user != nil || !finds
+		if user != nil && (&access.UserConfig{Name: user.Name}).UserID(asked.Organization.ID) == id {
+			task.warning = "a rename of the user ends it, unless the configuration has this id: write it there"
+		}
 	case id != "":
 		task.subject = translog.KeySubject(id)
 		exists, err = h.hasKey(ctx, asked.Organization.ID, id)
@@ -67,20 +74,13 @@ func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation
 	case task.resumes() || err == nil && exists:
 		return task, nil
 	case err == nil:
-		err = activity.NewError(activity.ReasonNotFound, "", nil, "the organization has no %s: nothing is halted",
-			refuse.Shorten(task.subject))
+		err = activity.NewError(activity.ReasonNotFound, "", nil, "the organization has no %s: nothing is halted; "+
+			"records show the ids of users, 'countersign keys list' those of keys", refuse.Shorten(task.subject))
 	}
 	return nil, err
 }
 
 func (h *halting) resumes() bool { return h.intent.ActivityType() == activity.TypeResume }
-
-// hasUser reports whether there is a user, true if the directory cannot say.
-func (h *Halts) hasUser(ctx context.Context, organizationID, id string) (bool, error) {
-	user, err := request.UserOf(ctx, h.Directory, organizationID, id)
-	_, finds := h.Directory.(access.Users)
-	return user != nil || !finds, err
-}
 
 func (h *Halts) hasKey(ctx context.Context, organizationID, id string) (bool, error) {
 	found, err := h.Keystore.Find(ctx, organizationID, keystore.ByID(id))
@@ -108,6 +108,7 @@ func (h *halting) Begin(now time.Time) store.Change {
 func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	result := activity.HaltResult{Of: cmp.Or(h.subject, "the organization"), Halted: true}
 	if !h.resumes() {
+		result.Warning = h.warning
 		return operation.Outcome{Result: result, Stops: h.stop}, nil
 	}
 	head, err := h.Log.LogHead(ctx, h.request.Organization.ID)
@@ -125,16 +126,16 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 	seen := head.Stops[i]
 	after := seen
 	after.Resume = nil
-	for _, id := range seen.Resume { // those who are users still
-		is, err := h.hasUser(ctx, h.request.Organization.ID, id)
+	for _, by := range seen.Resume { // those who may still, as votes count
+		m, err := request.MemberBy(ctx, h.Directory, h.request.Now(), h.request.Organization.ID, by.User, by.Credential)
 		if err != nil {
 			return operation.Outcome{}, err
 		}
-		if is && id != h.request.UserID {
-			after.Resume = append(after.Resume, id)
+		if m != nil && m.May(activity.TypeResume) && by.User != h.request.UserID {
+			after.Resume = append(after.Resume, by)
 		}
 	}
-	after.Resume = append(after.Resume, h.request.UserID)
+	after.Resume = append(after.Resume, translog.Resumer{User: h.request.UserID, Credential: h.request.Credential})
 	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
 	result.Halted = result.Missing > 0
 	return operation.Outcome{Result: result,
@@ -173,7 +174,7 @@ func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subje
 func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
 	for i := range stops {
 		stops[i].Resume = slices.DeleteFunc(slices.Clone(stops[i].Resume),
-			func(id string) bool { return translog.UserSubject(id) == h.subject })
+			func(by translog.Resumer) bool { return translog.UserSubject(by.User) == h.subject })
 	}
 	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
 		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil

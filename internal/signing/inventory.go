@@ -77,8 +77,7 @@ type asking struct {
 	query  activity.InventoryQuery
 }
 
-// held has the keys of an organization: those in no wallet, and the wallets. The oldest
-// come first.
+// held has the keys of an organization: those in no wallet, and the wallets. The oldest come first.
 type held struct {
 	keys    []keystore.KeyInfo
 	wallets []keystore.Wallet

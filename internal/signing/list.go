@@ -90,7 +90,6 @@ func (l *List) add(ctx context.Context, part *Prepared) error {
 	return err
 }
 
-// Chain implements operation.SigningTask.
 func (l *List) Chain() chains.Chain { return l.Parts[0].Chain() }
 
 // Summary implements operation.SigningTask: it has all transactions, in their order.
@@ -115,19 +114,16 @@ func (l *List) keys(each func(part *Prepared, id string)) {
 	}
 }
 
-// KeyIDs implements operation.SigningTask.
 func (l *List) KeyIDs() (ids []string) {
 	l.keys(func(_ *Prepared, id string) { ids = append(ids, id) })
 	return ids
 }
 
-// Addresses implements operation.SigningTask.
 func (l *List) Addresses() (addresses []string) {
 	l.keys(func(part *Prepared, id string) { addresses = append(addresses, part.addresses([]string{id})...) })
 	return addresses
 }
 
-// Signers implements Task.
 func (l *List) Signers(ctx context.Context) (keys []access.SigningKey, err error) {
 	l.keys(func(part *Prepared, id string) {
 		signers, failed := part.Signers(ctx)
@@ -139,7 +135,6 @@ func (l *List) Signers(ctx context.Context) (keys []access.SigningKey, err error
 	return keys, err
 }
 
-// SignerView implements Task.
 func (l *List) SignerView(ctx context.Context) (fields []chains.Field, err error) {
 	for i, part := range l.Parts {
 		view, err := part.SignerView(ctx)
@@ -151,7 +146,6 @@ func (l *List) SignerView(ctx context.Context) (fields []chains.Field, err error
 	return fields, nil
 }
 
-// Claimed implements operation.SigningTask.
 func (l *List) Claimed() (effects []chains.Effect) {
 	for i, part := range l.Parts {
 		effects = append(effects, l.batch.Numbered(part.Claimed(), i)...)
@@ -171,12 +165,10 @@ func (l *List) OwnEffects(ctx context.Context) (effects []chains.Effect, err err
 	return effects, nil
 }
 
-// Effects implements operation.Task.
 func (l *List) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return effects(ctx, l)
 }
 
-// Hazards implements operation.Task.
 func (l *List) Hazards() (hazards []chains.Hazard) {
 	for i, part := range l.Parts {
 		hazards = append(hazards, l.batch.Shifted(part.Hazards(), i)...)
@@ -184,7 +176,6 @@ func (l *List) Hazards() (hazards []chains.Hazard) {
 	return hazards
 }
 
-// Readings implements operation.SigningTask.
 func (l *List) Readings() (readings chains.Readings) {
 	for i, part := range l.Parts {
 		readings = append(readings, l.batch.Readings(part.Readings(), i)...)
@@ -204,19 +195,13 @@ func (l *List) Wallets() (wallets operation.RegisteredWallets) {
 	return wallets
 }
 
-// Recorded implements operation.SigningTask.
 func (l *List) Recorded(ctx context.Context, book chains.Names) (*activity.Reading, error) {
 	return recorded(ctx, l, book)
 }
 
-// Did implements operation.SigningTask.
 func (l *List) Did(ctx context.Context, book chains.Names) *activity.Did { return did(ctx, l, book) }
-
-// Signs implements operation.Task.
-func (l *List) Signs() operation.SigningTask { return l }
-
-// Begin implements operation.Task.
-func (l *List) Begin(time.Time) store.Change { return nil }
+func (l *List) Signs() operation.SigningTask                             { return l }
+func (l *List) Begin(time.Time) store.Change                             { return nil }
 
 // Perform implements operation.Task. Whatever ends it, the signatures that were made are
 // overwritten here: only a whole list is returned.

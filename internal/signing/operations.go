@@ -40,7 +40,7 @@ func (o Operations) Of(kind activity.Type) (operation.Operation, error) {
 		return op, nil
 	}
 	return operation.Operation{}, activity.NewError(activity.ReasonRequestInvalid, "type", nil,
-		"%s is not available: this engine has no operation for it (Config.Operations)", kind)
+		"%s is not available: this engine has no operation for it (Config.Operations), or no log for halts", kind)
 }
 
 // HazardNames returns the names of the hazards that only operations have.

@@ -59,17 +59,10 @@ func (p *Prepared) Signers(ctx context.Context) ([]access.SigningKey, error) {
 	return keys, nil
 }
 
-// KeyIDs implements operation.SigningTask.
-func (p *Prepared) KeyIDs() []string { return p.signing.KeyIDs() }
-
-// Chain implements operation.SigningTask.
-func (p *Prepared) Chain() chains.Chain { return p.accounts.chain }
-
-// Readings implements operation.SigningTask.
+func (p *Prepared) KeyIDs() []string          { return p.signing.KeyIDs() }
+func (p *Prepared) Chain() chains.Chain       { return p.accounts.chain }
 func (p *Prepared) Readings() chains.Readings { return p.reading }
-
-// Claimed implements operation.SigningTask.
-func (p *Prepared) Claimed() []chains.Effect { return p.signing.Effects() }
+func (p *Prepared) Claimed() []chains.Effect  { return p.signing.Effects() }
 
 // Addresses implements operation.SigningTask. The address is the one that the request signs
 // with, or the key's first on this chain.
@@ -128,7 +121,6 @@ func (p *Prepared) signTransaction(ctx context.Context) (activity.Result, error)
 	return activity.SignTransactionResult{SignedTransaction: string(withHex[len(signed):])}, nil
 }
 
-// Summary implements operation.SigningTask.
 func (p *Prepared) Summary() *chains.Summary {
 	if p.cached == nil {
 		summary := p.tx.Summary()
@@ -148,7 +140,6 @@ func (p *Prepared) Hazards() []chains.Hazard {
 	return p.hazards
 }
 
-// Effects implements operation.Task.
 func (p *Prepared) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKey, error) {
 	return effects(ctx, p)
 }
@@ -162,7 +153,6 @@ func effects(ctx context.Context, task Task) ([]chains.Effect, []access.SigningK
 	return effects, keys, err
 }
 
-// Signs implements operation.Task.
 func (p *Prepared) Signs() operation.SigningTask { return p }
 
 // Begin implements operation.Task: signing changes no ledger.

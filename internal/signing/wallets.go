@@ -77,5 +77,4 @@ func (p *Prepared) findWallets() {
 	}
 }
 
-// Wallets implements operation.SigningTask.
 func (p *Prepared) Wallets() operation.RegisteredWallets { return p.wallets }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -44,9 +45,7 @@ func (f *Form) node() Node {
 
 // part returns the form of a value in this one, which may be known in part.
 func (f *Form) part(known *Form) *Form {
-	if known == nil {
-		known = &Form{defined: f.defined}
-	}
+	known = cmp.Or(known, &Form{defined: f.defined})
 	known.isMapping, known.around = f.isMapping, f.around
 	return known
 }
@@ -89,7 +88,6 @@ func (f *Form) list() []Node {
 	return []Node{f.items.node()}
 }
 
-// MarshalJSON implements json.Marshaler.
 func (f *Form) MarshalJSON() ([]byte, error) {
 	if f.again != "" {
 		return json.Marshal(map[string]string{"$ref": "#/$defs/" + f.again})

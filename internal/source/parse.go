@@ -88,8 +88,7 @@ func invalidUTF8(content []byte) int {
 	return -1
 }
 
-// strayControl returns the index of the first control character, or -1. A tab in a comment
-// is none.
+// strayControl returns the index of the first control character, or -1. A tab in a comment is none.
 func strayControl(content []byte) int {
 	comment := false
 	for offset, letter := range content {

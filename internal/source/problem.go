@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
 // Problem is an error or a likely mistake in a file.
@@ -135,3 +137,13 @@ type Place struct{ Line, Column int }
 
 // FileStart is the place of problems with the file as a whole.
 var FileStart = Place{1, 1}
+
+// MaxQuoted is how many bytes of a file's text an error quotes.
+const MaxQuoted = 64
+
+func quoted(text string) string { return plaintext.Shorten(text, MaxQuoted) }
+
+// Meant appends ": did you mean …?" to a message if one of the names is close.
+func Meant(message, name string, names []string) string {
+	return plaintext.Meant(message, name, names, "")
+}

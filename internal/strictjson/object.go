@@ -13,8 +13,7 @@ type Field struct {
 	atMost   int // bytes of a string; 0: any length
 }
 
-// Required returns a member that must be present and not null. into is as for
-// [Optional].
+// Required returns a member that must be present and not null. into is as for [Optional].
 func Required(name string, into any) Field { return Field{name: name, required: true, into: into} }
 
 // Optional returns a member that may be absent; null means absent, too. into is where
@@ -68,8 +67,7 @@ func (r *Reader) Array(each func(*Reader) error) error {
 	return r.token()
 }
 
-// Object reads an object that has only the given members, of which there are at most
-// 64.
+// Object reads an object that has only the given members, of which there are at most 64.
 func (r *Reader) Object(fields ...Field) error {
 	start := r.next()
 	if r.decoder.PeekKind() != '{' {

@@ -61,8 +61,7 @@ type Reader struct {
 	text    []byte
 	decoder *Decoder
 	path    []string
-	room    [4]string // of most paths
-	kept    int       // members so far of objects that are not decoded
+	kept    int // members so far of objects that are not decoded
 }
 
 // Read reads a text that is exactly one object with only the given members. what names
@@ -80,14 +79,8 @@ func Check(text []byte, what string) error {
 // ReadValue reads a text that is exactly one value, which value reads. Otherwise it is as
 // strict as Read.
 func ReadValue(text []byte, what string, value func(*Reader) error) error {
-	r := readers.Get().(*Reader)
-	*r = Reader{what: what, text: text, decoder: NewDecoder(text)}
-	r.path = r.room[:0]
-	defer func() {
-		r.decoder.Free()
-		*r = Reader{}
-		readers.Put(r)
-	}()
+	r := &Reader{what: what, text: text, decoder: NewDecoder(text)}
+	defer r.decoder.Free()
 	if err := r.checkText(); err != nil {
 		return err
 	}
@@ -99,9 +92,6 @@ func ReadValue(text []byte, what string, value func(*Reader) error) error {
 	}
 	return nil
 }
-
-// readers has those that read no text. What a Reader reads into never points to it.
-var readers = sync.Pool{New: func() any { return new(Reader) }}
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
@@ -184,3 +174,23 @@ func (r *Reader) expect(kind string) error {
 var kinds = map[jsontext.Kind]string{
 	'{': "an object", '[': "an array", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean",
 }
+
+// Decoder reads a text in place. It keeps the room in which it compares the names of members
+// for the next text.
+type Decoder struct {
+	jsontext.Decoder
+	text bytes.Buffer
+}
+
+var decoders = sync.Pool{New: func() any { return new(Decoder) }}
+
+// NewDecoder returns a decoder of a text, which must not change until Free.
+func NewDecoder(text []byte) *Decoder {
+	d := decoders.Get().(*Decoder)
+	d.text = *bytes.NewBuffer(text)
+	d.Reset(&d.text)
+	return d
+}
+
+// Free ends the use of the decoder.
+func (d *Decoder) Free() { decoders.Put(d) }

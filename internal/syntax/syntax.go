@@ -1,5 +1,4 @@
-// Package syntax has helpers for the syntax trees of CEL expressions and for the text
-// beside them.
+// Package syntax has helpers for the syntax trees of CEL expressions and for the text beside them.
 package syntax
 
 import (

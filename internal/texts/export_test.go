@@ -36,3 +36,18 @@ func AsksToSignIn(text []byte) bool { return Read(text, nil).asks }
 
 // PlainWords returns the words of a text, as they are compared.
 func PlainWords(text string) string { return plainWords(text) }
+
+// IsOrder reports whether words order something.
+func IsOrder(words string) bool { return isOrder(words, 0) }
+
+// IsOrderSlowly is IsOrder without the stems, which tell most sentences apart before.
+func IsOrderSlowly(words string) bool {
+	for sentence, rest := cutSentence(words); len(sentence)+len(rest) > 0; sentence, rest = cutSentence(rest) {
+		for i := range orderPhrases {
+			if orderPhrases[i].orders(sentence) {
+				return true
+			}
+		}
+	}
+	return false
+}

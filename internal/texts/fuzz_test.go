@@ -93,3 +93,16 @@ func FuzzPlainWords(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOrders checks that any text is judged, and that the stems which tell sentences apart miss no order.
+func FuzzOrders(f *testing.F) {
+	for _, text := range []string{siweText, "Pay 5 USDC to this address: alice.eth, the order or I ask you to.", "the pay $5 ;: I agree to a charge of €5! 2FA"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		texts.Read([]byte(text), texts.EIP4361).IsOrdinary()
+		if words := texts.PlainWords(text); len(text) <= 4096 && texts.IsOrder(words) != texts.IsOrderSlowly(words) {
+			t.Fatalf("%q has an order by one way only", text)
+		}
+	})
+}

@@ -25,46 +25,22 @@ type knownFile struct {
 	Orders []worse           `json:"orders"`
 }
 
-// worse is a text of an application, with all of some words as plainWords returns them.
+// worse is a text of an application, with all of some words as plainWords returns them. ^ and $ in
+// front of words and behind them stand for the text's ends.
 type worse struct {
-	Of     string    `json:"of"`
-	Words  []wording `json:"words"`
-	Source string    `json:"source"`
+	Of     string   `json:"of"`
+	Words  []string `json:"words"`
+	Source string   `json:"source"`
 }
 
-// wording is words that a text has. In the file, ^ and $ stand for the text's ends.
-type wording struct {
-	words       string
-	first, last bool
-}
-
-// UnmarshalText reads the words.
-func (w *wording) UnmarshalText(text []byte) error {
-	w.words, w.first = strings.CutPrefix(string(text), "^")
-	w.words, w.last = strings.CutSuffix(w.words, "$")
-	return nil
-}
-
-// whose returns the application that a text is of, empty if it is of none.
+// whose returns the application that a text is of, empty if it is of none. Its words are between ^ and $.
 func whose(list []worse, words string) string {
 	for i := range list {
-		if !slices.ContainsFunc(list[i].Words, func(w wording) bool { return !w.in(words) }) {
+		if !slices.ContainsFunc(list[i].Words, func(part string) bool { return !strings.Contains(words, part) }) {
 			return list[i].Of
 		}
 	}
 	return ""
-}
-
-func (w wording) in(text string) bool {
-	switch {
-	case w.first && w.last:
-		return text == w.words
-	case w.first:
-		return strings.HasPrefix(text, w.words)
-	case w.last:
-		return strings.HasSuffix(text, w.words)
-	}
-	return strings.Contains(text, w.words)
 }
 
 // known returns what is known, which is read at the first text.
@@ -85,13 +61,11 @@ var known = sync.OnceValue(func() *knownFile {
 // is of two domains.
 func (f *knownFile) domainOf(text string) (domain string) {
 	for i := range f.Logins {
-		if _, ok := f.Logins[i].Match(text); !ok {
-			continue
-		}
-		if domain != "" && domain != f.Logins[i].Domain {
+		if _, ok := f.Logins[i].Match(text); ok && domain != "" && domain != f.Logins[i].Domain {
 			return ""
+		} else if ok {
+			domain = f.Logins[i].Domain
 		}
-		domain = f.Logins[i].Domain
 	}
 	return domain
 }

@@ -51,11 +51,6 @@ type part struct {
 	field   field
 }
 
-// endsBefore reports whether it is certain where the part ends, if another one follows.
-func (p *part) endsBefore(next *part) bool {
-	return p.name == "" || next.name == "" && !strings.Contains(p.field.open, next.literal[:1])
-}
-
 // field is a type of values: what a value looks like, and the characters by which it could go
 // on, none if its end is certain.
 type field struct {
@@ -108,7 +103,8 @@ func (t *Template) Compile() error {
 		if err != nil {
 			return fmt.Errorf("text: %w", err)
 		}
-		if last := len(t.parts) - 1; last >= 0 && !t.parts[last].endsBefore(&next) {
+		if last := len(t.parts) - 1; last >= 0 && t.parts[last].name != "" &&
+			(next.name != "" || strings.Contains(t.parts[last].field.open, next.literal[:1])) {
 			return fmt.Errorf("text: what follows {%s} must begin with a character that the field cannot have",
 				t.parts[last].name)
 		}

@@ -194,28 +194,55 @@ func TestGuess(t *testing.T) {
 }
 
 // TestOrders: the statement of a sign-in that has the form of an order makes it unknown, and
-// statements that deny one do not.
+// statements that deny one, or are of something else, do not.
 func TestOrders(t *testing.T) {
+	var file struct {
+		About                    string
+		Services                 [][2]string
+		Ordinary, Orders, Missed []string
+	}
+	testenv.JSON(t, testenv.Read(t, "testdata/statements.json"), &file)
+	for _, of := range file.Services {
+		file.Ordinary = append(file.Ordinary, of[1])
+	}
 	signer := chains.PartyWritten([]byte{1}, "0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56")
-	for statement, order := range map[string]bool{
-		"Please confirm you explicitly initiated this request from example.com. You are approving to execute transaction 0x1::aptos_account::transfer_coins on Aptos blockchain (mainnet).": true,
-		"Please confirm you explicitly initiated this request from example.com. You are approving to execute transaction on Initia blockchain (interwoven-1).":                              true,
-		"Please confirm you explicitly initiated this request from example.com. You are approving to execute transaction 0xbad::no::not on Aptos blockchain (testnet).":                     true,
-		"This will not move funds. I authorize the transfer of 5 ETH.":                                                           true,
-		"I further authorize the stated URI to perform the following actions on my behalf: (1) 'spend': 'all' for 'everything'.": true,
-
-		"Sign in.": false, "I accept the ExampleOrg Terms of Service: https://example.com/tos": false,
-		"This request will not trigger a blockchain transaction or cost any gas fees.": false,
-		"Signing does not authorize any transaction.":                                  false,
-		"Confirm authorization in Magic Store with your wallet: 0xB599...A503":         false,
-		"Welcome to Magic Eden. Signing is the only way we can truly know that you are the owner of the wallet you are connecting. Signing is a safe, gas-less transaction that does not in any way give Magic Eden permission to perform any transactions with your wallet.": false,
-		"Click Sign or Approve only means you have proved this wallet is owned by you. This request will not trigger any blockchain transaction or cost any gas fee.":                                                                                                         false,
-		"You are proving you own 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56.": false,
-	} {
-		text := strings.Replace(siweText, "Hello", statement, 1)
-		names := strings.Join(chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)), " ")
-		if want := map[bool]string{true: texts.HazardTransactionLike + " " + texts.HazardFreeText}[order]; names != want {
-			t.Errorf("%q: %q, want %q", statement, names, want)
+	for want, statements := range map[string][]string{"": append(file.Ordinary, file.Missed...), texts.HazardTransactionLike + " " + texts.HazardFreeText: file.Orders} {
+		for _, statement := range statements {
+			text := strings.Replace(siweText, "Hello", statement, 1)
+			names := strings.Join(chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)), " ")
+			if names != want {
+				t.Errorf("%q: %q, want %q", statement, names, want)
+			}
 		}
+	}
+	for _, text := range []string{siweText + "\nResources:\n- urn:recap:eyJhdHQiOnt9fQ", "Please transfer 5 USDC to alice.eth."} {
+		if names := chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)); names[0] != texts.HazardTransactionLike {
+			t.Errorf("%q: %q", text, names)
+		}
+	}
+}
+
+// TestStemsMissNothing: the stems that a sentence must have are those of every order. Sentences are
+// drawn from the words of statements and of the phrases themselves.
+func TestStemsMissNothing(t *testing.T) {
+	words := strings.FieldsFunc(strings.ToLower(string(testenv.Read(t, "testdata/statements.json"))+` unstake debit i offer list nft cash out 5eth 7 dai $5 €5 .sol
+		0x97cc56300c36f60c7fb7c50babc6c5cdf59d5c56 bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq alice.eth everything all delegate appoint`),
+		func(r rune) bool { return strings.ContainsRune(" \n\t\",[]{}", r) })
+	random, orders := rand.New(rand.NewPCG(3, 5)), 0
+	for range testenv.Draws(t, 20000) {
+		var text strings.Builder
+		for range 2 + random.IntN(9) {
+			text.WriteString(words[random.IntN(len(words))] + " ")
+		}
+		want := texts.IsOrderSlowly(texts.PlainWords(text.String()))
+		if want {
+			orders++
+		}
+		if texts.IsOrder(texts.PlainWords(text.String())) != want {
+			t.Fatalf("%q: %v without the stems", text.String(), want)
+		}
+	}
+	if orders < 100 {
+		t.Errorf("%d orders were drawn", orders)
 	}
 }

@@ -1,6 +1,5 @@
-// Package texts judges the text of a message: it is known, or it is blind. One judge serves
-// every carrier: personal messages (EIP-191, TIP-191), BIP-137, BIP-322, Solana's messages and
-// its memo.
+// Package texts judges the text of a message: it is known, or it is blind. One judge serves every
+// carrier: personal messages (EIP-191, TIP-191), BIP-137, BIP-322, Solana's messages and its memo.
 //
 // Known are sign-ins that follow EIP-4361 or SIWS for an account of the carrier's chain, and
 // texts that match a [Template]. Anything else has the hazard [HazardFreeText]: the requester may
@@ -40,6 +39,7 @@ type Text struct {
 	domain string  // of the template that it matches
 	key    string  // whose key a signature becomes
 	order  string  // whose order it is
+	pays   bool    // which is to pay
 	asks   bool    // to sign in, in whatever form: sites may read it more loosely than the standard
 }
 
@@ -53,13 +53,23 @@ func Read(text []byte, by *Standard) *Text {
 	written := string(text)
 	words := plainWords(written)
 	if t.asks = strings.Contains(words, "wants you to sign in with your "); len(text) <= maxWords {
-		t.key, t.order = keyOf(words), whose(known().Orders, words)
-		if t.order == "" && isOrder(words) {
-			t.order = "a service that acts on it"
+		marked := "^" + words + "$"
+		t.key, t.order = keyOf(words, marked), whose(known().Orders, marked)
+	}
+	said := written
+	if by != nil && t.asks {
+		if t.signIn = parseSignIn(written, by); t.signIn != nil {
+			said = t.signIn.Statement + ". " + strings.Join(t.signIn.Resources, ". ")
+			said = strings.ReplaceAll(said, t.signIn.Address, "this wallet") // what goes there is no order
 		}
 	}
-	if by != nil && t.asks {
-		t.signIn = parseSignIn(written, by)
+	if t.order == "" && len(text) <= maxWords {
+		if said = symbols(said); said != written {
+			words = plainWords(said)
+		}
+		if instruction.isIn(words) || isOrder(words, 0) {
+			t.order, t.pays = "a service that acts on it", !isOrder(words, payments) && !granted.MatchString(words)
+		}
 	}
 	if t.signIn == nil {
 		t.domain = known().domainOf(written)
@@ -80,10 +90,10 @@ func (t *Text) String() string {
 // IsSignIn reports whether the text is a sign-in that follows the standard.
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
-// IsOrdinary reports whether the text is neither a sign-in nor an order nor makes a key: what
-// is ordinary beside a payment.
+// IsOrdinary reports whether the text is neither a sign-in nor makes a key, and orders no more than a
+// payment: what is ordinary beside one.
 func (t *Text) IsOrdinary() bool {
-	return t.signIn == nil && t.key == "" && t.order == "" && !t.asks
+	return t.signIn == nil && t.key == "" && (t.order == "" || t.pays) && !t.asks
 }
 
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
@@ -121,8 +131,7 @@ func (t *Text) Fields(more ...chains.Field) (fields []chains.Field) {
 	return append(append(fields, more...), chains.Text("message", string(t.text)))
 }
 
-// KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey
-// returns.
+// KeyDerivation is the detail of [HazardKeyDerivation]. Its argument is what DerivesKey returns.
 const KeyDerivation = "%s makes a private key from this signature: who sees the signature, here or in a record of " +
 	"it, has that key"
 

@@ -56,7 +56,6 @@ func unmarshal(data []byte, value any) error {
 // of integers.
 type Bytes []byte
 
-// UnmarshalCBOR implements cbor.Unmarshaler.
 func (b *Bytes) UnmarshalCBOR(data []byte) error {
 	const byteString = 2 // the major type
 	if data[0]>>5 != byteString {
@@ -77,8 +76,7 @@ func decode(m Message, value any, types ...string) error {
 	return &TypeError{Seen: m.Type, Taken: types}
 }
 
-// decodeForeign decodes a message of another program: strictly, but with keys in any
-// order.
+// decodeForeign decodes a message of another program: strictly, but with keys in any order.
 func decodeForeign(m Message, value any, kind string) error {
 	if m.Type != kind {
 		return &TypeError{Seen: m.Type, Taken: []string{kind}}

@@ -17,8 +17,7 @@ var (
 	ErrOtherMessage = errors.New("this code belongs to another message than the ones before")
 )
 
-// Collector reassembles one message from codes in any order. It is not safe for
-// concurrent use.
+// Collector reassembles one message from codes in any order. It is not safe for concurrent use.
 type Collector struct {
 	taken  []string
 	kind   string

@@ -23,8 +23,7 @@ func (r *row) add(other *row) {
 	mix(r.data, other.data)
 }
 
-// lowest returns the first fragment in the set, starting at the word of fragment from,
-// or -1.
+// lowest returns the first fragment in the set, starting at the word of fragment from, or -1.
 func (r *row) lowest(from int) int {
 	for i := from / 64; i < len(r.set); i++ {
 		if r.set[i] != 0 {
@@ -34,10 +33,9 @@ func (r *row) lowest(from int) int {
 	return -1
 }
 
-// solver solves for the fragments by Gaussian elimination. It keeps at most one row per
-// lowest fragment, so that its memory is bounded by count × (count/8 + fragment) bytes
-// and a part costs at most count additions. Unlike peeling, it is complete as soon as
-// the parts determine the message.
+// solver solves for the fragments by Gaussian elimination. It keeps at most one row per lowest
+// fragment, so that its memory is bounded by count × (count/8 + fragment) bytes and a part costs at
+// most count additions. Unlike peeling, it is complete as soon as the parts determine the message.
 type solver struct {
 	rows []*row
 	rank int

@@ -12,11 +12,9 @@
 // The collector's input is untrusted and in any order: its memory, and its work for
 // each part, are bounded.
 //
-// The package has Countersign's own types ([Request], [Vote], [Answer]) and those of
-// other wallets ([EthSignRequest], [SolSignRequest], [TronSignRequest], PSBTs). They are
-// read strictly: unknown members, duplicate keys, indefinite lengths and trailing bytes
-// are refused.
+// The package has Countersign's own types ([Request], [Vote], [Answer]) and those of other wallets
+// ([EthSignRequest], [SolSignRequest], [TronSignRequest], PSBTs). They are read strictly: unknown
+// members, duplicate keys, indefinite lengths and trailing bytes are refused.
 //
-// BBQr (bbqr.org), the sequence of codes that Bitcoin wallets use, is read but not
-// written.
+// BBQr (bbqr.org), the sequence of codes that Bitcoin wallets use, is read but not written.
 package ur

@@ -58,8 +58,7 @@ func (e *Encoder) Parts() int { return len(e.fragments) }
 // Number returns the number of the last code, from 1; 0 before the first.
 func (e *Encoder) Number() uint32 { return e.number }
 
-// maxNumber bounds the numbers of parts, and so the length of their text. Reaching it
-// takes hours.
+// maxNumber bounds the numbers of parts, and so the length of their text. Reaching it takes hours.
 const maxNumber = 1<<16 - 1
 
 // Next returns the next code in lower case.

@@ -74,8 +74,7 @@ func (r SolSignRequest) Message() Message { return Message{TypeSolSignRequest, m
 // Message encodes the signature.
 func (s SolSignature) Message() Message { return Message{TypeSolSignature, marshal(s)} }
 
-// TronSignRequest is Keystone's tron-sign-request, which carries the raw bytes. It
-// has no stamp.
+// TronSignRequest is Keystone's tron-sign-request, which carries the raw bytes. It has no stamp.
 type TronSignRequest struct {
 	ID      UUID
 	Data    Bytes // Transaction.raw, or a message

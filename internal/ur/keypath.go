@@ -14,12 +14,10 @@ type UUID []byte
 
 const uuidTag = 37
 
-// MarshalCBOR implements cbor.Marshaler.
 func (u UUID) MarshalCBOR() ([]byte, error) {
 	return encoding.Marshal(cbor.Tag{Number: uuidTag, Content: []byte(u)})
 }
 
-// UnmarshalCBOR implements cbor.Unmarshaler.
 func (u *UUID) UnmarshalCBOR(data []byte) error {
 	content, err := untag(data, uuidTag)
 	if err != nil {
@@ -76,7 +74,6 @@ type keypathMap struct {
 	Depth       *uint64 `cbor:"3,keyasint,omitempty"`
 }
 
-// MarshalCBOR implements cbor.Marshaler.
 func (k Keypath) MarshalCBOR() ([]byte, error) {
 	m := k.components()
 	if k.Fingerprint != 0 {
@@ -97,7 +94,6 @@ func (k Keypath) components() keypathMap {
 	return m
 }
 
-// UnmarshalCBOR implements cbor.Unmarshaler.
 func (k *Keypath) UnmarshalCBOR(data []byte) error {
 	content, err := untag(data, keypathTag, newKeypathTag)
 	if err != nil {

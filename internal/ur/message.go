@@ -54,7 +54,6 @@ type TypeError struct {
 	Cure  string // what to do instead; may be empty
 }
 
-// Error implements error.
 func (e *TypeError) Error() string {
 	text := fmt.Sprintf("the code is of type %s; taken here: %s", e.Seen, strings.Join(e.Taken, ", "))
 	if e.Cure != "" {

@@ -72,8 +72,7 @@ func DecodeAnswer(m Message) (a Answer, err error) {
 	return a, nil
 }
 
-// PSBT returns the message of a PSBT: of TypePSBT or, for wallets from before 2023,
-// TypeCryptoPSBT.
+// PSBT returns the message of a PSBT: of TypePSBT or, for wallets from before 2023, TypeCryptoPSBT.
 func PSBT(packet []byte, kind string) Message { return Message{kind, marshal(packet)} }
 
 // DecodePSBT reads a PSBT of either type.

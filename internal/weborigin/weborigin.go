@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -61,8 +62,7 @@ func CheckPasskey(text string) error {
 	return err
 }
 
-// CheckDomain returns an error unless text is a domain without anything else, such as
-// example.com.
+// CheckDomain returns an error unless text is a domain without anything else, such as example.com.
 func CheckDomain(text string) error {
 	if origin, err := Parse("https://" + text); err != nil || origin.Hostname() != text {
 		return fmt.Errorf("%q: use the domain alone, in lower case, such as example.com", text)
@@ -110,6 +110,12 @@ func NeverADomain(text string) string {
 		return fmt.Sprintf("rpId %q never matches: a passkey belongs to one domain, not to an IP address or a pattern", text)
 	}
 	return ""
+}
+
+// IsLoopback reports whether a host is this machine, whose connections no one else reads.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func isIP(host string) bool {

@@ -70,9 +70,8 @@ const magicPSBT = "psbt\xff"
 // transaction of Solana.
 const maxBase58 = 4 * 5600
 
-// Read returns the ways in which a text can be read. Hex excludes others; base58 comes
-// before base64, which most of it could be as well. The caller takes the one that is a
-// transaction.
+// Read returns the ways in which a text can be read. Hex excludes others; base58 comes before
+// base64, which most of it could be as well. The caller takes the one that is a transaction.
 func Read(content []byte) (readings []Reading) {
 	if bytes.HasPrefix(content, []byte(magicPSBT)) {
 		return []Reading{{content, Binary}}
@@ -113,8 +112,7 @@ func base64Of(text string) Form {
 	return Form{base64: strictOf[encoding]}
 }
 
-// strictOf has the encodings that refuse set bits after the last byte, so that bytes have
-// one text.
+// strictOf has the encodings that refuse set bits after the last byte, so that bytes have one text.
 var strictOf = map[*base64.Encoding]*base64.Encoding{
 	base64.StdEncoding: base64.StdEncoding.Strict(), base64.RawStdEncoding: base64.RawStdEncoding.Strict(),
 	base64.URLEncoding: base64.URLEncoding.Strict(), base64.RawURLEncoding: base64.RawURLEncoding.Strict(),

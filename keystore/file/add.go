@@ -14,8 +14,7 @@ import (
 // batchSize is the number of keys written under one lock and one sync of the directory.
 const batchSize = 512
 
-// writers is the number of files written at once: file systems commit concurrent syncs
-// together.
+// writers is the number of files written at once: file systems commit concurrent syncs together.
 const writers = 32
 
 // Add adds a key to an organization. When it returns without error, the key is safe on
@@ -108,9 +107,8 @@ func (s *Store) addBatch(ctx context.Context, organizationID string, keys []keys
 	return b.keys
 }
 
-// describe fills in the id and the creation time if the caller gave none. New ids grow
-// with time (UUID version 7), so that keys of the same second are listed in the order of
-// the batch.
+// describe fills in the id and the creation time if the caller gave none. New ids grow with time
+// (UUID version 7), so that keys of the same second are listed in the order of the batch.
 func (k *newKey) describe(key keystore.NewKey) {
 	k.info = keystore.KeyInfo{ID: key.ID, Name: key.Name, PublicKey: key.PublicKey, CreatedAt: key.CreatedAt, ActsFor: key.ActsFor}
 	if k.info.CreatedAt.IsZero() {

@@ -11,12 +11,11 @@ import (
 	"sync/atomic"
 )
 
-// Copy copies the keystore in one directory to another, which must be empty or not exist:
-// to make a backup, or to restore one. It needs no passphrase, because it copies the
-// encrypted files. It holds the lock meanwhile, so that the copy is consistent even if
-// the keystore is in use. When it returns without error, the copy is safe on disk. An
-// interrupted copy has no identity.age and cannot be opened. Copy returns the number of
-// key files copied, archived ones included.
+// Copy copies the keystore in one directory to another, which must be empty or not exist: to make a
+// backup, or to restore one. It needs no passphrase, because it copies the encrypted files. It
+// holds the lock meanwhile, so that the copy is consistent even if the keystore is in use. When it
+// returns without error, the copy is safe on disk. An interrupted copy has no identity.age and
+// cannot be opened. Copy returns the number of key files copied, archived ones included.
 //
 // Copy does not verify the files; opening the copy does, with the same passphrase.
 func Copy(ctx context.Context, from, to string, options Options) (files int, err error) {

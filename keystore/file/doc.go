@@ -19,9 +19,8 @@
 //	    <privateKeyId>.age    one key, encrypted to the identity; replaced as a whole when it is renamed or disabled
 //	    <walletId>.age        one wallet; replaced as a whole when an account is added
 //
-// All files have mode 0600. There is no index on disk: the key files are the only
-// record. Opening costs one scrypt and a fraction of a millisecond per key. To read a
-// key without this package:
+// All files have mode 0600. There is no index on disk: the key files are the only record. Opening
+// costs one scrypt and a fraction of a millisecond per key. To read a key without this package:
 //
 //	age -d keys/identity.age > identity.txt      # asks for the passphrase
 //	age -d -i identity.txt keys/keys/<id>.age    # the secret in hex
@@ -31,26 +30,24 @@
 //
 // # Wallets
 //
-// A wallet is one secret, a mnemonic (BIP-39) or an extended private key (BIP-32), and the
-// list of accounts that are derived from it (package wallet). The accounts are keys like
-// any other, each with its own id: they are found by any of their addresses, listed, and
-// sign. An address cannot be turned back into a path: only accounts on the list are
-// found, and Derive adds to it. The list is in the header of the file, under its MAC.
-// Opening derives the keys again, which takes about two milliseconds per wallet, and
-// refuses the file unless they match the list.
+// A wallet is one secret, a mnemonic (BIP-39) or an extended private key (BIP-32), and the list of
+// accounts that are derived from it (package wallet). The accounts are keys like any other, each
+// with its own id: they are found by any of their addresses, listed, and sign. An address cannot be
+// turned back into a path: only accounts on the list are found, and Derive adds to it. The list is
+// in the header of the file, under its MAC. Opening derives the keys again, which takes about two
+// milliseconds per wallet, and refuses the file unless they match the list.
 //
 //	age -d -i identity.txt keys/keys/<walletId>.age    # the words; the passphrase, if any, in a second line. Or [origin]xprv…
 //
 // # What this package adds to age
 //
-// age encrypts; it does not authenticate the author of a file. An attacker who can write
-// into the directory and knows the recipient could plant a key of their own, and have
-// money sent to it. So the header of each key file carries a MAC, under a key derived
-// from the identity, over the metadata of the key and the file key that encrypts the
-// secret. Adding a key therefore takes the passphrase, and a file whose header or secret
-// was replaced, renamed or altered is refused. The public key is derived from the secret
-// on loading and compared, so that even a recovery recipient, who knows the file key,
-// cannot replace the secret.
+// age encrypts; it does not authenticate the author of a file. An attacker who can write into the
+// directory and knows the recipient could plant a key of their own, and have money sent to it. So
+// the header of each key file carries a MAC, under a key derived from the identity, over the
+// metadata of the key and the file key that encrypts the secret. Adding a key therefore takes the
+// passphrase, and a file whose header or secret was replaced, renamed or altered is refused. The
+// public key is derived from the secret on loading and compared, so that even a recovery recipient,
+// who knows the file key, cannot replace the secret.
 //
 // The stanza with the MAC holds the file key a second time, encrypted under another key
 // derived from the identity, because opening a keystore would otherwise spend most of
@@ -69,21 +66,19 @@
 //
 // # Bad files
 //
-// Open refuses a keystore with key files that do not verify, or that other users can
-// read or write, and names each of them: a signer that silently lacks a key is
-// worse than one that does not start. With Options.SkipInvalid it continues without
-// them, and Skipped lists them. Files in keys/ whose names do not end in .age are
-// ignored.
+// Open refuses a keystore with key files that do not verify, or that other users can read or write,
+// and names each of them: a signer that silently lacks a key is worse than one that does not start.
+// With Options.SkipInvalid it continues without them, and Skipped lists them. Files in keys/ whose
+// names do not end in .age are ignored.
 //
 // # Several processes
 //
-// Any number of processes can open the same directory. Writers take turns. A key that one
-// process adds is found by the others on their next look-up of a key they do not know. A
-// crash at any instant, or a failing disk, leaves each key file whole or absent, and never
-// loses a key whose addition was acknowledged. Renaming, disabling or deleting a key takes
-// effect in the other processes at their next look-up, which costs a stat of the file
-// changes. A key file removed by other means is missed only by processes that open the
-// directory afterwards.
+// Any number of processes can open the same directory. Writers take turns. A key that one process
+// adds is found by the others on their next look-up of a key they do not know. A crash at any
+// instant, or a failing disk, leaves each key file whole or absent, and never loses a key whose
+// addition was acknowledged. Renaming, disabling or deleting a key takes effect in the other
+// processes at their next look-up, which costs a stat of the file changes. A key file removed by
+// other means is missed only by processes that open the directory afterwards.
 //
 // # What stays in memory
 //

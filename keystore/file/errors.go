@@ -39,8 +39,6 @@ type Error struct {
 
 // Error returns the path and the reason.
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
-
-// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
 // BadFilesError is the error of Open if key files are bad. It lists all of them.
@@ -60,7 +58,6 @@ func (e *BadFilesError) Error() string {
 	return text.String()
 }
 
-// Unwrap returns the errors of the files.
 func (e *BadFilesError) Unwrap() []error {
 	errs := make([]error, len(e.Files))
 	for i, bad := range e.Files {

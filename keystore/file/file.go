@@ -90,7 +90,6 @@ func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keyst
 	}
 }
 
-// RevealSecret implements keystore.Exporter.
 func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
 	if _, err := s.Find(ctx, organizationID, keystore.ByID(id)); err != nil {
 		return err
@@ -117,7 +116,6 @@ func (s *Store) Skipped() []error {
 // String names the keystore by its directory.
 func (s *Store) String() string { return "file keystore " + s.dir }
 
-// Close implements keystore.Keystore.
 func (s *Store) Close() error {
 	err := s.index.Close()
 	s.mu.Lock()

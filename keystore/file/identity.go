@@ -30,9 +30,8 @@ const maxIdentitySize = 64 << 10
 //	# recovery: age1…                  one line for each recovery recipient
 //	AGE-SECRET-KEY-1…                or AGE-SECRET-KEY-PQ-1…
 //
-// The file is encrypted with the passphrase, which age does not allow to be combined with
-// other recipients. So the file cannot be created without the passphrase, and all of it
-// can be trusted.
+// The file is encrypted with the passphrase, which age does not allow to be combined with other
+// recipients. So the file cannot be created without the passphrase, and all of it can be trusted.
 type identity struct {
 	key      ageKey
 	created  time.Time

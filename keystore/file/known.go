@@ -77,8 +77,7 @@ type knownWallet struct {
 // policies name keys by them. Names of earlier versions may not be unique.
 type named map[string]string
 
-// insertAll puts the files into the index, keys first, oldest first, and sets bad files
-// aside.
+// insertAll puts the files into the index, keys first, oldest first, and sets bad files aside.
 func (c *contents) insertAll(files []loaded) {
 	slices.SortFunc(files, func(a, b loaded) int {
 		switch {
@@ -202,8 +201,7 @@ func (c *contents) isOf(organizationID, id string) bool {
 	return known && owner == organizationID
 }
 
-// sharing returns the key of the organization, if any, that has the id or an address of
-// info.
+// sharing returns the key of the organization, if any, that has the id or an address of info.
 func (c *contents) sharing(organizationID string, info keystore.KeyInfo) (existing keystore.KeyInfo, shares bool) {
 	for _, locator := range locators(info) {
 		if key, err := c.index.Key(context.Background(), organizationID, locator); err == nil {

@@ -33,8 +33,7 @@ func (s *Store) Rename(ctx context.Context, organizationID, id, name string) err
 	})
 }
 
-// Disable implements keystore.Disabler for keys, accounts, and wallets with all their
-// accounts.
+// Disable implements keystore.Disabler for keys, accounts, and wallets with all their accounts.
 func (s *Store) Disable(ctx context.Context, organizationID, id string) error {
 	return s.change(ctx, "disable", organizationID, id, setDisabled(true))
 }
@@ -66,7 +65,6 @@ func (s *Store) ActFor(ctx context.Context, organizationID, id, account string) 
 	})
 }
 
-// Disabled implements keystore.Disabler.
 func (s *Store) Disabled(ctx context.Context, organizationID string) ([]keystore.KeyInfo, error) {
 	var infos []keystore.KeyInfo
 	err := s.asReader(ctx, func() error {

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// settleTime is the age at which the modification time of a directory is certain to
-// differ after any later change. The coarsest file system clock in use, FAT's, ticks
-// every two seconds.
+// settleTime is the age at which the modification time of a directory is certain to differ after
+// any later change. The coarsest file system clock in use, FAT's, ticks every two seconds.
 const settleTime = 2 * time.Second
 
 func (c *contents) unchanged() bool {

@@ -97,9 +97,8 @@ func (s *Store) asWriter(ctx context.Context, write func() error) error {
 	return nil
 }
 
-// endTurn returns the zero turn if files have to be read again, or if the file system
-// rounds times, so that this turn could not be distinguished from the next. The caller
-// holds the lock.
+// endTurn returns the zero turn if files have to be read again, or if the file system rounds times,
+// so that this turn could not be distinguished from the next. The caller holds the lock.
 func (s *Store) endTurn() turn {
 	ended := turn{lock: time.Now().Round(0)}
 	if s.missed || len(s.bad) > 0 || s.root.Chtimes(lockName, ended.lock, ended.lock) != nil {

@@ -65,8 +65,7 @@ type Options struct {
 	// Calls come one at a time, in increasing order; reading waits for them.
 	OnRead func(read, total int)
 
-	// Logger receives bad files that are skipped and look-ups of disabled keys.
-	// nil discards them.
+	// Logger receives bad files that are skipped and look-ups of disabled keys. nil discards them.
 	Logger *slog.Logger
 }
 

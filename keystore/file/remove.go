@@ -18,16 +18,14 @@ var (
 // deletedName is the directory of archived key files.
 const deletedName = "deleted"
 
-// Delete implements keystore.Deleter for keys, and for wallets with all their accounts.
-// The file is removed; anything that the disk still holds of it is encrypted to the
-// keystore's identity.
+// Delete implements keystore.Deleter for keys, and for wallets with all their accounts. The file is
+// removed; anything that the disk still holds of it is encrypted to the keystore's identity.
 func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	return s.remove(ctx, organizationID, id, func(string) error { return nil })
 }
 
-// Archive implements keystore.Archiver for everything that Delete accepts. It moves the
-// file, still encrypted to the keystore's identity, to the directory "deleted"; Restore
-// brings it back.
+// Archive implements keystore.Archiver for everything that Delete accepts. It moves the file, still
+// encrypted to the keystore's identity, to the directory "deleted"; Restore brings it back.
 func (s *Store) Archive(ctx context.Context, organizationID, id string) (path string, err error) {
 	err = s.remove(ctx, organizationID, id, func(name string) error {
 		path = filepath.Join(s.dir, deletedName, name)
@@ -141,8 +139,7 @@ func (c content) keys() []Account {
 	return c.wallet.Accounts
 }
 
-// findCopy reads the archived copy of a key file or, if from is not empty, the one in a
-// backup.
+// findCopy reads the archived copy of a key file or, if from is not empty, the one in a backup.
 func (f *folder) findCopy(name, from string) (content []byte, archived bool, err error) {
 	if from == "" {
 		deleted, err := f.openBelow(deletedName)

@@ -184,9 +184,8 @@ func noWallet(idOrName string) error {
 // ErrNoMnemonic says that the wallet was imported as an extended private key.
 var ErrNoMnemonic = errors.New("the wallet was imported as an extended private key and has no mnemonic")
 
-// RevealMnemonic calls use with the mnemonic of a wallet and its passphrase, which may be
-// empty. use must not keep them. If the wallet has no mnemonic, RevealMnemonic returns
-// ErrNoMnemonic.
+// RevealMnemonic calls use with the mnemonic of a wallet and its passphrase, which may be empty.
+// use must not keep them. If the wallet has no mnemonic, RevealMnemonic returns ErrNoMnemonic.
 func (s *Store) RevealMnemonic(ctx context.Context, organizationID, walletID string, use func(mnemonic, passphrase []byte) error) error {
 	return s.revealWallet(ctx, organizationID, walletID, func(w *openWallet) error {
 		if !w.hasMnemonic() {
@@ -220,10 +219,9 @@ func (s *Store) revealWallet(ctx context.Context, organizationID, walletID strin
 	})
 }
 
-// sameWallet returns the wallet that a key is an account of if it has the secret of w, and
-// the zero Wallet otherwise: wallets with different secrets can share an account, one
-// below a mnemonic and the other below an extended private key that comes from it. The
-// caller holds s.mu.
+// sameWallet returns the wallet that a key is an account of if it has the secret of w, and the zero
+// Wallet otherwise: wallets with different secrets can share an account, one below a mnemonic and
+// the other below an extended private key that comes from it. The caller holds s.mu.
 func (c *contents) sameWallet(organizationID, keyID string, w *openWallet) Wallet {
 	existing, err := c.readWallet(organizationID, c.accounts[keyID])
 	if err != nil {

@@ -22,11 +22,10 @@ const (
 
 const maxWalletPayload = wallet.MaxMnemonic + maxWalletPassphrase + len("\n\n")
 
-// walletMetadata describes the wallet in the header of a wallet file. It is one line of
-// JSON in exactly this form. The payload is the mnemonic, its words separated by single
-// spaces, and a newline, followed by the passphrase and a newline if there is one. Without
-// a mnemonic, the payload is an extended private key with its origin
-// (wallet.ParseExtendedKey) and a newline.
+// walletMetadata describes the wallet in the header of a wallet file. It is one line of JSON in
+// exactly this form. The payload is the mnemonic, its words separated by single spaces, and a
+// newline, followed by the passphrase and a newline if there is one. Without a mnemonic, the
+// payload is an extended private key with its origin (wallet.ParseExtendedKey) and a newline.
 type walletMetadata struct {
 	OrganizationID string            `json:"organizationId"`
 	WalletID       string            `json:"walletId"` // UUID in lower case

@@ -1,6 +1,7 @@
 package keyformat
 
 import (
+	"cmp"
 	"fmt"
 	"hash"
 	"math/bits"
@@ -9,9 +10,8 @@ import (
 	"golang.org/x/crypto/scrypt"
 )
 
-// Limits on the cost of deriving a key from a password. Twice geth's cost for new files
-// (256 MiB, one pass) leaves room for stronger ones, while an untrusted file cannot bring
-// the machine down.
+// Limits on the cost of deriving a key from a password. Twice geth's cost for new files (256 MiB,
+// one pass) leaves room for stronger ones, while an untrusted file cannot bring the machine down.
 const (
 	maxScryptMemory = 512 << 20  // bytes: 128·N·r
 	maxScryptFactor = 64         // r and p: programs that write files use at most 8
@@ -81,7 +81,5 @@ type stretch func(password, salt []byte, size int) ([]byte, error)
 type fault struct{ err error }
 
 func (f *fault) fail(err error) {
-	if f.err == nil {
-		f.err = err
-	}
+	f.err = cmp.Or(f.err, err)
 }

@@ -18,8 +18,7 @@ var (
 	// ErrMalformed: the file violates its format.
 	ErrMalformed = errors.New("malformed")
 
-	// ErrPassword: the password is wrong or the file was damaged; these are
-	// indistinguishable.
+	// ErrPassword: the password is wrong or the file was damaged; these are indistinguishable.
 	ErrPassword = errors.New("wrong password, or the file is damaged")
 
 	// ErrPasswordMissing: the file is encrypted, and no password was given.

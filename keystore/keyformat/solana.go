@@ -17,9 +17,8 @@ const solanaSize = 64
 // maxSolanaBase58 is the maximum number of characters of solanaSize bytes.
 const maxSolanaBase58 = 88
 
-// ParseSolana reads a keypair file of the Solana command line, such as id.json:
-// a JSON array of 64 numbers from 0 to 255, the 32 bytes of the Ed25519 seed and
-// the 32 of its public key.
+// ParseSolana reads a keypair file of the Solana command line, such as id.json: a JSON array of 64
+// numbers from 0 to 255, the 32 bytes of the Ed25519 seed and the 32 of its public key.
 func ParseSolana(text []byte) (Key, error) {
 	var pair [solanaSize]byte
 	defer keystore.Wipe(pair[:])

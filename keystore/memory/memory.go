@@ -56,7 +56,6 @@ func (s *Store) Add(ctx context.Context, organizationID string, key keystore.New
 	return added.Info(), nil
 }
 
-// AddBatch implements keystore.Importer.
 func (s *Store) AddBatch(ctx context.Context, organizationID string, keys []keystore.NewKey) (infos []keystore.KeyInfo, errs []error) {
 	for _, key := range keys {
 		info, err := s.Add(ctx, organizationID, key)
@@ -79,14 +78,12 @@ func newKey(key keystore.NewKey) (*software.Key, error) {
 	return software.New(info, key.Curve, key.Secret)
 }
 
-// Generate implements keystore.Generator.
 func (s *Store) Generate(ctx context.Context, organizationID, name string, curve keystore.Curve) (keystore.KeyInfo, error) {
 	key := software.Generate(name, curve)
 	defer keystore.Wipe(key.Secret)
 	return s.Add(ctx, organizationID, key)
 }
 
-// RevealSecret implements keystore.Exporter.
 func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use func(secret []byte) error) error {
 	key, err := s.index.Key(ctx, organizationID, keystore.ByID(id))
 	if err != nil {
@@ -95,7 +92,6 @@ func (s *Store) RevealSecret(ctx context.Context, organizationID, id string, use
 	return key.RevealSecret(use)
 }
 
-// Rename implements keystore.Renamer.
 func (s *Store) Rename(ctx context.Context, organizationID, id, name string) error {
 	if err := keystore.CheckName("name", name); err != nil {
 		return err
@@ -118,15 +114,12 @@ func (s *Store) Delete(ctx context.Context, organizationID, id string) error {
 	return nil
 }
 
-// Find implements keystore.Keystore.
 func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	return s.index.Find(ctx, organizationID, locator)
 }
 
-// Keys implements keystore.Keystore.
 func (s *Store) Keys(ctx context.Context, organizationID string) iter.Seq2[keystore.KeyInfo, error] {
 	return s.index.Keys(ctx, organizationID)
 }
 
-// Close implements keystore.Keystore.
 func (s *Store) Close() error { return s.index.Close() }

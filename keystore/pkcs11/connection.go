@@ -18,10 +18,9 @@ import (
 	"github.com/countersign-dev/countersign/keystore"
 )
 
-// connection is a login to a token. crypto11 opened the module, logged in, holds one session
-// that keeps the login alive, and must be closed last. Everything else goes through
-// miekg/pkcs11, which shares the login (unless the module separates the two bindings, as
-// p11-kit's do).
+// connection is a login to a token. crypto11 opened the module, logged in, holds one session that
+// keeps the login alive, and must be closed last. Everything else goes through miekg/pkcs11, which
+// shares the login (unless the module separates the two bindings, as p11-kit's do).
 type connection struct {
 	uri       URI
 	crypto    *crypto11.Context

@@ -24,25 +24,23 @@
 // Organizations that share a token are separated by this package alone. To have the HSM
 // separate them, give each its own token and PIN.
 //
-// A private key needs a public object with the same CKA_ID, or a public key in
-// Options.PublicKeys, because PKCS#11 cannot derive one. Public objects can be planted and
-// destroyed without a PIN, so a key must prove its public key by a signature before it is
-// used. Of several public keys, the one under which the signature verifies is taken, and a
-// proved key keeps its public key. Private keys of one organization that share a CKA_ID
-// are all skipped, because a request could not choose between them. Skipped lists the keys
-// that are not used, with the reasons; Extractable lists those in use whose secret can be
-// extracted from the token.
+// A private key needs a public object with the same CKA_ID, or a public key in Options.PublicKeys,
+// because PKCS#11 cannot derive one. Public objects can be planted and destroyed without a PIN, so
+// a key must prove its public key by a signature before it is used. Of several public keys, the one
+// under which the signature verifies is taken, and a proved key keeps its public key. Private keys
+// of one organization that share a CKA_ID are all skipped, because a request could not choose
+// between them. Skipped lists the keys that are not used, with the reasons; Extractable lists those
+// in use whose secret can be extracted from the token.
 //
 // New keys get a UUID as CKA_ID. If the token stores fewer bytes (a YubiHSM 2 stores two),
 // they get random bytes of that length.
 //
 // # Signatures
 //
-// Every signature is verified before it is returned, in the same step that determines v
-// and lowers s. The error of one that does not verify is keystore.ErrSignatureCheck. Tokens
-// use random nonces: equal digests have different ECDSA signatures. PKCS#11 has no
-// mechanism for BIP-340: a key is found by its taproot address, but keystore.AsSchnorr
-// returns an error.
+// Every signature is verified before it is returned, in the same step that determines v and lowers
+// s. The error of one that does not verify is keystore.ErrSignatureCheck. Tokens use random nonces:
+// equal digests have different ECDSA signatures. PKCS#11 has no mechanism for BIP-340: a key is
+// found by its taproot address, but keystore.AsSchnorr returns an error.
 //
 // # Failures
 //
@@ -59,12 +57,11 @@
 // countersign-retry-pin=yes (a locked token is never tried): a supervisor that restarts a program with a wrong
 // PIN must not lock the token. The error is ErrPIN.
 //
-// All calls obey their context, even while the token is busy or hangs. An operation that
-// has begun continues in its own goroutine, for which Close waits five seconds. A key
-// whose generation finishes after the caller has given up is deleted. With one or two
-// sessions, switching to that goroutine costs up to a fifth of SoftHSM's throughput, with
-// more sessions nothing. A call without a cancellable context runs in the caller's
-// goroutine.
+// All calls obey their context, even while the token is busy or hangs. An operation that has begun
+// continues in its own goroutine, for which Close waits five seconds. A key whose generation
+// finishes after the caller has given up is deleted. With one or two sessions, switching to that
+// goroutine costs up to a fifth of SoftHSM's throughput, with more sessions nothing. A call without
+// a cancellable context runs in the caller's goroutine.
 //
 // # The app-proof key
 //
@@ -79,12 +76,11 @@
 //
 // # Implementation
 //
-// crypto11 opens the module, logs in to the token, and must be closed last. It supports
-// neither secp256k1 nor Ed25519, and its session pool keeps dead sessions. So the other
-// binding to the same module, miekg/pkcs11, does the rest, with our own sessions. A program
-// can open any number of Stores and ProofSigners, by any path of the module: it is
-// initialized once and finalized when the last of them is closed, because some modules
-// answer CKR_OK to a second C_Initialize. p11-kit's client and proxy modules keep separate
-// state for each binding and are initialized for each. Opening fails if something else in
-// the program has initialized the module.
+// crypto11 opens the module, logs in to the token, and must be closed last. It supports neither
+// secp256k1 nor Ed25519, and its session pool keeps dead sessions. So the other binding to the same
+// module, miekg/pkcs11, does the rest, with our own sessions. A program can open any number of
+// Stores and ProofSigners, by any path of the module: it is initialized once and finalized when the
+// last of them is closed, because some modules answer CKR_OK to a second C_Initialize. p11-kit's
+// client and proxy modules keep separate state for each binding and are initialized for each.
+// Opening fails if something else in the program has initialized the module.
 package pkcs11

@@ -89,10 +89,9 @@ func (s *Store) create(ctx context.Context, organizationID string, k keystore.Ne
 	})
 }
 
-// existing returns the key with this public key or, unless it is uuid.Nil, with this id, and
-// nil if there is none. If a key with this id was skipped, it returns keystore.ErrKeyExists. It
-// reads only such keys from the token, so that importing many keys does not read all of them every
-// time.
+// existing returns the key with this public key or, unless it is uuid.Nil, with this id, and nil if
+// there is none. If a key with this id was skipped, it returns keystore.ErrKeyExists. It reads only
+// such keys from the token, so that importing many keys does not read all of them every time.
 func (s *Store) existing(ctx context.Context, organizationID string, id uuid.UUID, public keystore.PublicKey) (*key, error) {
 	locators := keystore.Locators(public)
 	if id != uuid.Nil {

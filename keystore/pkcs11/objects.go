@@ -94,8 +94,7 @@ func publicObjects(module *pkcs11.Ctx, in pkcs11.SessionHandle, keyType uint, on
 	return byID, nil
 }
 
-// isAttributeError reports whether an object does not have an attribute, or does
-// not reveal it.
+// isAttributeError reports whether an object does not have an attribute, or does not reveal it.
 func isAttributeError(err error) bool {
 	return isOneOf(err, []pkcs11.Error{
 		pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_ATTRIBUTE_SENSITIVE, pkcs11.CKR_OBJECT_HANDLE_INVALID,

@@ -28,9 +28,8 @@ type pool struct {
 
 	mu   sync.Mutex
 	last uint64
-	// owner is the number of the session that was last given a handle. A module may reuse
-	// the handle of a session that it has dropped: then the old session must never be used
-	// or closed.
+	// owner is the number of the session that was last given a handle. A module may reuse the
+	// handle of a session that it has dropped: then the old session must never be used or closed.
 	owner map[pkcs11.SessionHandle]uint64
 }
 

@@ -113,8 +113,7 @@ func (p *ProofSigner) lookUp(lent session, again bool) (pkcs11.ObjectHandle, err
 	return handle, err
 }
 
-// claims returns the public keys on P-256 of the public objects with the CKA_ID of the
-// private one.
+// claims returns the public keys on P-256 of the public objects with the CKA_ID of the private one.
 func (p *ProofSigner) claims(in pkcs11.SessionHandle, private pkcs11.ObjectHandle) (claimed []*ecdsa.PublicKey, err error) {
 	module := p.pool.connection.module.Ctx
 	id, err := attributes(module, in, private, pkcs11.CKA_ID)

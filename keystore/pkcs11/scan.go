@@ -207,8 +207,7 @@ func claims(objects []publicObject) (claimed []keystore.PublicKey, err error) {
 	return claimed, err
 }
 
-// choose has the private key sign, and returns the public key under which the
-// signature verifies.
+// choose has the private key sign, and returns the public key under which the signature verifies.
 func (s *scanner) choose(object candidate, claimed []keystore.PublicKey) (keystore.PublicKey, error) {
 	signed := map[keystore.Curve][]byte{}
 	for _, public := range claimed {

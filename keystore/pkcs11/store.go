@@ -178,9 +178,8 @@ func (s *Store) takeIn(objects inventory) {
 	s.extractable = append(s.extractable, objects.extractable...)
 }
 
-// Find implements keystore.Keystore. It searches the token for an unknown key at most once
-// per second. A key that is found for the first time must prove its public key by a
-// signature.
+// Find implements keystore.Keystore. It searches the token for an unknown key at most once per
+// second. A key that is found for the first time must prove its public key by a signature.
 func (s *Store) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
 	k, err := s.search(ctx, organizationID, locator)
 	if err != nil {

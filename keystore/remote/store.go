@@ -81,9 +81,7 @@ var (
 func Open(ctx context.Context, services Services, pins []Pin, options Options) (*Store, error) {
 	options.Concurrency = cmp.Or(options.Concurrency, DefaultConcurrency)
 	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -214,8 +212,7 @@ func (s *Store) Pins(ctx context.Context) ([]Pin, error) {
 // SignsSchnorr implements keystore.SchnorrReporter: no service has BIP-340.
 func (*Store) SignsSchnorr() bool { return false }
 
-// Skipped implements keystore.Skipper: the keys whose service has another key than the pinned
-// one.
+// Skipped implements keystore.Skipper: the keys whose service has another key than the pinned one.
 func (s *Store) Skipped() (why []error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

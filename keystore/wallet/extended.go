@@ -164,8 +164,7 @@ func ParseOrigin(text string) (fingerprint [4]byte, path Path, err error) {
 	return [4]byte(four), path, err
 }
 
-// decodeExtendedKey returns the bytes of a key. The caller wipes them even if there is an
-// error.
+// decodeExtendedKey returns the bytes of a key. The caller wipes them even if there is an error.
 func decodeExtendedKey(text string) (raw []byte, version extendedVersion, err error) {
 	payload, first, err := base58.CheckDecode(text)
 	defer keystore.Wipe(payload)

@@ -259,17 +259,12 @@ func (r *Root) UsualAccounts() (accounts []Account) {
 	return accounts
 }
 
-// String returns "[redacted]".
-func (Root) String() string { return keystore.SecretBytes(nil).String() }
-
-// GoString returns "[redacted]".
+func (Root) String() string     { return keystore.SecretBytes(nil).String() }
 func (r Root) GoString() string { return r.String() }
 
 // Format writes "[redacted]" for every verb.
 func (r Root) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, r.String()) }
-
-// LogValue returns "[redacted]".
-func (r Root) LogValue() slog.Value { return slog.StringValue(r.String()) }
+func (r Root) LogValue() slog.Value           { return slog.StringValue(r.String()) }
 
 // MarshalText returns "[redacted]"; encoding/json and encoding/xml use it.
 func (r Root) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -1,6 +1,5 @@
-// Package walletpolicy reads wallet policies (BIP-388): Bitcoin wallets whose outputs are
-// scripts of several keys, some of them of others. A policy is a descriptor template and the
-// keys in it:
+// Package walletpolicy reads wallet policies (BIP-388): Bitcoin wallets whose outputs are scripts
+// of several keys, some of them of others. A policy is a descriptor template and the keys in it:
 //
 //	wsh(sortedmulti(2,@0/**,@1/**,@2/**))
 //	[73c5da0a/48'/0'/0'/2']xpub6DkF…, [f5acc2fd/48'/0'/0'/2']xpub6…, …

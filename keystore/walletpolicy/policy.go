@@ -200,7 +200,6 @@ func parseXPub(text string) (*hdkeychain.ExtendedKey, error) {
 	return node, nil
 }
 
-// Name implements keystore.RegisteredWallet.
 func (p *Policy) Name() string { return p.name }
 
 // Digest implements keystore.RegisteredWallet: the SHA-256 of Canonical.
@@ -258,7 +257,6 @@ func (p *Policy) Keys() []Key {
 	return keys
 }
 
-// Holds implements keystore.RegisteredWallet.
 func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
 	for _, k := range p.template.keys {
 		at := slices.Index(k.branch[:], branch)
@@ -273,7 +271,6 @@ func (p *Policy) Holds(hash [20]byte, branch, index uint32) (change, ok bool) {
 	return false, false
 }
 
-// Place implements keystore.RegisteredWallet.
 func (p *Policy) Place(fingerprint [4]byte, path []uint32) (change bool, index uint32, ok bool) {
 	for _, k := range p.template.keys {
 		item := &p.items[k.item]

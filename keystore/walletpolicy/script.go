@@ -26,7 +26,6 @@ type Scripts struct {
 // Leaf is a leaf script with its control block.
 type Leaf struct{ Script, Control []byte }
 
-// Script implements keystore.RegisteredWallet.
 func (p *Policy) Script(change bool, index uint32) ([]byte, error) {
 	scripts, err := p.Scripts(change, index)
 	return scripts.Output, err

@@ -1,6 +1,7 @@
 package walletpolicy
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -86,9 +87,7 @@ func parseTemplate(text string) (*template, error) {
 }
 
 func (p *parser) fail(err error) {
-	if p.err == nil {
-		p.err = err
-	}
+	p.err = cmp.Or(p.err, err)
 	p.text = ""
 }
 

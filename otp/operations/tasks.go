@@ -2,6 +2,8 @@ package operations
 
 import (
 	"context"
+	"crypto"
+	"errors"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -11,6 +13,57 @@ import (
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 )
+
+// Service carries out activities about one-time passwords.
+type Service struct {
+	codes       *otp.Service
+	proofSigner crypto.Signer // nil: codes are sent, but neither encrypted nor redeemed
+}
+
+// New returns a service over codes. proofSigner signs verification tokens and the keys that
+// codes are encrypted to, such as Config.ProofSigner of the engine; if it is nil, codes
+// cannot be redeemed.
+func New(codes *otp.Service, proofSigner crypto.Signer) *Service {
+	return &Service{codes: codes, proofSigner: proofSigner}
+}
+
+// Operations returns the operations for Config.Operations of an engine on the same store.
+func (s *Service) Operations() []operation.Operation {
+	return []operation.Operation{
+		{Type: activity.TypeInitOTPAuth, Prepare: s.prepareIssue, NeedsStore: true},
+		{Type: activity.TypeInitOTPV2, Prepare: s.prepareIssue, NeedsStore: true},
+		{Type: activity.TypeInitOTPV3, Prepare: s.prepareIssue, NeedsStore: true},
+		{Type: activity.TypeVerifyOTP, Prepare: s.prepareVerification, NeedsStore: true},
+		{Type: activity.TypeVerifyOTPV2, Prepare: s.prepareVerification, NeedsStore: true},
+	}
+}
+
+// InitOTPAuth sends a one-time password, for programs that do not submit activities.
+// If the intent has no appName, the organization's name is used.
+func (s *Service) InitOTPAuth(ctx context.Context, organizationID, organizationName string,
+	intent activity.InitOTPAuthIntent) (activity.InitOTPAuthResult, error) {
+	id, err := s.codes.Issue(ctx, organizationID, organizationName, otpRequest(&intent, ""))
+	if err != nil {
+		return activity.InitOTPAuthResult{}, refuse(err)
+	}
+	return activity.InitOTPAuthResult{OTPID: id}, nil
+}
+
+// VerifyOTP redeems a one-time password, for programs that do not submit activities.
+// Each call counts as an attempt.
+func (s *Service) VerifyOTP(ctx context.Context, organizationID string, intent activity.VerifyOTPIntent) (activity.VerifyOTPResult, error) {
+	var none activity.VerifyOTPResult
+	redeem := redemption{VerifyOTPIntent: intent}
+	if err := s.checkToken(&redeem); err != nil {
+		return none, err
+	}
+	verified, err := s.codes.Verify(ctx, organizationID, intent.OTPID, intent.OTPCode)
+	if err != nil {
+		return none, refuse(err)
+	}
+	token, err := s.newToken(verified, &redeem, s.codes.Now())
+	return activity.VerifyOTPResult{VerificationToken: token}, err
+}
 
 // otpRequest returns what an intent asks for. credential identifies whose sends are limited.
 func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Request {
@@ -84,9 +137,8 @@ func argsOf(contact, kind string) []chains.Arg {
 
 func (i *issuing) Begin(now time.Time) store.Change { return refusing(i.issue.Reserve(now)) }
 
-// Perform delivers the message. If the result cannot be recorded afterwards, the code
-// stays pending, which means that it can never be redeemed, and the message stays
-// counted.
+// Perform delivers the message. If the result cannot be recorded afterwards, the code stays
+// pending, which means that it can never be redeemed, and the message stays counted.
 func (i *issuing) Perform(ctx context.Context) (operation.Outcome, error) {
 	result, err := i.result() // first, since the message cannot be taken back
 	if err == nil {
@@ -215,4 +267,70 @@ func (s *Service) newToken(verified otp.Verified, redeem *redemption, now time.T
 		return "", activity.NewError(activity.ReasonUnavailable, "", err, "the proof key could not be used: try again")
 	}
 	return signed, nil
+}
+
+// refuse translates an error of the service into an *activity.Error, which does not
+// reveal why a code is invalid.
+func refuse(err error) error {
+	if refused := refusal(err); refused != nil {
+		return refused
+	}
+	return activity.NewError(activity.ReasonUnavailable, "", err, "the store of one-time passwords is unavailable: try again")
+}
+
+// refusal translates an error of the service that is not one of its store. It returns
+// nil for any other.
+func refusal(err error) error {
+	var parameter *otp.ParameterError
+	var limit *otp.LimitError
+	var code *otp.CodeError
+	switch {
+	case errors.As(err, &parameter):
+		return activity.NewError(parameterReason(parameter), parameter.Parameter, err, "%v", parameter)
+	case errors.As(err, &limit):
+		reason := activity.ReasonRateLimitExceeded
+		if limit.Limit == otp.LimitSends {
+			reason = activity.ReasonMaxOTPInitiated
+		}
+		refused := activity.NewError(reason, "", limit, "%v", limit)
+		refused.RetryAfter = limit.RetryAfter
+		return refused
+	case errors.As(err, &code):
+		return activity.NewError(activity.ReasonOTPInvalid, "", withheld{code}, "%v", otp.ErrInvalidCode)
+	case errors.Is(err, otp.ErrDelivery):
+		return activity.NewError(activity.ReasonUnavailable, "", err, "the message could not be delivered: send the same body again")
+	}
+	return nil
+}
+
+// withheld is the cause of the refusal of a code. Its text, which is for the log, says
+// why; the client's does not.
+type withheld struct{ code *otp.CodeError }
+
+func (w withheld) Error() string { return w.code.Why.Error() }
+
+func (w withheld) Unwrap() error { return w.code }
+
+// refusing is a change whose refusals are translated.
+func refusing(change store.Change) store.Change {
+	if change == nil {
+		return nil
+	}
+	return store.ChangeFunc(func(ledger store.Ledger) (error, error) {
+		refused, err := change.Apply(ledger)
+		if translated := refusal(refused); translated != nil {
+			refused = translated
+		}
+		return refused, err
+	})
+}
+
+func parameterReason(err *otp.ParameterError) activity.Reason {
+	switch {
+	case errors.Is(err, otp.ErrEmail):
+		return activity.ReasonInvalidEmail
+	case errors.Is(err, otp.ErrPhone):
+		return activity.ReasonInvalidPhone
+	}
+	return activity.ReasonRequestInvalid
 }

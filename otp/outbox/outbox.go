@@ -33,8 +33,7 @@ type File struct {
 	HTML    string `json:"html"`
 }
 
-// New returns a Sender for a folder, which it creates with mode 0700 if it does not
-// exist.
+// New returns a Sender for a folder, which it creates with mode 0700 if it does not exist.
 func New(folder string) (*Sender, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
 
 	mailsmtp "github.com/wneessen/go-mail/smtp"
+
+	"github.com/countersign-dev/countersign/internal/weborigin"
 )
 
 // mechanism is a way to authenticate (RFC 4954).
@@ -125,7 +126,7 @@ func (l *login) choose(offered []string) (mechanism, error) {
 	for _, mechanism := range mechanisms {
 		switch {
 		case l.Auth != "" && !strings.EqualFold(l.Auth, mechanism.name), l.Auth == "" && !slices.Contains(offered, mechanism.name):
-		case mechanism.reveals && !encrypted && !isLoopback(l.Host):
+		case mechanism.reveals && !encrypted && !weborigin.IsLoopback(l.Host):
 			if l.Auth != "" {
 				return mechanism, fmt.Errorf("%s is not used without TLS: it would send the password in the clear", mechanism.name)
 			}
@@ -141,12 +142,6 @@ func (l *login) choose(offered []string) (mechanism, error) {
 		return mechanism{}, errors.New("the server offers no authentication: remove the username, or set the mechanism that it has")
 	}
 	return mechanism{}, fmt.Errorf("the server offers %.200q to log in with: none can be used over this connection", offered)
-}
-
-// isLoopback reports whether a host is this machine, whose connections no one else reads.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // hello returns the host name given to the server.

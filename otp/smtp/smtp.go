@@ -7,12 +7,14 @@
 package smtp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
 	"net"
+	netmail "net/mail"
 	"strings"
 	"time"
 
@@ -62,8 +64,7 @@ type Config struct {
 	// Timeout bounds the delivery of one message. Default: DefaultTimeout.
 	Timeout time.Duration
 
-	// TLS is for private certificate authorities. Default: the system's roots,
-	// TLS 1.2 or later.
+	// TLS is for private certificate authorities. Default: the system's roots, TLS 1.2 or later.
 	TLS *tls.Config
 }
 
@@ -75,8 +76,7 @@ type Sender struct {
 
 var _ otp.Sender = (*Sender)(nil)
 
-// New returns a Sender, or an error that names the invalid setting. It does not
-// connect.
+// New returns a Sender, or an error that names the invalid setting. It does not connect.
 func New(config Config) (*Sender, error) {
 	if config.Host == "" {
 		return nil, errors.New("smtp: the host of the mail server is missing")
@@ -106,8 +106,7 @@ func New(config Config) (*Sender, error) {
 	return s, err
 }
 
-// Send implements otp.Sender. Failures after the server has accepted the message are
-// ignored.
+// Send implements otp.Sender. Failures after the server has accepted the message are ignored.
 func (s *Sender) Send(ctx context.Context, message otp.Message) error {
 	msg, err := s.compose(message)
 	if err != nil {
@@ -181,12 +180,52 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 }
 
 func (s *Sender) tls() *tls.Config {
-	config := s.config.TLS.Clone()
-	if config == nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
+	config := cmp.Or(s.config.TLS.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
 	if config.ServerName == "" {
 		config.ServerName = s.config.Host
 	}
 	return config
+}
+
+// compose returns the e-mail for a message. It refuses headers of several lines even
+// though package otp has checked them.
+func (s *Sender) compose(message otp.Message) (*mail.Msg, error) {
+	from := cmp.Or(message.FromAddress, s.config.From)
+	for _, header := range []struct{ name, value string }{
+		{"subject", message.Subject}, {"recipient", message.To}, {"sender's name", message.FromName},
+		{"sender's address", from}, {"reply-to address", message.ReplyTo}, {"id", message.OTPID},
+	} {
+		if strings.ContainsAny(header.value, "\r\n\x00") {
+			return nil, fmt.Errorf("smtp: the %s has more than one line", header.name)
+		}
+	}
+	msg := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	// The library quotes names without escaping them: set parsed addresses, so that a
+	// name that contains quotes cannot become another address.
+	for _, party := range []struct {
+		header  mail.AddrHeader
+		address netmail.Address
+	}{
+		{mail.HeaderFrom, netmail.Address{Name: message.FromName, Address: from}},
+		{mail.HeaderTo, netmail.Address{Address: message.To}},
+		{mail.HeaderReplyTo, netmail.Address{Address: message.ReplyTo}},
+	} {
+		if party.header == mail.HeaderReplyTo && message.ReplyTo == "" {
+			continue
+		}
+		parsed, err := netmail.ParseAddress(party.address.Address)
+		if err != nil || parsed.Address != party.address.Address {
+			return nil, fmt.Errorf("smtp: %s: not an e-mail address", party.header)
+		}
+		msg.SetAddrHeaderFromMailAddress(party.header, &party.address)
+	}
+	msg.Subject(message.Subject)
+	msg.SetDate()
+	msg.SetMessageIDWithValue(message.OTPID + "@" + from[strings.LastIndexByte(from, '@')+1:])
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
+	msg.SetBodyString(mail.TypeTextPlain, message.Text)
+	if message.HTML != "" {
+		msg.AddAlternativeString(mail.TypeTextHTML, message.HTML)
+	}
+	return msg, nil
 }

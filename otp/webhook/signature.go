@@ -22,8 +22,7 @@ const (
 	SignatureHeader = "webhook-signature"
 )
 
-// MaxAge bounds how far the time of a signature may be from now: an older one may be
-// a replay.
+// MaxAge bounds how far the time of a signature may be from now: an older one may be a replay.
 const MaxAge = 5 * time.Minute
 
 // Sizes of a secret, in bytes (Standard Webhooks, "Signature scheme").

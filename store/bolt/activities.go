@@ -12,7 +12,6 @@ import (
 // process holds it.
 const replaceTTL = time.Minute
 
-// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	// Fail early, before an expired lease is taken from its holder.
 	err := s.view(ctx, func(tx *transaction) error {
@@ -66,7 +65,6 @@ func (t *transaction) replace(activity store.Activity, change store.Change) erro
 	return t.write(&activity, before)
 }
 
-// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string,
 	fingerprint store.Fingerprint) (store.Activity, error) {
 	var recorded *store.Activity
@@ -84,7 +82,6 @@ func (s *Store) Find(ctx context.Context, organizationID string,
 	return *recorded, nil
 }
 
-// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		return tx.eachWaiting(nil, func(activity *store.Activity) { activities = append(activities, *activity) })

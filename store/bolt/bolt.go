@@ -121,7 +121,6 @@ func open(path string, create bool) (*Store, error) {
 	return s, nil
 }
 
-// Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if recorded, err := s.recorded(ctx, claim); recorded != nil || err != nil {
 		return store.BeginResult{Recorded: recorded}, err
@@ -145,7 +144,6 @@ func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Chang
 	return begun, nil
 }
 
-// Renew implements store.Store.
 func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
 	if err := s.usable(ctx); err != nil {
 		return store.Lease{}, err
@@ -153,7 +151,6 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 	return s.leases.Renew(lease, ttl, now)
 }
 
-// Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	activity.OrganizationID, activity.Fingerprint, activity.At = lease.OrganizationID, lease.Fingerprint, lease.At
 	return s.end(ctx, lease, func(tx *transaction) error {
@@ -172,7 +169,6 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	}, &s.writer.completed)
 }
 
-// Release implements store.Store.
 func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
 	if change == nil {
 		return s.end(ctx, lease, nil, nil)
@@ -201,7 +197,6 @@ func (s *Store) end(ctx context.Context, lease store.Lease, write func(*transact
 	return nil
 }
 
-// Get implements store.Store.
 func (s *Store) Get(ctx context.Context, organizationID, id string) (activity store.Activity, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		activity, err = tx.activity(organizationID, id)
@@ -235,7 +230,6 @@ func (s *Store) recorded(ctx context.Context, claim store.Claim) (recorded *stor
 	return recorded, err
 }
 
-// Change implements store.Store.
 func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
 	var refusal error
 	err := s.write(ctx, func(tx *transaction) (err error) {

@@ -22,7 +22,6 @@ func cutText(in []byte) (text string, rest []byte, err error) {
 	return string(in[n : n+int(length)]), in[n+int(length):], nil
 }
 
-// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string,
 	filter store.Filter) (activities []store.Activity, err error) {
 	err = s.view(ctx, func(tx *transaction) error {

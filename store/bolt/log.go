@@ -57,7 +57,6 @@ func (t *transaction) logRow(organizationID string, index int64) (row translog.R
 	return translog.Row{Hashes: kept[:hashes:hashes], Leaf: kept[hashes:]}, nil
 }
 
-// AppendLeaves implements store.Log.
 func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size int64,
 	leaves []store.LogEntry) (index int64, err error) {
 	_, err = s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
@@ -77,7 +76,6 @@ func (s *Store) AppendLeaves(ctx context.Context, organizationID string, size in
 	return index, err
 }
 
-// LogHead implements store.Log.
 func (s *Store) LogHead(ctx context.Context, organizationID string) (head translog.Head, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		head, err = tx.logHead(organizationID)
@@ -86,7 +84,6 @@ func (s *Store) LogHead(ctx context.Context, organizationID string) (head transl
 	return head, err
 }
 
-// LogHeads implements store.Log.
 func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[string]translog.Head, error) {
 	heads := map[string]translog.Head{}
 	err := s.view(ctx, func(tx *transaction) (err error) {
@@ -110,7 +107,6 @@ func (s *Store) LogHeads(ctx context.Context, organizationIDs ...string) (map[st
 	return heads, err
 }
 
-// MarkConflict implements store.Log.
 func (s *Store) MarkConflict(ctx context.Context, organizationID string,
 	conflict translog.Conflict) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
@@ -121,7 +117,6 @@ func (s *Store) MarkConflict(ctx context.Context, organizationID string,
 	})
 }
 
-// AcceptConflict implements store.Log.
 func (s *Store) AcceptConflict(ctx context.Context, organizationID string,
 	accepted store.Acceptance) (translog.Head, error) {
 	return s.changeHead(ctx, organizationID, func(tx *transaction, head *translog.Head) error {
@@ -148,7 +143,6 @@ func (s *Store) changeHead(ctx context.Context, organizationID string,
 	return head, err
 }
 
-// LogRows implements store.Log.
 func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []int64) (rows []translog.Row, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		for _, index := range indexes {
@@ -163,7 +157,6 @@ func (s *Store) LogRows(ctx context.Context, organizationID string, indexes []in
 	return rows, err
 }
 
-// LogIndex implements store.Log.
 func (s *Store) LogIndex(ctx context.Context, organizationID, id string) (index int64, err error) {
 	err = s.view(ctx, func(tx *transaction) error {
 		value := tx.get(bucketIndexes, within(organizationID, []byte(id)))

@@ -52,7 +52,6 @@ func pending(key, value []byte) (event store.Pending, err error) {
 	return event, unavailable(err)
 }
 
-// AddEvents implements store.Outbox.
 func (s *Store) AddEvents(ctx context.Context, organizationID string, events []store.Event) error {
 	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
@@ -64,7 +63,6 @@ func (s *Store) AddEvents(ctx context.Context, organizationID string, events []s
 	})
 }
 
-// Events implements store.Outbox.
 func (s *Store) Events(ctx context.Context, most int,
 	skip []store.Lane) (events []store.Pending, waiting store.Backlog, err error) {
 	skipped := store.LaneSet(skip)
@@ -88,7 +86,6 @@ func (s *Store) Events(ctx context.Context, most int,
 	return events, waiting, err
 }
 
-// RemoveEvents implements store.Outbox.
 func (s *Store) RemoveEvents(ctx context.Context, events []store.Pending) error {
 	return s.write(ctx, func(tx *transaction) error {
 		for i := range events {
@@ -106,7 +103,6 @@ func outboxKey(event *store.Pending) []byte {
 	return within(event.OrganizationID, binary.BigEndian.AppendUint64([]byte{class}, event.Place))
 }
 
-// TrimEvents implements store.Outbox.
 func (s *Store) TrimEvents(ctx context.Context, before time.Time) (first, second int, err error) {
 	err = s.write(ctx, func(tx *transaction) error {
 		first, second = 0, 0

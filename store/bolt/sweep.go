@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// sweepStep bounds how many entries one transaction sweeps, since other changes wait for
-// it.
+// sweepStep bounds how many entries one transaction sweeps, since other changes wait for it.
 const sweepStep = 1000
 
 // Sweep implements store.Sweeper. Activities stay.
@@ -50,8 +49,7 @@ func (t *transaction) sweep(now time.Time) (entries int, more bool) {
 	return entries, len(all) == sweepStep
 }
 
-// sweepEntry removes an entry, or, if it is now kept longer, adds it to the expiry bucket
-// again.
+// sweepEntry removes an entry, or, if it is now kept longer, adds it to the expiry bucket again.
 func (t *transaction) sweepEntry(key []byte, now time.Time) (removed bool) {
 	value := t.get(bucketLedgers, key)
 	entry, err := decodeEntry(value)

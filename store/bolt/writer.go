@@ -27,8 +27,7 @@ type Stats struct {
 // gather is how long a commit waits for other requests in flight, so that they share it.
 const gather = 2 * time.Millisecond
 
-// writer commits changes in batches. While a commit waits for the disk, the next changes
-// queue up.
+// writer commits changes in batches. While a commit waits for the disk, the next changes queue up.
 type writer struct {
 	file      *file
 	batches   *batch.Writer[*write]
@@ -82,9 +81,7 @@ func (w *writer) commit(batch []*write) {
 
 func (w *writer) answer(batch []*write, err error) {
 	for _, queued := range batch {
-		if queued.err == nil {
-			queued.err = err
-		}
+		queued.err = cmp.Or(queued.err, err)
 		if queued.err == nil {
 			w.changes.Add(1)
 			if queued.count != nil {

@@ -117,7 +117,6 @@ func (s *Store) remove(k *kept) {
 	s.used -= costOf(k.Activity)
 }
 
-// Replace implements store.Waiter.
 func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.Time, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -148,7 +147,6 @@ func (s *Store) Replace(ctx context.Context, activity store.Activity, now time.T
 	return s.put(activity, before, 0, change)
 }
 
-// Find implements store.Waiter.
 func (s *Store) Find(ctx context.Context, organizationID string,
 	fingerprint store.Fingerprint) (store.Activity, error) {
 	if err := s.lock(ctx); err != nil {
@@ -162,7 +160,6 @@ func (s *Store) Find(ctx context.Context, organizationID string,
 	return *entry.Activity, nil
 }
 
-// List implements store.Lister.
 func (s *Store) List(ctx context.Context, organizationID string,
 	filter store.Filter) (activities []store.Activity, err error) {
 	if err := s.lock(ctx); err != nil {
@@ -190,7 +187,6 @@ func (s *Store) List(ctx context.Context, organizationID string,
 	return filter.Ordered(activities), nil
 }
 
-// Waiting implements store.Waiter.
 func (s *Store) Waiting(ctx context.Context) (activities []store.Activity, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err

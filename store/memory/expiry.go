@@ -8,8 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// kindActivity marks activities in the heap. Ledger entries are marked with the kind of
-// their key.
+// kindActivity marks activities in the heap. Ledger entries are marked with the kind of their key.
 const kindActivity store.Kind = 0
 
 // expiring is an element of the heap: something that may expire at a time. If it is to be
@@ -43,7 +42,6 @@ func (h *expiryHeap) add(e expiring) {
 // one, so that the store shrinks faster than it grows.
 const sweepStep = 4
 
-// Sweep implements store.Sweeper.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (store.SweepStats, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.SweepStats{}, err

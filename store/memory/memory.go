@@ -1,10 +1,9 @@
 // Package memory keeps activities and ledgers in memory: for embedders of a single process
 // that can afford to lose them, and for tests.
 //
-// It forgets a completed activity after its KeepUntil, and from then on refuses requests
-// that could be the one it forgot: while the process lives, no request is carried out
-// twice, whatever the clock does. Leaves of the log are kept forever, without their
-// records.
+// It forgets a completed activity after its KeepUntil, and from then on refuses requests that could
+// be the one it forgot: while the process lives, no request is carried out twice, whatever the
+// clock does. Leaves of the log are kept forever, without their records.
 //
 // The store is bounded in bytes. When it is full of activities that may still be asked
 // for, it refuses new ones with store.ErrFull. It never evicts: a request whose record was
@@ -84,7 +83,6 @@ func New(maxBytes int) *Store {
 	}
 }
 
-// Begin implements store.Store.
 func (s *Store) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.BeginResult{}, err
@@ -130,7 +128,6 @@ func (s *Store) beginChange(claim store.Claim, change store.Change) error {
 	return s.apply(claim.OrganizationID, change, false)
 }
 
-// Renew implements store.Store.
 func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration, now time.Time) (store.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Lease{}, err
@@ -138,8 +135,12 @@ func (s *Store) Renew(ctx context.Context, lease store.Lease, ttl time.Duration,
 	return s.leases.Renew(lease, ttl, now)
 }
 
-// Complete implements store.Store.
 func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
+	return s.end(ctx, lease, func() error { return s.record(lease, activity, change) })
+}
+
+// end ends a lease with a change, unless that fails.
+func (s *Store) end(ctx context.Context, lease store.Lease, change func() error) error {
 	if err := s.lock(ctx); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (s *Store) Complete(ctx context.Context, lease store.Lease, activity store.
 	if err := s.leases.Pin(lease); err != nil {
 		return err
 	}
-	if err := s.record(lease, activity, change); err != nil {
+	if err := change(); err != nil {
 		s.leases.Unpin(lease)
 		return err
 	}
@@ -198,24 +199,10 @@ func costOf(activity *store.Activity) int {
 		len(activity.User) + len(activity.Type) + len(activity.Status)
 }
 
-// Release implements store.Store.
 func (s *Store) Release(ctx context.Context, lease store.Lease, change store.Change) error {
-	if err := s.lock(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if err := s.leases.Pin(lease); err != nil {
-		return err
-	}
-	if err := s.apply(lease.OrganizationID, change, true); err != nil {
-		s.leases.Unpin(lease)
-		return err
-	}
-	s.leases.End(lease)
-	return nil
+	return s.end(ctx, lease, func() error { return s.apply(lease.OrganizationID, change, true) })
 }
 
-// Get implements store.Store.
 func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activity, error) {
 	if err := s.lock(ctx); err != nil {
 		return store.Activity{}, err
@@ -228,7 +215,6 @@ func (s *Store) Get(ctx context.Context, organizationID, id string) (store.Activ
 	return *entry.Activity, nil
 }
 
-// Change implements store.Store.
 func (s *Store) Change(ctx context.Context, organizationID string, change store.Change) error {
 	if err := s.lock(ctx); err != nil {
 		return err
@@ -241,7 +227,6 @@ func (s *Store) Change(ctx context.Context, organizationID string, change store.
 // Forgets implements store.Retention: it does.
 func (s *Store) Forgets() bool { return true }
 
-// Close implements store.Store.
 func (s *Store) Close() error {
 	s.leases.Close()
 	s.mu.Lock()

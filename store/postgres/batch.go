@@ -12,8 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/store/internal/batch"
 )
 
-// How many calls share a statement, and how long the first waits for other calls in
-// flight.
+// How many calls share a statement, and how long the first waits for other calls in flight.
 const (
 	maxBatch = 256
 	gather   = 2 * time.Millisecond

@@ -172,7 +172,7 @@ func (l *leases) Begin(ctx context.Context, claim store.Claim,
 }
 
 // admit admits a claim if the database is the one that was checked, and the log has no conflict.
-// A stop that another node may have ended is looked up again. It makes the claim of a request that
+// A stop that another node may have ended, or a move, is looked up again. It makes the claim of a request that
 // an acceptance supersedes, or a stop applies to, one that takes no lease, so that the request is
 // answered if it is recorded.
 func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
@@ -180,7 +180,7 @@ func (l *leases) admit(ctx context.Context, claim *store.Claim) error {
 		return err
 	}
 	err := l.logs.marks.refusal(claim)
-	if errors.Is(err, store.ErrStopped) {
+	if errors.Is(err, store.ErrStopped) || errors.Is(err, store.ErrMoved) {
 		if _, err := l.logs.LogHeads(ctx, claim.OrganizationID); err != nil {
 			return err
 		}

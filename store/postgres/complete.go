@@ -114,7 +114,7 @@ func (r *recorder) completeAll(all []*completion) {
 func (r *recorder) completeTogether(all []*completion) {
 	err := r.recordTogether(all)
 	refused := ofOneRow(err) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStale) ||
-		errors.Is(err, store.ErrStopped)
+		errors.Is(err, store.ErrStopped) || errors.Is(err, store.ErrMoved)
 	if refused && len(all) > 1 {
 		for i := range all {
 			r.completeTogether(all[i : i+1])

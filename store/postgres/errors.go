@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/countersign-dev/countersign/store"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/countersign-dev/countersign/store"
 )
 
 // ofOneRow reports whether the database refused a statement because of the contents of a
@@ -22,7 +23,6 @@ func ofOneRow(err error) bool {
 // errShared fails a connection that was made for a session of our own.
 var errShared = errors.New("a connection pooler stands in front of the database")
 
-// Unwrap returns the error of the commit.
 func (e commitError) Unwrap() error { return e.error }
 
 // commitError is an error of the commit itself: the database may have committed.
@@ -56,9 +56,8 @@ func hadNoEffect(err error, replaced bool) bool {
 	return errors.Is(err, errShared) || pgconn.SafeToRetry(err)
 }
 
-// unavailable wraps an error of the database in store.ErrUnavailable. It returns the
-// package's own errors unchanged, the context's error if the caller's context has ended,
-// and nil if err is nil.
+// unavailable wraps an error of the database in store.ErrUnavailable. It returns the package's own
+// errors unchanged, the context's error if the caller's context has ended, and nil if err is nil.
 func unavailable(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -61,12 +61,17 @@ func entryOf(value []byte, until *time.Time) store.Entry {
 	return store.Entry{Value: append([]byte{}, value...), KeepUntil: until.UTC()}
 }
 
-func (l *ledger) Read(key store.Key) (store.Entry, error) {
+func (l *ledger) Read(key store.Key) (store.Entry, error) { return l.read(key, "") }
+
+// Share reads an entry, which others can share, and not lock, until the transaction ends.
+func (l *ledger) Share(key store.Key) (store.Entry, error) { return l.read(key, " FOR SHARE") }
+
+func (l *ledger) read(key store.Key, lock string) (store.Entry, error) {
 	var value []byte
 	var until *time.Time
 	err := l.q.QueryRow(l.ctx, `
 		SELECT value, nullif(keep_until, '-infinity') AS keep_until FROM countersign_ledgers
-		WHERE organization_id = $1 AND key = $2`, l.organization, key.Bytes()).Scan(&value, &until)
+		WHERE organization_id = $1 AND key = $2`+lock, l.organization, key.Bytes()).Scan(&value, &until)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.Entry{}, nil
 	}

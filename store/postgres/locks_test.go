@@ -19,6 +19,7 @@ import (
 // when the tables are made and when they are there. So is one that does not say that a lock is held:
 // it may be slow, and pass it all the same.
 func TestLocksThatAreNone(t *testing.T) {
+	t.Parallel() // it waits
 	server := testenv.Postgres(t)
 	dsn := schema(t, server)
 	p, address := through(t, dsn)

@@ -85,8 +85,7 @@ func (heads logHeads) locked(entries []*logEntry) *statement {
 		}}
 }
 
-// extended returns the statement that writes entries together with the heads, which must
-// be locked.
+// extended returns the statement that writes entries together with the heads, which must be locked.
 func (heads logHeads) extended(entries []*logEntry) *statement {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(entry *logEntry) bool { return entry.leaf == nil })
 	var (

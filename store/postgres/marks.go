@@ -25,7 +25,8 @@ func (m *marks) set(organizationID string, head *translog.Head) {
 	if m.log == nil {
 		m.log = map[string]translog.Head{}
 	}
-	m.log[organizationID] = translog.Head{Conflict: head.Conflict, Accepted: head.Accepted, Stops: head.Stops}
+	m.log[organizationID] = translog.Head{Conflict: head.Conflict, Accepted: head.Accepted, Stops: head.Stops,
+		Moved: head.Moved}
 }
 
 // learn is set for locked heads.
@@ -40,14 +41,14 @@ func (m *marks) learn(heads logHeads) {
 	}
 }
 
-// refusal returns what store.Admit does, nil without a log.
+// refusal returns what store.Admit does, nil without a log that has not moved.
 func (m *marks) refusal(claim *store.Claim) error {
-	if claim.Sent.IsZero() {
-		return nil
-	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	head := m.log[claim.OrganizationID]
+	if claim.Sent.IsZero() && !head.Moved {
+		return nil
+	}
 	return store.Admit(&head, claim.Sent, claim.Of)
 }
 

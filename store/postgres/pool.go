@@ -17,10 +17,9 @@ import (
 // pool keeps connections to one server that can be written to. When that server refuses
 // writes or shuts down, all connections to it are replaced.
 //
-// If a connection pooler such as PgBouncer stands in front of the database, a session is
-// shared with other clients. The pool then sets nothing in it and prepares no statements:
-// each is parsed and planned when it is executed, which takes about 0.1 ms of the
-// database's processor time.
+// If a connection pooler such as PgBouncer stands in front of the database, a session is shared
+// with other clients. The pool then sets nothing in it and prepares no statements: each is parsed
+// and planned when it is executed, which takes about 0.1 ms of the database's processor time.
 type pool struct {
 	*pgxpool.Pool
 	shared atomic.Bool // sessions are shared with other clients
@@ -92,16 +91,17 @@ func newPool(ctx context.Context, dsn string, moved func(context.Context, querie
 }
 
 // prepare prepares a new connection. In a session of our own, the planner is to find rows
-// by their keys, one by one: each statement is for a few rows, whatever the size of the
-// table, and a connection keeps plans that it made when the table was empty. A connection
-// pooler that stands between has told the client an identification of its own, not that of
-// the process which serves the session now.
+// by their keys, one by one: each statement is for a few rows, whatever the size of the table, and a
+// connection keeps plans that it made when the table was empty. Before version 18, a scan that is off
+// and has no alternative costs so much that the server would compile the statement (JIT). A connection
+// pooler that stands between has told the client an identification of its own, not that of the
+// process which serves the session now.
 func (p *pool) prepare(ctx context.Context, c *pgx.Conn) error {
 	p.mu.Lock()
 	c.PgConn().CustomData()[generationKey] = p.current
 	p.mu.Unlock()
-	const settings = `set enable_seqscan = off; set enable_bitmapscan = off;
-		set enable_hashjoin = off; set enable_mergejoin = off`
+	const settings = `SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN
+		('enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'jit')`
 	var pid uint32
 	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid)
 	switch {
@@ -224,6 +224,5 @@ func (p *pool) retire(of *generation) (replaced bool) {
 	return true
 }
 
-// DefaultConnections is the maximum number of connections, unless the address sets
-// pool_max_conns.
+// DefaultConnections is the maximum number of connections, unless the address sets pool_max_conns.
 const DefaultConnections = 16

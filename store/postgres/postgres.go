@@ -37,12 +37,11 @@ type Store struct {
 
 var _ store.Full = (*Store)(nil)
 
-// Open connects to a database and migrates its tables, which it creates in an empty schema.
-// The address is a URL (postgres://user:password@host/name) or keywords and values
-// ("host=… dbname=…"). In it, pool_max_conns sets the maximum number of connections,
-// DefaultConnections by default, and search_path chooses another schema than the default.
-// If the address names several servers, the one that can be written to is used, unless it
-// sets target_session_attrs.
+// Open connects to a database and migrates its tables, which it creates in an empty schema. The
+// address is a URL (postgres://user:password@host/name) or keywords and values ("host=… dbname=…").
+// In it, pool_max_conns sets the maximum number of connections, DefaultConnections by default, and
+// search_path chooses another schema than the default. If the address names several servers, the
+// one that can be written to is used, unless it sets target_session_attrs.
 //
 // The address may lead to a connection pooler, also one that gives a transaction any
 // session that is free, as PgBouncer does with pool_mode=transaction.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -92,15 +93,18 @@ func TestContractOfServer(t *testing.T) {
 
 // runContract runs the contract's tests over empty databases.
 func runContract(t *testing.T, empty func(t testing.TB) (dsn string)) {
-	addresses := map[store.Store]string{}
+	var addresses sync.Map // of stores
 	storetest.Run(t, storetest.Harness{
 		Open: func(t testing.TB) store.Store {
 			dsn := empty(t)
 			s := open(t, dsn)
-			addresses[s] = dsn
+			addresses.Store(s, dsn)
 			return s
 		},
-		Dump:     func(t testing.TB, s store.Store) []byte { return dump(t, addresses[s]) },
+		Dump: func(t testing.TB, s store.Store) []byte {
+			dsn, _ := addresses.Load(s)
+			return dump(t, dsn.(string))
+		},
 		OwnClock: true,
 		Reopen: func(t testing.TB) func() store.Store {
 			dsn := empty(t)

@@ -158,6 +158,8 @@ func (p *proxy) takeTurn(client *pgproto3.Backend, server *pgproto3.Frontend,
 			return message.String, true
 		case *pgproto3.Sync:
 			return statement, true
+		case *pgproto3.CopyDone, *pgproto3.CopyFail:
+			return "the end of what is copied in", true
 		case *pgproto3.Terminate:
 			return "", false
 		}
@@ -174,7 +176,10 @@ func relay(server *pgproto3.Frontend, client *pgproto3.Backend) (whole bool) {
 			break
 		}
 		client.Send(message)
-		_, whole = message.(*pgproto3.ReadyForQuery)
+		switch message.(type) {
+		case *pgproto3.ReadyForQuery, *pgproto3.CopyInResponse:
+			whole = true
+		}
 	}
 	return client.Flush() == nil && whole
 }

@@ -124,12 +124,11 @@ func migrationRefused(t *testing.T, server *testenv.PostgreSQL) {
 // statements, of whose answers the node does not learn. Once a table has changed, a program of before
 // is refused by the version. The next start goes on, and finds what was there.
 func TestKilledMigration(t *testing.T) {
+	t.Parallel()
 	server := testenv.Postgres(t)
-	for _, slow := range []string{"fsync", "jit"} {
-		alter(t, server, slow, "off")
-	}
 	for version := range 1 + len(layouts) {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			t.Parallel()
 			n := 1
 			for ; killedMigration(t, server, version, n); n++ {
 			}

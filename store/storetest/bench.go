@@ -7,14 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/countersign-dev/countersign/internal/otpledger"
 	"github.com/countersign-dev/countersign/store"
-	"github.com/google/go-cmp/cmp"
 )
 
 // Harness says how to open the store under test.
 type Harness struct {
-	// Open creates an empty store. The suite closes it.
+	// Open creates an empty store. The suite closes it. With OwnClock, tests call it and
+	// the other functions at once.
 	Open func(t testing.TB) store.Store
 
 	// OwnClock says that leases go by the store's own clock instead of Claim.Now. The
@@ -32,6 +34,13 @@ type Harness struct {
 	// Nodes creates two stores that share one empty place. Nil if the store cannot be
 	// shared.
 	Nodes func(t testing.TB) (first, other store.Store)
+}
+
+// atOnce runs a test in parallel with others if it has to wait for the store's clock.
+func (h Harness) atOnce(t *testing.T) {
+	if h.OwnClock {
+		t.Parallel()
+	}
 }
 
 // epoch is when the tests begin, for stores that are passed the time.

@@ -40,7 +40,10 @@ func runCharges(t *testing.T, h Harness) {
 		"64 at once in one slot":                       slotAtOnce,
 		"slots against a model":                        slotModel,
 	} {
-		t.Run(name, func(t *testing.T) { test(open(t, h)) })
+		t.Run(name, func(t *testing.T) {
+			h.atOnce(t)
+			test(open(t, h))
+		})
 	}
 	if !h.OwnClock {
 		t.Run("a charge leaves its window", func(t *testing.T) { chargeLeaves(open(t, h)) })

@@ -35,7 +35,10 @@ func runLeases(t *testing.T, h Harness) {
 		"large records":                              largeRecord,
 		"ids that nobody has":                        oddIDs,
 	} {
-		t.Run(name, func(t *testing.T) { test(open(t, h)) })
+		t.Run(name, func(t *testing.T) {
+			h.atOnce(t)
+			test(open(t, h))
+		})
 	}
 }
 

@@ -7,23 +7,15 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Unused returns the exported names of packages that no other package of the modules in directories uses,
-// external tests included, and that are in no signature, field or method of a used name. Methods are not
+// Unused returns the exported names of packages that no other of those packages uses, external
+// tests included, and that are in no signature, field or method of a used name. Methods are not
 // looked at.
-func Unused(dirs ...string) ([]string, error) {
-	var all []*packages.Package
-	for _, dir := range dirs {
-		found, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: dir, Tests: true}, "./...")
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
+func Unused(all []*packages.Package) []string {
 	declared, used := map[string]types.Object{}, map[string]bool{}
 	for _, p := range all {
 		for _, name := range p.Types.Scope().Names() {
 			// A package is loaded again with its tests: those names are not of its API.
-			if object := p.Types.Scope().Lookup(name); object.Exported() && p.ID == p.PkgPath && p.Name != "main" {
+			if object := p.Types.Scope().Lookup(name); object.Exported() && alone(p) && p.Name != "main" {
 				declared[p.PkgPath+"."+name] = object
 			}
 		}
@@ -46,7 +38,7 @@ func Unused(dirs ...string) ([]string, error) {
 		}
 	}
 	slices.Sort(unused)
-	return unused, nil
+	return unused
 }
 
 // reach marks the named types that a type has in its signature, fields, elements or exported methods, and those

@@ -33,15 +33,25 @@ type Measures struct {
 	Over120, Over140 int    // columns, a tab counted as four
 }
 
-// Measure measures the packages of the module in a directory.
-func Measure(dir string) (all []Measures, err error) {
-	found, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir}, "./...")
+// Load loads the packages of the module in a directory, and their tests.
+func Load(dir string) ([]*packages.Package, error) {
+	found, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir, Tests: true}, "./...")
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range found {
 		if len(p.Errors) > 0 {
-			return nil, fmt.Errorf("%s: %w", p.PkgPath, p.Errors[0])
+			return nil, fmt.Errorf("%s: %w", p.ID, p.Errors[0])
+		}
+	}
+	return found, nil
+}
+
+// Measure measures packages without their tests.
+func Measure(found []*packages.Package) (all []Measures, err error) {
+	for _, p := range found {
+		if !alone(p) {
+			continue
 		}
 		m, err := measure(p)
 		if err != nil {
@@ -50,6 +60,11 @@ func Measure(dir string) (all []Measures, err error) {
 		all = append(all, m)
 	}
 	return all, nil
+}
+
+// alone reports whether a package was loaded without its tests, and is not made to run them.
+func alone(p *packages.Package) bool {
+	return p.ID == p.PkgPath && !strings.HasSuffix(p.ID, ".test")
 }
 
 func measure(p *packages.Package) (Measures, error) {
@@ -185,7 +200,11 @@ func moveBest(order []int, at int, uses [][]bool) bool {
 func main() {
 	most := flag.Int("most", 20, "print so many packages")
 	flag.Parse()
-	all, err := Measure(flag.Arg(0))
+	found, err := Load(flag.Arg(0))
+	var all []Measures
+	if err == nil {
+		all, err = Measure(found)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "structure:", err)
 		os.Exit(1)

@@ -126,9 +126,9 @@ async function stop(kind) {
   if (!organizationId) throw new Error("Enter the organization id above.");
   const content = { type: "ACTIVITY_TYPE_" + kind.toUpperCase(), timestampMs: String(Date.now()), organizationId, parameters };
   const answer = await sent(await signed("submit/" + kind, content, rpId));
-  const { of, halted, missing } = answer.activity.result.haltResult;
+  const { of, halted, missing, warning } = answer.activity.result.haltResult;
   if (!halted) return say("Signing is resumed for " + of + ".");
-  say("Signing is halted for " + of + (missing > 0 ? ": " + missing + " more must ask to resume it." : "."));
+  say("Signing is halted for " + of + (missing > 0 ? ": " + missing + " more must ask to resume it." : warning ? ": " + warning + "." : "."));
 }
 
 // quoted returns a word of a shell command, in which nothing is expanded.

@@ -44,8 +44,8 @@ List activities, newest first: as a table on a terminal, otherwise as one line o
 each, or as CSV.
 
   {"id","fingerprint","state","status","type","user","approvers":[…],"createdAt","keyIds":[…],
-   "addresses":[…],"rules":[…],"does":[…],"effects":[{"sentence","kind","amount","bound","symbol","asset","to"}],
-   "canApprove","missing"}
+   "addresses":[…],"rules":[…],"does":[…],"canApprove","missing",
+   "effects":[{"sentence","kind","amount","bound","symbol","asset","to"}]}
 
 "state" is waiting, signed, rejected, failed, or completed for an activity that signs nothing;
 "user" submitted it. "does" says what was signed, or would be; "effects" has the amounts of

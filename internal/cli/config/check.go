@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/access"
+	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/plaintext"
@@ -15,8 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 )
 
-// checker collects what is wrong with a configuration whatever the files contain that it
-// names.
+// checker collects what is wrong with a configuration whatever the files contain that it names.
 type checker struct {
 	config   *Config
 	problems *source.Report
@@ -56,8 +58,21 @@ func (c *checker) check() {
 			c.fail(pathOf(err), "%v", err)
 		}
 	}
-	for i := range config.Organizations {
-		config.checkOrigins(c, i)
+	halts := func(m access.Member) bool { return m.May(activity.TypeHalt) || m.May(activity.TypeResume) }
+	for i, organization := range config.Organizations {
+		if members, _ := organization.Members(); config.LogMemory() == "" && slices.ContainsFunc(members, halts) {
+			c.fail(fmt.Sprintf("organizations[%d]", i), "organizations[%d]: a credential may halt or resume, which "+
+				"needs the log: remove log.off or store: memory, or the types from its activities", i)
+		}
+		for j := range config.Organizations[i].Users {
+			for k, passkey := range config.Organizations[i].Users[j].Passkeys {
+				// An empty list would accept every origin, as no list does.
+				if passkey.Origins != nil && len(passkey.Origins) == 0 {
+					c.fail(fmt.Sprintf("organizations[%d].users[%d].passkeys[%d].origins", i, j, k),
+						"origins: the list is empty: name at least one, or leave it out for all")
+				}
+			}
+		}
 	}
 	if len(config.Organizations) == 0 {
 		c.fail("organizations", "organizations is missing: at least one is required")
@@ -87,18 +102,6 @@ func (c *Config) checkForwarded(report *checker) {
 	case !headerName.MatchString(c.ForwardedHeader) || strings.EqualFold(c.ForwardedHeader, "Forwarded"):
 		report.fail(name, "forwardedHeader: expected the name of a header with plain addresses, such as %s; that of "+
 			"RFC 7239 has another form", httpapi.DefaultForwardedHeader)
-	}
-}
-
-// checkOrigins refuses empty lists of origins, which would accept every origin, as no list does.
-func (c *Config) checkOrigins(report *checker, organization int) {
-	for i := range c.Organizations[organization].Users {
-		for j, passkey := range c.Organizations[organization].Users[i].Passkeys {
-			if passkey.Origins != nil && len(passkey.Origins) == 0 {
-				path := fmt.Sprintf("organizations[%d].users[%d].passkeys[%d].origins", organization, i, j)
-				report.fail(path, "origins: the list is empty: name at least one, or leave it out for all")
-			}
-		}
 	}
 }
 
@@ -143,4 +146,59 @@ func (o *OTP) check(c *checker) {
 func pathOf(err error) string {
 	path, _, _ := strings.Cut(err.Error(), " ")
 	return strings.TrimSuffix(path, ":")
+}
+
+// Warnings returns likely mistakes that do not keep a server from starting: credentials that
+// have expired, and origins and domains that no browser reports. Each is at its place.
+func (c *Config) Warnings(now time.Time) []string {
+	w := warnings{c, now, nil}
+	for i, origin := range c.Origins {
+		w.never(fmt.Sprintf("origins[%d]", i), weborigin.NeverMatches(origin))
+	}
+	if c.Console != nil {
+		w.never("console.origin", weborigin.NeverMatches(c.Console.Origin))
+		w.never("console.rpId", weborigin.NeverADomain(c.Console.RPID))
+	}
+	for i := range c.Organizations {
+		for j := range c.Organizations[i].Users {
+			w.user(fmt.Sprintf("organizations[%d].users[%d]", i, j), &c.Organizations[i].Users[j])
+		}
+	}
+	return w.found
+}
+
+type warnings struct {
+	config *Config
+	now    time.Time
+	found  []string
+}
+
+func (w *warnings) add(path, message string) {
+	w.found = append(w.found, w.config.render(path, message, true))
+}
+
+func (w *warnings) never(path, why string) {
+	if why != "" {
+		w.add(path, why)
+	}
+}
+
+func (w *warnings) user(path string, user *access.UserConfig) {
+	for i := range user.APIKeys {
+		w.expiry(fmt.Sprintf("%s.apiKeys[%d].expiresAt", path, i), user.APIKeys[i].ExpiresAt)
+	}
+	for i := range user.Passkeys {
+		passkey, passkeyPath := &user.Passkeys[i], fmt.Sprintf("%s.passkeys[%d]", path, i)
+		w.expiry(passkeyPath+".expiresAt", passkey.ExpiresAt)
+		w.never(passkeyPath+".rpId", weborigin.NeverADomain(passkey.RPID))
+		for j, origin := range passkey.Origins {
+			w.never(fmt.Sprintf("%s.origins[%d]", passkeyPath, j), weborigin.NeverMatchesPasskey(origin))
+		}
+	}
+}
+
+func (w *warnings) expiry(path string, at time.Time) {
+	if !at.IsZero() && !at.After(w.now) {
+		w.add(path, fmt.Sprintf("expiresAt: %s is past: every request of this credential is refused", at.Format(time.RFC3339)))
+	}
 }

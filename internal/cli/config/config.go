@@ -227,17 +227,6 @@ func (c *Config) Files() []string {
 	return files
 }
 
-func (c *Config) resolve() {
-	dir := filepath.Dir(c.Path)
-	c.eachPath(func(path *string, _ string) { *path = within(dir, *path) })
-	if c.Store == "memory" { // "memory:" would need quotes in YAML
-		c.Store = MemoryStore
-	}
-	c.Store = withinURI(dir, "bolt", c.Store)
-	c.Keystore = withinURI(dir, "file", c.Keystore)
-	c.ProofKey = withinURI(dir, "file", c.ProofKey)
-}
-
 // eachPath calls use with each member that is a path, and with its tag path: "file" if it is a file or a
 // folder of the deployment, "apart" if it is none of what Files returns.
 func (c *Config) eachPath(use func(path *string, tag string)) {

@@ -227,7 +227,7 @@ func TestOneVerdict(t *testing.T) {
 
 func reloaded(t *testing.T, l *serve.Live, s *clitest.Served) error {
 	t.Helper()
-	_, err := l.Reload(clitest.InCommand(t), s.Config())
+	err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {})
 	return err
 }
 

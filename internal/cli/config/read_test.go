@@ -118,6 +118,10 @@ const small = "keystore: file:keys\norganizations: [{id: a, name: A}]\n"
 // the line.
 func TestReadInvalid(t *testing.T) {
 	key := "keystore: file:keys\norganizations:\n  - id: a\n    users:\n      - name: ci\n        apiKeys:\n          - "
+	const point = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+	may := func(kind string) string {
+		return key + "{curve: API_KEY_CURVE_P256, publicKey: " + point + ", activities: [" + kind + ", ACTIVITY_TYPE_RESUME]}\n    resume: {approvals: 1}\n"
+	}
 	for _, test := range []struct{ name, text, want string }{
 		{"nothing", "", "empty"},
 		{"unknown member", small + "liste: x\n", `:3:1: the file has no member liste: did you mean listen?`},
@@ -151,6 +155,8 @@ func TestReadInvalid(t *testing.T) {
 		{"a socket without uid", small + "rpc: {socket: s, users: [{user: admin, tokenFile: t}]}\n", "no user has a uid"},
 		{"certificates of no authority", small + "rpc: {listen: \"127.0.0.1:0\", users: [{user: a, certificates: [{dnsName: b}]}]}\n", "clientCAFile"},
 		{"half of the signer's TLS", small + "rpc: {listen: l, tls: {certFile: a}, users: [{user: admin, tokenFile: t}]}\n", "both certFile and keyFile"},
+		{"a halt that no log keeps", may("ACTIVITY_TYPE_HALT") + "store: bolt:s\nlog: {off: true}\n", ":3:5: organizations[0]: a credential may halt or resume, which needs the log"},
+		{"a resumption in memory", may("ACTIVITY_TYPE_SIGN_TRANSACTION_V2") + "store: memory\n", "needs the log: remove log.off or store: memory"},
 		{"empty sms", small + "otp: {secretFile: x, sms: {}}\n", "otp.sms"},
 		{"password for all to read", small + "store: postgres://u:hunter2@db/x\n", "chmod 600"},
 		{"the same as a parameter", small + "store: postgres://u@db/x?password=hunter2\n", "chmod 600"},

@@ -22,8 +22,6 @@ const (
 type LockedError struct{ Cause error }
 
 func (e *LockedError) Error() string { return e.Cause.Error() }
-
-// Unwrap returns the cause.
 func (e *LockedError) Unwrap() error { return e.Cause }
 
 // UsageError means that the command was used wrongly.
@@ -51,9 +49,8 @@ func ExitCode(err error, started bool) int {
 	return ExitFailure
 }
 
-// CleanText returns text for a terminal. It replaces control characters: an error may
-// quote a file name, or a server may answer with text, that could move the cursor or hide
-// text.
+// CleanText returns text for a terminal. It replaces control characters: an error may quote a file
+// name, or a server may answer with text, that could move the cursor or hide text.
 func CleanText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

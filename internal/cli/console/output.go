@@ -144,8 +144,7 @@ func RefusedLine(err error) lines.Answer {
 	}{problem{refusal.Code, refusal.Reason, refusal.Message}})}
 }
 
-// OrEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than
-// null.
+// OrEmpty returns list, or an empty list if it is nil: JSON has [] for it rather than null.
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

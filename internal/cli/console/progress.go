@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 )
 
-// progressAfter is how long an operation runs before its progress is shown.
-const progressAfter = time.Second
+// ProgressAfter is how long an operation runs before its progress is shown.
+const ProgressAfter = time.Second
 
 // progressThrottle is the time between two updates of a progress bar.
 const progressThrottle = 200 * time.Millisecond
@@ -43,34 +43,20 @@ func NewProgress(cmd *cobra.Command) *Progress {
 			total = info.Size()
 		}
 	}
-	from := time.Now().Add(progressAfter)
+	from := time.Now().Add(ProgressAfter)
 	return &Progress{to: cmd.ErrOrStderr(), from: from, total: total, options: []progressbar.Option{
 		progressbar.OptionShowBytes(true),             // shows the rate
 		progressbar.OptionSetSpinnerChangeInterval(0), // the spinner's goroutine races with Set64
 	}}
 }
 
-// NewOpeningProgress returns the progress of opening a keystore, if it is shown on a terminal.
-func NewOpeningProgress(to io.Writer) *Progress {
+// NewProgressOf returns the progress of what is done to keys, to be shown from a time on, if it is
+// shown on a terminal.
+func NewProgressOf(to io.Writer, doing string, from time.Time) *Progress {
 	if !terminal.Is(to) {
 		return nil
 	}
-	return openingProgress(to, time.Now())
-}
-
-func openingProgress(to io.Writer, started time.Time) *Progress {
-	return &Progress{to: to, from: started.Add(progressAfter),
-		options: []progressbar.Option{progressbar.OptionSetDescription("Opening the keystore")}}
-}
-
-// NewFileProgress returns the progress of an import of files, if standard error is a terminal
-// and standard output is not.
-func NewFileProgress(cmd *cobra.Command) *Progress {
-	to := cmd.ErrOrStderr()
-	if !terminal.Is(to) || terminal.Is(cmd.OutOrStdout()) {
-		return nil
-	}
-	return &Progress{to: to, options: []progressbar.Option{progressbar.OptionSetDescription("Importing")}}
+	return &Progress{to: to, from: from, options: []progressbar.Option{progressbar.OptionSetDescription(doing)}}
 }
 
 // Add counts a line that has been answered.

@@ -11,13 +11,13 @@ import (
 // many keys have been read, and clears the line.
 func TestOpeningProgress(t *testing.T) {
 	var screen bytes.Buffer
-	fast := openingProgress(&screen, time.Now().Add(time.Hour))
+	fast := &Progress{to: &screen, from: time.Now().Add(time.Hour)}
 	fast.Set(256, 1000)
 	fast.Finish()
 	if screen.Len() > 0 {
 		t.Errorf("a fast keystore shows %q", &screen)
 	}
-	slow := openingProgress(&screen, time.Now().Add(-time.Hour))
+	slow := &Progress{to: &screen, from: time.Now().Add(-time.Hour)}
 	slow.Set(256, 1000)
 	if !strings.Contains(screen.String(), "256/1000") {
 		t.Errorf("a slow keystore shows %q", &screen)

@@ -1,12 +1,14 @@
 package console
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"image/png"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -171,4 +173,145 @@ func (f *QRFlags) animate(ctx context.Context, tty *terminal.Terminal, encoder *
 		case <-next.C:
 		}
 	}
+}
+
+// CaptionRows is the number of rows of the window below a code.
+const CaptionRows = 1
+
+// Encoder splits a message into codes that fit into a window.
+func (f *QRFlags) Encoder(message ur.Message, columns, rows int) (*ur.Encoder, error) {
+	if err := FitsCodes(message); err != nil {
+		return nil, err
+	}
+	characters, modules := qrcode.Capacity(columns, rows)
+	limit := ur.MaxFragment(message.Type, characters)
+	if whole := len(message.String()); f.fragment == 0 && whole <= characters {
+		limit = len(message.CBOR) // a single code has less overhead than a part
+	}
+	switch {
+	case limit < 10:
+		return nil,
+			fmt.Errorf("--qr: a window of %d×%d characters is too small for codes: enlarge it, or use --qr-png DIR",
+				columns, rows+CaptionRows)
+	case f.fragment > limit:
+		return nil,
+			fmt.Errorf("--fragment %d: this window holds codes of %d modules, with fragments of at most %d bytes",
+				f.fragment, modules, limit)
+	case f.fragment > 0:
+		limit = f.fragment
+	}
+	return newEncoder(message, limit)
+}
+
+// Caption returns the line below one of several codes, short enough for the window: a
+// line that wraps would scroll the code away.
+func Caption(encoder *ur.Encoder, columns int) string {
+	long := fmt.Sprintf("Code %d of %d and more. Press Enter once it has been read.", encoder.Number(), encoder.Parts())
+	if len(long) <= columns {
+		return long
+	}
+	return fmt.Sprintf("%d/%d: Enter ends", encoder.Number(), encoder.Parts())
+}
+
+func newEncoder(message ur.Message, fragment int) (*ur.Encoder, error) {
+	if err := FitsCodes(message); err != nil {
+		return nil, err
+	}
+	encoder, err := ur.NewEncoder(message, fragment)
+	if err != nil {
+		return nil, fmt.Errorf("%w: enlarge the window, or use --qr-png DIR, with %d bytes per code", err, pngFragment)
+	}
+	return encoder, nil
+}
+
+// FitsCodes refuses a message that is too large for QR codes.
+func FitsCodes(message ur.Message) error {
+	length := len(message.CBOR)
+	if length <= ur.MaxMessage {
+		return nil
+	}
+	return fmt.Errorf("%d bytes are too many for QR codes, which carry at most %d: transfer it as a file, or send a "+
+		"blob transaction (EIP-4844) without its blobs, which are not signed, as 03 ‖ rlp([chainId, …])",
+		length, ur.MaxMessage)
+}
+
+// zbarPrefix begins the lines of zbar without --raw.
+const zbarPrefix = "QR-Code:"
+
+// ScanMessage reads codes from standard input, one per line, until they complete a message of one
+// of the accepted types. It prints its progress, and why a code was refused, on standard error.
+func ScanMessage(cmd *cobra.Command, accepted ...string) (ur.Message, error) {
+	s := scanning{collector: ur.NewCollector(accepted...), talk: cmd.ErrOrStderr()}
+	if terminal.Is(cmd.InOrStdin()) {
+		fmt.Fprintln(s.talk, "Waiting for codes, one per line, such as those of: zbarcam --raw --nodisplay")
+	}
+	read := make(chan error, 1)
+	go func() { read <- s.read(cmd.InOrStdin()) }()
+	select {
+	case err := <-read:
+		message, _ := s.collector.Message()
+		return message, err
+	case <-cmd.Context().Done():
+		return ur.Message{}, terminal.ErrInterrupted
+	}
+}
+
+// scanning collects the codes of one message.
+type scanning struct {
+	collector *ur.Collector
+	talk      io.Writer
+	refused   string // the last refusal shown
+	have      int    // the last progress shown
+}
+
+// read reads codes until the message is complete.
+func (s *scanning) read(in io.Reader) error {
+	lines := bufio.NewReaderSize(in, 2*ur.MaxText)
+	for {
+		line, long, err := lines.ReadLine()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read codes from standard input: %w", err)
+		}
+		if err != nil {
+			return s.incomplete()
+		}
+		for long && err == nil { // longer than any code: skip it
+			line, long, err = lines.ReadLine()
+			line = line[:0]
+		}
+		if code := strings.TrimPrefix(strings.TrimSpace(string(line)), zbarPrefix); code != "" {
+			s.add(code)
+		}
+		if _, complete := s.collector.Message(); complete {
+			return nil
+		}
+	}
+}
+
+// add adds a code, and prints a new refusal or new progress.
+func (s *scanning) add(code string) {
+	if err := s.collector.Add(code); err != nil {
+		if text := CleanText(err.Error()); text != s.refused {
+			s.refused = text
+			fmt.Fprintln(s.talk, text)
+		}
+		return
+	}
+	progress := s.collector.Progress()
+	if progress.Have == s.have || progress.Parts < 2 {
+		return
+	}
+	s.have = progress.Have
+	fmt.Fprintf(s.talk, "%s: %d of %d, %d to go\n", progress.Type, progress.Have, progress.Parts, progress.Parts-progress.Have)
+}
+
+func (s *scanning) incomplete() error {
+	progress := s.collector.Progress()
+	switch {
+	case progress.Frames == 0:
+		return errors.New("standard input has no codes: expected one per line, as zbarcam --raw and 'countersign scan' print them")
+	case progress.Parts == 0:
+		return fmt.Errorf("none of the %d codes was accepted; the last one: %s", progress.Frames, s.refused)
+	}
+	return fmt.Errorf("the codes ended at %d of %d: show more", progress.Have, progress.Parts)
 }

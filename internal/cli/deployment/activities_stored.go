@@ -20,7 +20,6 @@ type StoredActivities struct {
 	Organization string
 }
 
-// ListActivities implements activitySource.
 func (s *StoredActivities) ListActivities(ctx context.Context, options api.ListOptions) ([]*api.Activity, error) {
 	filter := store.Filter{Before: options.Before, After: options.After, Limit: options.Limit}
 	for _, status := range options.Statuses {
@@ -39,7 +38,6 @@ func (s *StoredActivities) ListActivities(ctx context.Context, options api.ListO
 	return page, nil
 }
 
-// GetActivity implements activitySource.
 func (s *StoredActivities) GetActivity(ctx context.Context, id string) (*api.Activity, error) {
 	recorded, err := s.Store.Get(ctx, s.Organization, id)
 	return s.found(id, recorded, err)

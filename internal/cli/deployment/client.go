@@ -125,8 +125,7 @@ func (c *Client) PostStamped(ctx context.Context, path string, header stamp.Head
 	return answer, WithReason(err)
 }
 
-// WithReason turns a server's refusal into a *RefusedError, and returns other errors
-// unchanged.
+// WithReason turns a server's refusal into a *RefusedError, and returns other errors unchanged.
 func WithReason(err error) error {
 	if refused, ok := errors.AsType[*activity.Error](err); ok {
 		return &RefusedError{refused}
@@ -144,7 +143,6 @@ func (e *RefusedError) Error() string {
 	return e.refused.Message + " (" + string(e.refused.Reason) + ")"
 }
 
-// Unwrap returns the refusal.
 func (e *RefusedError) Unwrap() error { return e.refused }
 
 // MaxNote is the longest proof or checkpoint that is read, in bytes.
@@ -207,8 +205,7 @@ func NewAPIKey(organizationID string, curve stamp.Curve) (APIKey, error) {
 // apiKeyCurves are the curves of API keys, the default first.
 var apiKeyCurves = []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519}
 
-// ParseAPIKeyCurve parses the curve of an API key: "API_KEY_CURVE_P256", or "p256" for
-// short.
+// ParseAPIKeyCurve parses the curve of an API key: "API_KEY_CURVE_P256", or "p256" for short.
 func ParseAPIKeyCurve(name string) (stamp.Curve, error) {
 	const prefix = "API_KEY_CURVE_"
 	curve := stamp.Curve(prefix + strings.TrimPrefix(strings.ToUpper(name), prefix))

@@ -26,9 +26,8 @@ import (
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
-// PrepareOTP reads what one-time passwords are made and sent with: all of a service's
-// configuration but its store. It returns nil if there are none. The secret lives until it
-// is destroyed.
+// PrepareOTP reads what one-time passwords are made and sent with: all of a service's configuration
+// but its store. It returns nil if there are none. The secret lives until it is destroyed.
 func PrepareOTP(ctx context.Context, configured *config.OTP) (*otp.Config, error) {
 	if configured == nil {
 		return nil, nil

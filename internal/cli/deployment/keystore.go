@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,8 +111,7 @@ func (f *KeystoreFlags) Use(configured *config.Config) {
 	}
 }
 
-// named returns what names the keystore, for errors: the flag, or the member of the
-// configuration.
+// named returns what names the keystore, for errors: the flag, or the member of the configuration.
 func (f *KeystoreFlags) named() string {
 	if f.Configured != nil {
 		return "keystore"
@@ -136,9 +136,15 @@ func (f *KeystoreFlags) backend() backend {
 	own, ok := backendsOf(f.command)[scheme]
 	switch {
 	case f.uri == "" && f.Configured != nil && len(f.Configured.KMS) > 0:
-		return backend{(*atServices)(nil), (*KeystoreFlags).checkServices, nil}
+		return backend{(*atServices)(nil), func(f *KeystoreFlags) error {
+			return f.refuseSecrets(f.Configured.Path + ", whose keys are in key services")
+		}, nil}
 	case ok && found && own.Service != nil:
-		return backend{(*atServices)(nil), (*KeystoreFlags).refuseService, nil}
+		return backend{(*atServices)(nil), func(f *KeystoreFlags) error {
+			// Without a pin, the service would decide which key it is.
+			return console.Usagef("%s %s is a key in a key service: add it to a configuration with 'countersign keys "+
+				"add --config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
+		}, nil}
 	case ok && found && scheme != "file":
 		return added(own)
 	}
@@ -184,24 +190,23 @@ func Can[Capability any](f *KeystoreFlags) bool {
 	return ok
 }
 
-// OpenFor opens a keystore that has a capability. Without it, the call is wrong and
-// refusal says why.
-func OpenFor[Capability keystore.Keystore](f *KeystoreFlags, cmd *cobra.Command, refusal string) (keys Capability, err error) {
+// OpenFor opens a keystore that has a capability, and returns both. Without it, the call is wrong
+// and refusal says why.
+func OpenFor[Capability any](f *KeystoreFlags, cmd *cobra.Command, refusal string) (keys keystore.Keystore, can Capability, err error) {
 	if err := f.Check(); err != nil {
-		return keys, err
+		return nil, can, err
 	}
 	if !Can[Capability](f) {
-		return keys, console.Usagef("%s", refusal)
+		return nil, can, console.Usagef("%s", refusal)
 	}
-	opened, err := f.Open(cmd)
-	if err != nil {
-		return keys, err
+	if keys, err = f.Open(cmd); err != nil {
+		return nil, can, err
 	}
-	keys, ok := opened.(Capability)
+	can, ok := keys.(Capability)
 	if !ok { // its own keystore has it, but not together with keys in key services
-		return keys, errors.Join(console.Usagef("%s", refusal), opened.Close())
+		return nil, can, errors.Join(console.Usagef("%s", refusal), keys.Close())
 	}
-	return keys, nil
+	return keys, can, nil
 }
 
 // CloseKeystore closes a keystore at the end of a function that returns *err.
@@ -244,4 +249,77 @@ func Spendable(keys keystore.Keystore, line show.KeyLine) show.KeyLine {
 		line.HighR = line.Curve == keystore.CurveSecp256k1
 	}
 	return line
+}
+
+// Backends are the kinds of keystores that a command has in addition to file: and pkcs11:, by the
+// scheme of their URI, such as "kms" for --keystore kms:…. They cannot replace those two.
+type Backends map[string]Backend
+
+// Backend is a kind of keystore that another program adds to the command.
+type Backend struct {
+	// Service is a key service, whose keys a configuration pins in its section kms. Such a
+	// backend has no other member: its scheme is no --keystore.
+	Service remote.Service
+
+	// Kind is a nil pointer of the type that Open returns. Its methods tell which
+	// capabilities, such as keystore.Exporter, the keystores have, before one is opened.
+	Kind keystore.Keystore
+
+	// Check refuses a URI, scheme included, that cannot name a keystore. It opens nothing.
+	Check func(uri string) error
+
+	// Open opens the keystore of a URI that Check accepts.
+	Open func(ctx context.Context, uri string) (keystore.Keystore, error)
+}
+
+// Schemes returns the schemes of the backends that are keystores, sorted.
+func (b Backends) Schemes() []string {
+	keystores := maps.Clone(b)
+	maps.DeleteFunc(keystores, func(_ string, backend Backend) bool { return backend.Service != nil })
+	return slices.Sorted(maps.Keys(keystores))
+}
+
+type backendsKey struct{}
+
+// WithBackends returns a context whose commands have the backends.
+func WithBackends(ctx context.Context, backends Backends) context.Context {
+	return context.WithValue(ctx, backendsKey{}, backends)
+}
+
+func backendsOf(cmd *cobra.Command) Backends {
+	if cmd == nil || cmd.Context() == nil {
+		return nil
+	}
+	backends, _ := cmd.Context().Value(backendsKey{}).(Backends)
+	return backends
+}
+
+// added returns an added backend as the flags use it. Such a keystore takes none of the
+// flags that are about the other two kinds.
+func added(own Backend) backend {
+	return backend{
+		kind: own.Kind,
+		check: func(f *KeystoreFlags) error {
+			if err := f.refuseSecrets(f.named() + " " + f.uri); err != nil {
+				return err
+			}
+			if err := own.Check(f.uri); err != nil {
+				return console.Usagef("%s: %v", f.named(), err)
+			}
+			return nil
+		},
+		open: func(f *KeystoreFlags, cmd *cobra.Command) (keystore.Keystore, error) {
+			return own.Open(cmd.Context(), f.uri)
+		},
+	}
+}
+
+// refuseSecrets refuses the flags that are about a directory or a token.
+func (f *KeystoreFlags) refuseSecrets(other string) error {
+	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
+		if f.Set != nil && f.Set(flag) {
+			return console.Usagef("--%s does not go with %s", flag, other)
+		}
+	}
+	return nil
 }

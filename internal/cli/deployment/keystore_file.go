@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,8 +62,7 @@ func (f *KeystoreFlags) Directory() (dir string, skipBad bool, err error) {
 	return filepath.Clean(dir), skipBad, nil
 }
 
-// openDirectory opens a file keystore. If there is none and the command may create it,
-// it does.
+// openDirectory opens a file keystore. If there is none and the command may create it, it does.
 func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, error) {
 	dir, skipBad, err := f.Directory()
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *KeystoreFlags) openDirectory(cmd *cobra.Command) (keystore.Keystore, er
 }
 
 func (f *KeystoreFlags) openFile(ctx context.Context, stderr io.Writer, dir string, skipBad bool, passphrase []byte) (*file.Store, error) {
-	bar := console.NewOpeningProgress(stderr)
+	bar := console.NewProgressOf(stderr, "Opening the keystore", time.Now().Add(console.ProgressAfter))
 	store, err := file.Open(ctx, dir, passphrase, file.Options{
 		SkipInvalid: skipBad, Logger: f.Log, OnDisabled: f.onDisabled(stderr), OnRead: bar.Set, WorkFactor: NewKeystoreWork,
 		Judge: f.judge(ctx, stderr),
@@ -133,7 +133,6 @@ func (e *badFiles) Error() string {
 		" at the end of the keystore's URI", 1)
 }
 
-// Unwrap returns the error of the keystore.
 func (e *badFiles) Unwrap() error { return e.BadFilesError }
 
 // onDisabled returns a callback that tells the operator why a key is not found. A server
@@ -156,9 +155,8 @@ func holdsKeys(dir string, entry fs.DirEntry) bool {
 	return err == nil && len(inside) > 0
 }
 
-// isKeystore reports whether the directory has a keystore. It returns false if one can
-// be created there, and an error if the directory has other things in it: keys would get
-// lost among them.
+// isKeystore reports whether the directory has a keystore. It returns false if one can be created
+// there, and an error if the directory has other things in it: keys would get lost among them.
 func isKeystore(dir string) (bool, error) {
 	_, err := os.Lstat(filepath.Join(dir, "identity.age"))
 	if err == nil {
@@ -192,9 +190,8 @@ func noKeystore(dir string) error {
 		"--curve CURVE_SECP256K1', or with 'countersign keys import'", dir, dir)
 }
 
-// Passphrase gets the keystore's passphrase from its file, or asks for it on the
-// terminal, twice if it is new. From here on the process leaves no core dump. The caller
-// wipes the passphrase.
+// Passphrase gets the keystore's passphrase from its file, or asks for it on the terminal, twice if
+// it is new. From here on the process leaves no core dump. The caller wipes the passphrase.
 func (f *KeystoreFlags) Passphrase(ctx context.Context, isNew bool) (passphrase []byte, err error) {
 	if f.PassphraseFile != "" {
 		return console.ReadPassphraseFile(ctx, f.PassphraseNamed, f.PassphraseFile)

@@ -26,8 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/translog"
 )
 
-// Loaded is a configuration that has been read and checked, with what the files hold that
-// it names.
+// Loaded is a configuration that has been read and checked, with what the files hold that it names.
 type Loaded struct {
 	Configured  *config.Config
 	Directory   access.Directory
@@ -42,8 +41,7 @@ type Loaded struct {
 	NotAsked    []string                // URIs of keys in key services
 	NotDone     []string                // what serve does beyond this: it takes a person, a token or the store
 
-	// Over returns what the engine uses in place of the store that it opens; nil for that
-	// store.
+	// Over returns what the engine uses in place of the store that it opens; nil for that store.
 	Over func(store.Full) store.Full
 
 	signers signers
@@ -137,8 +135,7 @@ func Public(ctx context.Context, configured *config.Config) (*Loaded, error) {
 	return loaded, nil
 }
 
-// checkPlaces refuses addresses, and a store that does not exist or whose file others can
-// write.
+// checkPlaces refuses addresses, and a store that does not exist or whose file others can write.
 func (l Loader) checkPlaces(configured *config.Config) error {
 	if l.Addresses != nil {
 		if err := l.Addresses(configured); err != nil {
@@ -288,6 +285,5 @@ func loadCertificate(configured *config.TLS) (*tls.Certificate, error) {
 	return &certificate, nil
 }
 
-// maxPEM is the length of the longest file of certificates, in bytes: some hundred
-// authorities.
+// maxPEM is the length of the longest file of certificates, in bytes: some hundred authorities.
 const maxPEM = 1 << 20

@@ -119,6 +119,12 @@ func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
 	return p.File(&access.Organization{ID: organizationID})
 }
 
+// closed reports whether the error of a log says that it does not grow at the moment: it has a
+// conflict, or its organization has moved.
+func closed(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrMoved)
+}
+
 // Record appends the policies in force to the logs of their organizations. A log that has a
 // conflict gets its policy when the conflict is accepted.
 func (p *LoadedPolicies) Record(ctx context.Context, engine *countersign.Engine) error {
@@ -126,7 +132,7 @@ func (p *LoadedPolicies) Record(ctx context.Context, engine *countersign.Engine)
 		return nil
 	}
 	for organization := range WithPolicy(p.Configured) {
-		if err := p.RecordOne(ctx, engine, organization.ID); err != nil && !errors.Is(err, store.ErrConflict) {
+		if err := p.RecordOne(ctx, engine, organization.ID); err != nil && !closed(err) {
 			return err
 		}
 	}
@@ -160,6 +166,9 @@ func (p *LoadedPolicies) Log(log *slog.Logger, before *Loaded) {
 			continue
 		}
 		log.Info("policy", "organization", organization.ID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))
+		if prices := file.PricesText(); prices != "" {
+			log.Info("prices", "organization", organization.ID, "in", prices)
+		}
 		for _, warning := range file.Warnings() {
 			log.Warn("policy", "organization", organization.ID, "line", warning.Line, "rule", warning.Rule, "warning", warning.Message)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/weborigin"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
@@ -68,10 +69,8 @@ func (s *RPCState) Serves(host string) bool {
 	if err != nil {
 		name = strings.Trim(host, "[]")
 	}
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && ip.IsLoopback() {
-		return true
-	}
-	if slices.ContainsFunc(s.hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
+	is := func(host string) bool { return strings.EqualFold(host, name) }
+	if weborigin.IsLoopback(name) || slices.ContainsFunc(s.hosts, is) {
 		return true
 	}
 	return s.Certificate != nil && s.Certificate.Leaf != nil && s.Certificate.Leaf.VerifyHostname(name) == nil

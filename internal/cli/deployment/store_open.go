@@ -276,7 +276,6 @@ type RememberedStore struct {
 	Memory *logmemory.Keeper
 }
 
-// Begin implements store.Store.
 func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change store.Change) (store.BeginResult, error) {
 	begun, err := r.Full.Begin(ctx, claim, change)
 	if marked(err) { // by another node
@@ -285,7 +284,6 @@ func (r *RememberedStore) Begin(ctx context.Context, claim store.Claim, change s
 	return begun, err
 }
 
-// Complete implements store.Store.
 func (r *RememberedStore) Complete(ctx context.Context, lease store.Lease, activity store.Activity, change store.Change) error {
 	err := r.Full.Complete(ctx, lease, activity, change)
 	if err == nil && activity.Leaf != nil || marked(err) {
@@ -299,7 +297,6 @@ func marked(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrStopped)
 }
 
-// Close implements store.Store.
 func (r *RememberedStore) Close() error {
 	r.Memory.Close()
 	return r.Full.Close()

@@ -50,3 +50,13 @@ func TestAssignStores(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveNeedsLog: the hold of an organization is in its log, which every server reads that keeps one.
+func TestMoveNeedsLog(t *testing.T) {
+	configured := &config.Config{Store: "postgres://db/a", Stores: map[string]string{"eu": "postgres://db/eu"}, Log: config.Log{Off: true},
+		Organizations: []access.OrganizationConfig{{ID: "acme"}}}
+	err := deployment.MoveOrganization(t.Context(), configured, "acme", "eu", func(string) { t.Error("it began") })
+	if err == nil || !strings.Contains(err.Error(), "log.off") {
+		t.Errorf("without a log: %v", err)
+	}
+}

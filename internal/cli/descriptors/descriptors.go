@@ -33,8 +33,7 @@ whose texts are: see docs/descriptors.md. A file is used only if you have pinned
 	return group
 }
 
-// descriptorFlags name a folder of descriptors: the one of a configuration, or one on its
-// own.
+// descriptorFlags name a folder of descriptors: the one of a configuration, or one on its own.
 type descriptorFlags struct {
 	configFile string
 	config.Descriptors

@@ -1,5 +1,4 @@
-// Package keys is the command keys: it creates, imports, derives, shows, exports and
-// removes keys.
+// Package keys is the command keys: it creates, imports, derives, shows, exports and removes keys.
 package keys
 
 import (

@@ -68,7 +68,6 @@ func backupKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, to string) 
 }
 
 type restorer interface {
-	keystore.Keystore
 	Restore(ctx context.Context, organizationID, id, from string) error
 }
 
@@ -83,8 +82,8 @@ kept, or from a backup of the same keystore, in the directory that --from names.
 back its id, name and accounts. A copy that was altered, or made without the keystore's
 passphrase, is refused. A key that exists is not touched.`),
 		Example: console.Paragraphs(`
-  countersign keys restore --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
-  countersign keys restore --keystore file:keys --from /media/stick/keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a`),
+  countersign keys restore --keystore file:keys 0198…
+  countersign keys restore --keystore file:keys --from /media/stick/keys 0198…`),
 	}, noBackup, func(ctx context.Context, keys restorer, organizationID string, args []string) error {
 		err := keys.Restore(ctx, organizationID, args[0], from)
 		if errors.Is(err, fs.ErrNotExist) && from == "" {

@@ -89,7 +89,7 @@ func checkKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, ids []string
 	case failed > 0:
 		return fmt.Errorf("%d of %d keys could not sign", failed, len(ids))
 	case len(ids) == 0:
-		return fmt.Errorf("organization %q has no keys here: --org names another", flags.Organization)
+		return fmt.Errorf("organization %q owns no keys here: --org names another", flags.Organization)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (c *deriveCommand) derive(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
+	_, keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (c *deriveCommand) discover(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := deployment.OpenFor[discoverer](c.at, cmd, noWallets)
+	_, keys, err := deployment.OpenFor[discoverer](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}

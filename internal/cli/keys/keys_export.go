@@ -70,9 +70,9 @@ import --jsonl', into an age file encrypted with a password, from a file or aske
 
 Accounts of wallets are exported as single keys. Disabled keys are not exported.`),
 		Example: console.Paragraphs(`
-  countersign keys export --keystore file:keys --format v3 --out key.json 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
-  countersign keys export --keystore file:keys --format mnemonic 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b
-  countersign keys export --keystore file:keys --format xprv --account m/84h/0h/0h 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+  countersign keys export --keystore file:keys --format v3 --out key.json 0198…
+  countersign keys export --keystore file:keys --format mnemonic 0198…
+  countersign keys export --keystore file:keys --format xprv --account m/84h/0h/0h 0198…`),
 		Args: func(_ *cobra.Command, args []string) error {
 			if c.all == (len(args) == 0) && len(args) < 2 {
 				return nil
@@ -110,7 +110,7 @@ func (c *exportCommand) run(cmd *cobra.Command, ids []string) (err error) {
 		return err
 	}
 	defer keystore.Wipe(password)
-	keys, err := deployment.OpenFor[exporter](c.at, cmd, noExport)
+	_, keys, err := deployment.OpenFor[exporter](c.at, cmd, noExport)
 	if err != nil {
 		return err
 	}
@@ -209,9 +209,8 @@ func (c *exportCommand) password(ctx context.Context) ([]byte, error) {
 	return password, err
 }
 
-// collect returns the secrets in plain text, except that v3 and pkcs8 encrypt them
-// already, and the question to ask before they are printed. The caller wipes the text,
-// also after an error.
+// collect returns the secrets in plain text, except that v3 and pkcs8 encrypt them already, and the
+// question to ask before they are printed. The caller wipes the text, also after an error.
 func (c *exportCommand) collect(cmd *cobra.Command, keys exporter, ids []string, password []byte) (text []byte,
 	question string, err error) {
 	if !c.all {

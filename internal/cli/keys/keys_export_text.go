@@ -135,7 +135,7 @@ func (c *exportCommand) allKeys(cmd *cobra.Command, keys exporter) (text []byte,
 		count++
 	}
 	if count == 0 {
-		return text, 0, fmt.Errorf("organization %q has no keys here: --org names another", organization)
+		return text, 0, fmt.Errorf("organization %q owns no keys here: --org names another", organization)
 	}
 	if derived > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(),
@@ -158,8 +158,7 @@ type exportedLine struct {
 	ActsFor      string `json:"actsFor,omitempty"`
 }
 
-// appendExported appends the line of a key. If the text has to grow, the old memory is
-// wiped.
+// appendExported appends the line of a key. If the text has to grow, the old memory is wiped.
 func appendExported(text []byte, info keystore.KeyInfo, secret []byte) []byte {
 	head := console.JSONLine(exportedLine{
 		PrivateKeyID: info.ID, Name: info.Name, Curve: info.PublicKey.Curve().String(), ActsFor: info.ActsFor,

@@ -112,8 +112,7 @@ func registerKeyFlags(cmd *cobra.Command, curve, name *string) {
 	cmd.Flags().StringVar(name, "name", "", "`NAME` of the key: free text for people")
 }
 
-// curvePrefix begins the names of curves in the API. It may be left out on the command
-// line.
+// curvePrefix begins the names of curves in the API. It may be left out on the command line.
 const curvePrefix = "CURVE_"
 
 func parseCurve(name string) (keystore.Curve, error) {

@@ -104,7 +104,7 @@ func newImportCommand(at *deployment.KeystoreFlags) *cobra.Command {
 		Example: console.Paragraphs(`
   countersign keys import --keystore file:keys --curve CURVE_ED25519 < secret.hex
   countersign keys import --keystore file:keys --format solana < ~/.config/solana/id.json
-  countersign keys import --keystore file:keys --passphrase-file pass --jsonl < keys.jsonl > imported.jsonl`),
+  countersign keys import --keystore file:keys --passphrase-file pass --jsonl < keys.jsonl`),
 		Args: console.StdinArgs("secret"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
@@ -206,7 +206,7 @@ func (c *importCommand) open(cmd *cobra.Command) (importTarget, error) {
 		}
 	}
 	var err error
-	c.into, err = deployment.OpenFor[importTarget](c.at, cmd, "this keystore takes no secrets")
+	_, c.into, err = deployment.OpenFor[importTarget](c.at, cmd, "this keystore takes no secrets")
 	return c.into, err
 }
 

@@ -42,8 +42,7 @@ wallets follows.`),
 
 var listHeader = []string{"NAME", "CURVE", "ADDRESS", "PATH", "ID", "STATE"}
 
-// listKeys prints all keys. If there are none, it says so: the organization may be the
-// wrong one.
+// listKeys prints all keys. If there are none, it says so: the organization may be the wrong one.
 func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.NetworkFlag, asTable bool) (err error) {
 	keys, err := flags.Open(cmd)
 	if err != nil {
@@ -63,7 +62,7 @@ func listKeys(cmd *cobra.Command, flags *deployment.KeystoreFlags, network show.
 		err = listWallets(cmd, keys, flags.Organization)
 	}
 	if err == nil && count == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q has no keys here: --org names another.\n", flags.Organization)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Organization %q owns no keys here: --org names another.\n", flags.Organization)
 	}
 	deployment.TellSkipped(cmd, keys)
 	return err

@@ -2,17 +2,20 @@ package keys
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -54,8 +57,8 @@ secret keys can compute all the others.
 wallet with a camera; with --qr-type account-descriptor, the output descriptors of all
 accounts (BCR-2023-019).`),
 		Example: console.Paragraphs(`
-  countersign keys show --keystore file:keys 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a
-  countersign keys show --keystore file:keys --xpub 0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5b`),
+  countersign keys show --keystore file:keys 0198…
+  countersign keys show --keystore file:keys --xpub 0198…`),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !slices.Contains(qrTypes, c.qrType):
@@ -177,7 +180,7 @@ func (c *showCommand) showWallet(cmd *cobra.Command, id string) (err error) {
 		}
 		paths = append(paths, path)
 	}
-	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
+	_, keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}
@@ -257,4 +260,77 @@ func watched(root *wallet.Root, path wallet.Path) (watchAccount, error) {
 		return watchAccount{}, err
 	}
 	return watchAccount{Path: path.String(), XPub: account.XPub, Receive: account.Receive, Change: account.Change}, nil
+}
+
+// qrTypes are the types of codes for public keys, the default first.
+var qrTypes = []string{ur.TypeHDKey, ur.TypeAccount}
+
+// message encodes one account, or the descriptors of all, as a code of a type.
+func (l *watchLine) message(kind string) (ur.Message, error) {
+	if kind == ur.TypeAccount {
+		return l.descriptors()
+	}
+	if len(l.Accounts) != 1 {
+		return ur.Message{},
+			console.Usagef("--qr shows one account as crypto-hdkey, and this wallet has %d: name one with "+
+				"--account, or use --qr-type account-descriptor", len(l.Accounts))
+	}
+	key, err := l.hdKey(l.Accounts[0])
+	return key.Message(), err
+}
+
+func (l *watchLine) descriptors() (ur.Message, error) {
+	master, err := l.master()
+	if err != nil {
+		return ur.Message{}, err
+	}
+	all := ur.AccountDescriptor{Fingerprint: master}
+	for _, account := range l.Accounts {
+		key, err := l.hdKey(account)
+		if err != nil {
+			return ur.Message{}, err
+		}
+		script, _, found := strings.Cut(account.Receive, "[") // such as wpkh([73c5da0a/84'/0'/0']xpub…/0/*)#…
+		if !found {
+			return ur.Message{}, fmt.Errorf("the descriptor of %s has no key with an origin", account.Path)
+		}
+		source := script + "@0" + strings.Repeat(")", strings.Count(script, "("))
+		all.Outputs = append(all.Outputs, ur.OutputDescriptor{Source: source, Key: key})
+	}
+	return all.Message(), nil
+}
+
+func (l *watchLine) master() (uint32, error) {
+	fingerprint, err := hex.DecodeString(l.Fingerprint)
+	if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint32(fingerprint), nil
+}
+
+func (l *watchLine) hdKey(account watchAccount) (ur.HDKey, error) {
+	path, err := wallet.ParsePath(account.Path)
+	if err != nil {
+		return ur.HDKey{}, err
+	}
+	key, err := hdkeychain.NewKeyFromString(account.XPub)
+	if err != nil {
+		return ur.HDKey{}, fmt.Errorf("extended public key of %s: %w", account.Path, err)
+	}
+	public, err := key.ECPubKey()
+	if err != nil {
+		return ur.HDKey{}, fmt.Errorf("extended public key of %s: %w", account.Path, err)
+	}
+	master, err := l.master()
+	if err != nil {
+		return ur.HDKey{}, err
+	}
+	origin := ur.Keypath{Fingerprint: master, Depth: uint64(len(path))}
+	for _, step := range path {
+		origin.Path = append(origin.Path, ur.PathIndex{Index: step &^ wallet.Hardened, Hardened: step >= wallet.Hardened})
+	}
+	return ur.HDKey{
+		Key: public.SerializeCompressed(), ChainCode: key.ChainCode(), Origin: origin,
+		Parent: key.ParentFingerprint(), Testnet: path[1] == wallet.Hardened+1, Name: l.Name,
+	}, nil
 }

@@ -91,8 +91,7 @@ func findWallet(ctx context.Context, keys walletKeeper, organizationID, id strin
 	return wallets[i], true, nil
 }
 
-// resolveWallet returns the id of the wallet with an id, or of the only one with that
-// name.
+// resolveWallet returns the id of the wallet with an id, or of the only one with that name.
 func resolveWallet(ctx context.Context, keys walletKeeper, organizationID, idOrName string) (string, error) {
 	w, err := keys.FindWallet(ctx, organizationID, idOrName)
 	if err == nil {
@@ -139,7 +138,7 @@ func (c *importCommand) importWallet(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
+	_, keys, err := deployment.OpenFor[walletKeeper](c.at, cmd, noWallets)
 	if err != nil {
 		return err
 	}

@@ -59,10 +59,9 @@ type job struct {
 	done   chan struct{}
 }
 
-// Parallel answers lines with several workers, in the order of the lines. It stops at the
-// first read or write error and at the end of the context, and returns once no worker is
-// busy. Whatever it has written by then are whole lines. If each is not nil, it is called
-// for every answered line.
+// Parallel answers lines with several workers, in the order of the lines. It stops at the first
+// read or write error and at the end of the context, and returns once no worker is busy. Whatever
+// it has written by then are whole lines. If each is not nil, it is called for every answered line.
 func (s *Source) Parallel(ctx context.Context, out io.Writer, workers int, answer func(context.Context, Line) Answer,
 	each func(Line)) (Tally, error) {
 	working, cancel := context.WithCancel(ctx)

@@ -129,9 +129,8 @@ func (k *Keeper) Failures() uint64 {
 	return k.failures.Load()
 }
 
-// Check compares all logs of the store with the memory, and marks those that do not extend
-// it. It accepts the conflicts that were confirmed. An error is of a store: nothing is
-// known of it then.
+// Check compares all logs of the store with the memory, and marks those that do not extend it. It
+// accepts the conflicts that were confirmed. An error is of a store: nothing is known of it then.
 func (k *Keeper) Check(ctx context.Context) (failed error) {
 	if k == nil {
 		return nil
@@ -146,12 +145,13 @@ func (k *Keeper) Check(ctx context.Context) (failed error) {
 func (k *Keeper) CheckIn(ctx context.Context, one store.Log, has func(organization string) bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	known := slices.DeleteFunc(slices.Collect(maps.Keys(k.memory)), func(id string) bool { return !has(id) })
 	heads, err := one.LogHeads(ctx)
 	if err != nil {
 		return err
 	}
 	maps.DeleteFunc(heads, func(organization string, _ translog.Head) bool { return !has(organization) })
-	for organization := range k.memory {
+	for _, organization := range known { // what has moved here meanwhile is not missing
 		if _, ok := heads[organization]; !ok && has(organization) {
 			heads[organization] = translog.Head{}
 		}
@@ -200,6 +200,9 @@ func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head)
 
 func (k *Keeper) compare(ctx context.Context, organization string, head *translog.Head) error {
 	state := k.memory[organization]
+	if head.Moved {
+		return nil // it goes on in another store
+	}
 	if head.Conflict != nil {
 		return k.conflicting(ctx, organization, head)
 	}

@@ -571,3 +571,30 @@ func TestSeveralStores(t *testing.T) {
 	}
 	follow(4)
 }
+
+// arriving is a store to which organizations move while it is asked for heads.
+type arriving struct {
+	*bolt.Store
+	here bool
+}
+
+func (a *arriving) LogHeads(context.Context, ...string) (map[string]translog.Head, error) {
+	a.here = true
+	return map[string]translog.Head{}, nil
+}
+
+// TestArrives: a log that moves to a store while its heads are read has not been lost there.
+func TestArrives(t *testing.T) {
+	n := newNode(t)
+	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
+	grow(t, s, "one", 1)
+	n.opens(s)
+	late := &arriving{Store: s}
+	n.Each = func(do func(one store.Log, has func(organization string) bool)) {
+		do(late, func(string) bool { return late.here })
+	}
+	n.check()
+	n.has("it has just come")
+	n.check()
+	n.has("it is not there", "one")
+}

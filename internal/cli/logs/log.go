@@ -20,10 +20,10 @@ import (
 func NewCommand() *cobra.Command {
 	return console.Group("log", "Verify the log, and prove what is in it", `
 Each activity that ended is a leaf of its organization's log, a Merkle tree: see
-docs/log.md. These commands, except accept, read the configured store. A bolt store must not be in use
-by serve: for a running server, pass --url to checkpoint and prove, and run verify on a
-backup. Keep checkpoints on another machine: without one, it goes unnoticed if the newest
-leaves are cut off.`,
+docs/log.md. These commands, except accept, read the configured store. A bolt store must
+not be in use by serve: for a running server, pass --url to checkpoint and prove, and run
+verify on a backup. Keep checkpoints on another machine: without one, it goes unnoticed if
+the newest leaves are cut off.`,
 		newLogVerifyCommand(), newLogProveCommand(), newLogCheckpointCommand(), newLogKeyCommand(),
 		newLogCheckCommand(), newLogAcceptCommand())
 }
@@ -179,8 +179,7 @@ func newLogCheckpointCommand() *cobra.Command {
 Print the signed size and root of the log, to be kept on another machine. With --old it
 prints what a witness takes: the checkpoint, and a proof that the log extends its first
 SIZE leaves.`),
-		Example: "  countersign log checkpoint --config countersign.yaml --old 0 | ssh witness countersign witness " +
-			"--state kept --log-key …",
+		Example: "  countersign log checkpoint --config countersign.yaml --old 0 > advance",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.url != "" {
 				path := "/checkpoint"

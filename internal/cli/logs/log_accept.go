@@ -224,8 +224,7 @@ func (c *logAccept) changed(organization string, conflict *logmemory.Conflict) e
 		logmemory.Digest(organization, conflict), conflict.Describe())
 }
 
-// How long log accept waits for serve, which looks for confirmations every
-// logmemory.WriteInterval.
+// How long log accept waits for serve, which looks for confirmations every logmemory.WriteInterval.
 const (
 	acceptTimeout = time.Minute
 	acceptPoll    = 50 * time.Millisecond

@@ -81,7 +81,7 @@ A server shows the signatures of votes only after their stamps have expired, by 
 an hour after they were made. The exit status is 1 if any check fails.`),
 		Example: console.Paragraphs(`
   countersign verify --proof-key proof-public.pem --body body.json activity.json
-  zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan --signed signed.hex`),
+  zbarcam --raw --nodisplay | countersign verify --proof-key proof-public.pem --body body.json --scan`),
 		RunE: c.run,
 	}
 	c.register(command)

@@ -36,9 +36,8 @@ Read a one-time password from standard input, or from the terminal without echo,
 submit it, and print the verification token:
 
   {"verificationToken":"…"}`),
-		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id " +
-			"0198c5b4-7c9e-7d3a-9a5e-0c1f2e3d4b5a",
-		Args: console.StdinArgs("code"),
+		Example: "  countersign otp verify --url http://127.0.0.1:8080 --api-key api-key.json --otp-id 0198…",
+		Args:    console.StdinArgs("code"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := to.Open(cmd.Context()); err != nil {
 				return err

@@ -1,4 +1,4 @@
-// Package policy is the command policy: check, explain, replay and import.
+// Package policy is the command policy: check, diff, explain, replay and import.
 package policy
 
 import (
@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,8 @@ func NewCommand() *cobra.Command {
 	return console.Group("policy", "Check a policy, and ask what it decides", `
 A policy is a file of rules that say who may have what signed: see docs/policies.md. The
 configuration names one for an organization; serve reads it at startup and on SIGHUP.`,
-		newPolicyCheckCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(), newPolicyImportCommand())
+		newPolicyCheckCommand(), newPolicyDiffCommand(), newPolicyExplainCommand(), newPolicyReplayCommand(),
+		newPolicyImportCommand())
 }
 
 type policyFlags struct {
@@ -34,9 +36,8 @@ func (f *policyFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.organization, "org", "", "`ID` of the organization, if the configuration has several")
 }
 
-// load reads a policy. Without a configuration the names in it are not checked. Names of
-// keys are never checked here, because reading the keys takes the passphrase: serve
-// checks them.
+// load reads a policy. Without a configuration the names in it are not checked. Names of keys are
+// never checked here, because reading the keys takes the passphrase: serve checks them.
 func (f *policyFlags) load(path string) (*policy.File, error) {
 	if f.configFile == "" {
 		if path == "" {
@@ -134,6 +135,9 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 	if err != nil {
 		return err
 	}
+	if why := file.PricesProblem(time.Now()); why != "" {
+		warnings = append(warnings, why+": what is judged by a value is refused")
+	}
 	for _, warning := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", console.CleanText(warning))
 	}
@@ -162,5 +166,6 @@ func checkPolicy(cmd *cobra.Command, flags *policyFlags, path string, strict boo
 		Cost     uint64 `json:"cost"`    // in steps, for the largest request
 		Effects  int    `json:"effects"` // the most of a request that the file can judge
 		Digest   string `json:"digest"`
-	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.Effects(), file.DigestText()})
+		Prices   string `json:"prices,omitempty"`
+	}{len(file.Rules()), file.Tests(), count, file.Cost(), file.Effects(), file.DigestText(), file.PricesText()})
 }

@@ -34,6 +34,9 @@ type policyExplain struct {
 	index               int // of the transaction in a list; -1: it is in none
 	output              console.OutputFlag
 	now                 time.Time // of --at
+
+	file      *policy.File
+	knowledge *deployment.Knowledge
 }
 
 func newPolicyExplainCommand() *cobra.Command {
@@ -67,9 +70,9 @@ organization's (effect.mine) is then unknown, and what comes back to the wallet 
 pays counts as a payment. Calls are read with the descriptors of --config.`),
 		Example: console.Paragraphs(`
   countersign policy explain --config countersign.yaml < request.json
-  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC… \
       --type TRANSACTION_TYPE_ETHEREUM < transaction.hex
-  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 \
+  countersign policy explain --config countersign.yaml --as payments --sign-with 0x97cC… \
       --message eip712 < permit.json`),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, strings.Join(args, "")) },
 	}
@@ -94,15 +97,14 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 			return console.Usagef("--at: use a time such as 2026-11-23T09:00:00Z")
 		}
 	}
-	file, authorization, err := c.ask(cmd, path)
+	if c.knowledge, err = deployment.KnowledgeOf(c.configFile); err != nil {
+		return err
+	}
+	authorization, err := c.ask(cmd, path)
 	if err != nil {
 		return err
 	}
-	knowledge, err := deployment.KnowledgeOf(c.configFile)
-	if err != nil {
-		return err
-	}
-	explanation, err := file.ExplainNamed(cmd.Context(), authorization, knowledge.Names())
+	explanation, err := c.file.ExplainNamed(cmd.Context(), authorization, c.knowledge.Names())
 	if err != nil {
 		return err
 	}
@@ -119,19 +121,19 @@ func (c *policyExplain) run(cmd *cobra.Command, path string) (err error) {
 	return err
 }
 
-// ask returns the policy and what it is asked about what is on standard input.
-func (c *policyExplain) ask(cmd *cobra.Command, path string) (*policy.File, access.Authorization, error) {
+// ask reads the policy, and returns what it is asked about what is on standard input.
+func (c *policyExplain) ask(cmd *cobra.Command, path string) (asked access.Authorization, err error) {
 	if c.message.Kind != "" {
 		c.useKey()
 		intent, err := c.message.Read(cmd, c.signWith)
 		if err != nil {
-			return nil, access.Authorization{}, err
+			return asked, err
 		}
 		return c.aboutCall(cmd, path, intent)
 	}
 	content, err := show.ReadTransaction(cmd)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	if strings.HasPrefix(content, "{") {
 		return c.aboutRequest(cmd, path, content)
@@ -139,11 +141,11 @@ func (c *policyExplain) ask(cmd *cobra.Command, path string) (*policy.File, acce
 	c.useKey()
 	kind, err := show.ParseType(c.kind)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	unsigned, err := show.DecodeAs(kind, content)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	return c.aboutCall(cmd, path, activity.SignTransactionIntent{Type: kind, UnsignedTransaction: unsigned.Text, SignWith: c.signWith})
 }
@@ -155,37 +157,35 @@ func (c *policyExplain) useKey() {
 	}
 }
 
-// aboutCall returns the policy and what it is asked about a transaction or a message: with --sign-with,
+// aboutCall reads the policy, and returns what it is asked about a transaction or a message: with --sign-with,
 // what sign would ask.
-func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
+func (c *policyExplain) aboutCall(cmd *cobra.Command, path string, intent activity.Intent) (asked access.Authorization, err error) {
 	if _, err := show.Listed(intent, c.index); err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	if c.signWith == "" {
 		return c.aboutIntent(path, intent)
 	}
 	switch {
 	case c.configFile == "":
-		return nil, access.Authorization{}, console.Usagef("--sign-with needs --config, which names the keystore")
+		return asked, console.Usagef("--sign-with needs --config, which names the keystore")
 	case c.key != "" || len(c.tags) > 0:
-		return nil, access.Authorization{},
-			console.Usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
+		return asked, console.Usagef("--key and --tag do not go with --sign-with: the keystore and the configuration say what they are")
 	}
-	file, err := c.load(path)
-	if err != nil {
-		return nil, access.Authorization{}, err
+	if c.file, err = c.load(path); err != nil {
+		return asked, err
 	}
-	user, err := c.configuredUser(file)
+	user, err := c.configuredUser()
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	engine, organization, err := c.engine(cmd)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	signed := show.WithSigner(intent, c.signWith) // the id of the key, if it was named
-	asked, err := engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
-	return file, c.listed(asked), errors.Join(err, engine.Close())
+	parts, err := engine.Operator().AskedAboutCall(cmd.Context(), user, organization.ID, signed)
+	return c.listed(parts), errors.Join(err, engine.Close())
 }
 
 // listed returns what is asked about the transaction that --index names; zero after an error.
@@ -196,17 +196,16 @@ func (c *policyExplain) listed(asked []access.Authorization) (of access.Authoriz
 	return of
 }
 
-// aboutIntent returns the policy and what it is asked about an intent, of which only the
+// aboutIntent reads the policy, and returns what it is asked about an intent, of which only the
 // bytes are known.
-func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*policy.File, access.Authorization, error) {
-	file, err := c.load(path)
-	if err != nil {
-		return nil, access.Authorization{}, err
+func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (asked access.Authorization, err error) {
+	if c.file, err = c.load(path); err != nil {
+		return asked, err
 	}
-	asked := access.Authorization{User: access.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
+	asked = access.Authorization{User: access.User{ID: c.user, Name: c.user, Tags: c.tags}, Intent: intent, Now: c.now}
 	if c.configFile != "" {
-		if asked.User, err = c.configuredUser(file); err != nil {
-			return nil, asked, err
+		if asked.User, err = c.configuredUser(); err != nil {
+			return asked, err
 		}
 	}
 	asked.Votes = []access.Vote{{User: asked.User, At: c.now}}
@@ -215,79 +214,71 @@ func (c *policyExplain) aboutIntent(path string, intent activity.Intent) (*polic
 	}
 	inspection, err := all.InspectIntent(intent, all.Limits{})
 	if err != nil {
-		return nil, asked, err
+		return asked, err
 	}
-	knowledge, err := deployment.KnowledgeOf(c.configFile)
-	if err != nil {
-		return nil, asked, err
-	}
-	inspection = inspection.ReadWith(knowledge.Reader())
+	inspection = inspection.ReadWith(c.knowledge.Reader())
 	asked.Chain, asked.Effects = inspection.Summary.Chain, inspection.Effects
 	asked.Summary = func() *chains.Summary { return &inspection.Summary }
 	asked.Hazards, asked.Readings = inspection.Hazards, inspection.Readings
 	if c.configFile == "" {
-		return file, asked, nil
+		return asked, nil
 	}
 	_, organization, err := deployment.ReadConfig(c.configFile, c.organization)
 	if err != nil {
-		return nil, asked, err
+		return asked, err
 	}
 	asked.Hazards = slices.DeleteFunc(asked.Hazards, // a policy is not asked about those that are allowed
 		func(hazard chains.Hazard) bool { return slices.Contains(organization.AllowHazards, hazard.Name) })
-	return file, asked, nil
+	return asked, nil
 }
 
-func (c *policyExplain) configuredUser(file *policy.File) (access.User, error) {
+func (c *policyExplain) configuredUser() (access.User, error) {
 	if c.user == "" {
 		return access.User{}, console.Usagef("--as is missing: the user who submits the transaction, by name or id")
 	}
-	user, ok := file.User(c.user)
+	user, ok := c.file.User(c.user)
 	if !ok {
 		return user, console.Usagef("--as %s: the organization has no such user", c.user)
 	}
 	return user, nil
 }
 
-// aboutRequest returns the policy and what it is asked about a request: with --config, what serve would ask.
-func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (*policy.File, access.Authorization, error) {
+// aboutRequest reads the policy, and returns what it is asked about a request: with --config, what serve would ask.
+func (c *policyExplain) aboutRequest(cmd *cobra.Command, path, content string) (asked access.Authorization, err error) {
 	sent, err := show.ParseRequestFile("standard input", []byte(content))
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	request, err := activity.Decode(sent.Body)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	if c.kind != "" {
-		return nil, access.Authorization{}, console.Usagef("--type does not go with a request, which names its own")
+		return asked, console.Usagef("--type does not go with a request, which names its own")
 	}
 	alone, err := show.Listed(request.Intent, c.index)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
 	if c.configFile == "" {
 		return c.aboutIntent(path, alone)
 	}
 	if c.signWith != "" {
-		return nil, access.Authorization{}, console.Usagef("--sign-with does not go with a request, which names its own key")
+		return asked, console.Usagef("--sign-with does not go with a request, which names its own key")
 	}
 	if c.user != "" || c.key != "" || len(c.tags) > 0 {
-		return nil, access.Authorization{},
-			console.Usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
+		return asked, console.Usagef("--as, --tag and --key do not go with a request and --config: the request names its user and its keys")
 	}
-	if c.organization == "" {
-		c.organization = request.OrganizationID
-	}
-	file, err := c.load(path)
-	if err != nil {
-		return nil, access.Authorization{}, err
+	c.organization = cmp.Or(c.organization, request.OrganizationID)
+	if c.file, err = c.load(path); err != nil {
+		return asked, err
 	}
 	engine, _, err := c.engine(cmd)
 	if err != nil {
-		return nil, access.Authorization{}, err
+		return asked, err
 	}
-	asked, err := engine.Operator().AskedAboutRequest(cmd.Context(), sent)
-	return file, c.listed(asked), errors.Join(err, engine.Close())
+	parts, err := engine.Operator().AskedAboutRequest(cmd.Context(), sent)
+	return c.listed(parts), errors.Join(err, engine.Close())
 }
 
 // engine opens the configured keystore for an engine that signs nothing.

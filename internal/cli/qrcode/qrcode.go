@@ -48,9 +48,8 @@ func Capacity(columns, rows int) (characters, modules int) {
 	return characters, modules
 }
 
-// alphanumeric returns the number of characters in alphanumeric mode that a version holds
-// at level L. After 4 bits of mode and the length, two characters take 11 bits, and a last
-// one takes 6.
+// alphanumeric returns the number of characters in alphanumeric mode that a version holds at level
+// L. After 4 bits of mode and the length, two characters take 11 bits, and a last one takes 6.
 func alphanumeric(version coding.Version) int {
 	length := 9
 	switch {
@@ -97,8 +96,7 @@ func (c *Code) Lines() []string {
 	return lines
 }
 
-// Image draws the code with scale pixels per module, and the border that the standard
-// requires.
+// Image draws the code with scale pixels per module, and the border that the standard requires.
 func (c *Code) Image(scale int) image.Image {
 	const border = 4
 	width := (c.code.Size + 2*border) * scale

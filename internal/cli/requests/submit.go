@@ -51,8 +51,8 @@ completed body to a file before it is sent: if no answer arrives, submit that fi
 --query sends a query instead. Its body has no type and no time.`),
 		Example: console.Paragraphs(`
   countersign submit --url http://127.0.0.1:8080 --api-key api-key.json < body.json
-  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field signedTransaction < body.json
-  countersign submit --save-body sent.json --url http://127.0.0.1:8080 --api-key api-key.json < body.json
+  countersign submit --url http://127.0.0.1:8080 --api-key api-key.json --field status < body.json
+  countersign submit --save-body sent --url http://127.0.0.1:8080 --api-key api-key.json < body.json
   countersign submit --url http://127.0.0.1:8080 < request.json
   echo '{}' | countersign submit --query whoami --url http://127.0.0.1:8080 --api-key api-key.json`),
 		Args: console.StdinArgs("request body"),

@@ -74,7 +74,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	addUser(t, s, "ci", "old.json")
 	l := clitest.NewLive(t, s)
 	addKey(t, s, filepath.Join(s.Dir, "old.json"), "new.json")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil {
 		t.Fatal(err)
 	}
 	users := l.Current.Load().Configured.Organizations[0].Users
@@ -83,7 +83,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	}
 	before := l.Current.Load()
 	addUser(t, s, "ci", "other.json")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.Current.Load() != before {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "list all keys of a user under one entry") || l.Current.Load() != before {
 		t.Errorf("a second entry: %v", err)
 	}
 }

@@ -3,6 +3,7 @@
 package serve_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
@@ -66,8 +67,9 @@ var floods = []flood{
 	{"long unfinished bodies", false, streams(16 << 10)},
 	{"bodies without a byte", false, streams(0)},
 	{"resets", false, func(f *http2.Framer, _ io.Writer) error {
+		head := headOf()
 		for stream := uint32(1); stream < 4000; stream += 2 {
-			if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headOf(), EndHeaders: true}); err != nil {
+			if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head, EndHeaders: true}); err != nil {
 				return err
 			}
 			if err := f.WriteRSTStream(stream, http2.ErrCodeCancel); err != nil {
@@ -187,11 +189,15 @@ func (a *flood) attack(address string) *tls.Conn {
 		return nil
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Second)) // of what is not taken
-	framer := http2.NewFramer(conn, conn)
+	// A record of TLS for each frame would cost the stranger most.
+	out := bufio.NewWriterSize(conn, 16<<10)
+	framer := http2.NewFramer(out, conn)
 	if !a.http1 {
-		_, _ = io.WriteString(conn, http2.ClientPreface)
+		_, _ = io.WriteString(out, http2.ClientPreface)
 		_ = framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
 	}
-	_ = a.send(framer, conn) // the server may close the connection at any time
+	if a.send(framer, out) == nil { // the server may close the connection at any time
+		_ = out.Flush()
+	}
 	return conn
 }

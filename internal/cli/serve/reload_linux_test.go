@@ -73,7 +73,7 @@ func TestReloadRevokesFirst(t *testing.T) {
 	for _, text := range []string{"no policy", onlyFees} {
 		reloaded := make(chan error, 1)
 		go func() {
-			_, err := l.Reload(clitest.InCommand(t), s.Config())
+			err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {})
 			reloaded <- err
 		}()
 		<-h.reached
@@ -111,7 +111,7 @@ func TestReloadGivenUp(t *testing.T) {
 		}
 		reloaded := make(chan error, 1)
 		go func() {
-			_, err := l.Reload(command, s.Config())
+			err := l.Reload(command, s.Config(), func([]string) {})
 			reloaded <- err
 		}()
 		if ends {
@@ -132,7 +132,7 @@ func TestReloadGivenUp(t *testing.T) {
 		t.Error("what was given up is in force")
 	}
 	l.Within, l.Loader.Keystore = 0, nil
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil || !l.OlderSince().IsZero() || l.Current.Load() == before {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil || !l.OlderSince().IsZero() || l.Current.Load() == before {
 		t.Errorf("the next reload: %v, older since %v", err, l.OlderSince())
 	}
 }
@@ -287,7 +287,7 @@ func TestReloadCompilesWhatChanged(t *testing.T) {
 	} {
 		before := inForce()
 		step.change()
-		if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil {
+		if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
 		if compiled := inForce() != before; compiled != step.compile {

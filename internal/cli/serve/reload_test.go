@@ -47,7 +47,7 @@ func TestReloadAtomic(t *testing.T) {
 	before := l.Current.Load()
 	s.Edit(t, "name: Example", "name: Renamed")
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "cert.pem"), "not a certificate")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || !strings.Contains(err.Error(), "tls: ") || l.Current.Load() != before || served() != serial() {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "tls: ") || l.Current.Load() != before || served() != serial() {
 		t.Errorf("a bad certificate: %v", err)
 	}
 	if err := os.Remove(filepath.Join(s.Dir, "cert.pem")); err != nil {
@@ -57,7 +57,7 @@ func TestReloadAtomic(t *testing.T) {
 		t.Fatal(err)
 	}
 	first = clitest.WriteCertificate(t, s.Dir)
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil || served() != serial() {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
 	}
 	organization, err := l.InForce.Organization(t.Context(), s.By.OrganizationID)
@@ -65,7 +65,7 @@ func TestReloadAtomic(t *testing.T) {
 		t.Errorf("%v, %v", organization, err)
 	}
 	s.Edit(t, "name: Renamed", "nme: Renamed")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || served() != serial() {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || served() != serial() {
 		t.Errorf("an unknown member: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestReloadLookupTable(t *testing.T) {
 	l := clitest.NewLive(t, s)
 	at, pins := bytes.Repeat([]byte{0x99}, 32), filepath.Join(s.Dir, "pins.txt")
 	known := func() int {
-		if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil {
+		if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil {
 			t.Fatal(err)
 		}
 		found, _ := l.InForce.LookupTable(at)
@@ -122,13 +122,14 @@ func TestReloadNeedsRestart(t *testing.T) {
 	clitest.WriteCertificate(t, s.Dir)
 	s.Edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
 	s.Edit(t, "store: bolt:state.db", "store: bolt:other.db")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || !strings.Contains(err.Error(), "other.db does not exist") {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "other.db does not exist") {
 		t.Errorf("a store that is not there: %v", err)
 	}
 	if err := os.Rename(filepath.Join(s.Dir, "state.db"), filepath.Join(s.Dir, "other.db")); err != nil {
 		t.Fatal(err)
 	}
-	members, err := l.Reload(clitest.InCommand(t), s.Config())
+	var members []string
+	err := l.Reload(clitest.InCommand(t), s.Config(), func(changed []string) { members = changed })
 	if err != nil || !slices.Equal(members, []string{"tls", "store"}) {
 		t.Errorf("%q, %v", members, err)
 	}
@@ -146,11 +147,11 @@ func TestReloadPolicy(t *testing.T) {
 	before := l.Current.Load()
 	l.Policies = &deployment.LoadedPolicies{Organizations: policy.NewOrganizations(nil), Configured: before.Configured}
 	s.Edit(t, "name: Example", "name: Renamed\n    policy: policy.yaml")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.Current.Load() != before {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "policy of organization") || l.Current.Load() != before {
 		t.Errorf("a policy that is not there: %v", err)
 	}
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "policy.yaml"), "schema: countersign.policy/2\nrules: [{name: gas, allow: fee}]\n")
-	if _, err := l.Reload(clitest.InCommand(t), s.Config()); err != nil || l.Current.Load() == before {
+	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil || l.Current.Load() == before {
 		t.Fatalf("the first policy: %v", err)
 	}
 	if in := l.Policies.File(&access.Organization{ID: s.By.OrganizationID}); in == nil || in.Rules()[0] != "gas" {

@@ -28,10 +28,9 @@ func (s *Server) conflicts() (organizations []string, all bool) {
 	return organizations, len(organizations) == len(configured)
 }
 
-// withState answers /readyz while logs conflict: 503 if those of all organizations do,
-// otherwise with their list if the rest can be served. It also says where something is halted,
-// which of several stores are away, and since when what is in force is older than the
-// configuration's file.
+// withState answers /readyz while logs conflict: 503 if those of all organizations do, otherwise
+// with their list if the rest can be served. It also says where something is halted, which of
+// several stores are away, and since when what is in force is older than the configuration's file.
 func (s *Server) withState(admin http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		organizations, all := s.conflicts()

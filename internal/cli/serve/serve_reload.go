@@ -94,18 +94,12 @@ func (l *Live) callers() *rpcapi.Users {
 	return new(rpcapi.Users)
 }
 
-// Reload re-reads the configuration. It returns the changed members that take effect only
-// after a restart. A credential that the new configuration lacks stops working before policies
-// are read, which can take seconds. On an error the old state stays, without that credential.
-func (l *Live) Reload(cmd *cobra.Command, path string) (needRestart []string, err error) {
-	err = l.reload(cmd, path, func(members []string) { needRestart = members })
-	return needRestart, err
-}
-
-// reload is Reload. It calls record once the new state is in force. A server that ends waits for
-// that, and not for what is still being read. What takes too long to read is given up: nothing of
-// it is put in force later.
-func (l *Live) reload(cmd *cobra.Command, path string, record func(needRestart []string)) error {
+// Reload re-reads the configuration. It calls record with the changed members that take effect only
+// after a restart, once the new state is in force. A server that ends waits for that, and not for
+// what is still being read. A credential that the new configuration lacks stops working before
+// policies are read, which can take seconds. On an error the old state stays, without that
+// credential. What takes too long to read is given up: nothing of it is put in force later.
+func (l *Live) Reload(cmd *cobra.Command, path string, record func(needRestart []string)) error {
 	within := cmp.Or(l.Within, ReloadTimeout)
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), within,
 		fmt.Errorf("it took longer than %v: is a file on a volume that does not answer?", within))
@@ -236,8 +230,7 @@ func (k kept) User(ctx context.Context, organizationID, userID string) (*access.
 	return user, nil
 }
 
-// fixedChanges returns the members that differ and take effect only after a
-// restart.
+// fixedChanges returns the members that differ and take effect only after a restart.
 func fixedChanges(old, next *config.Config) []string {
 	var names []string
 	for _, member := range []struct {
@@ -290,8 +283,7 @@ func policyRemoved(old, next *config.Config) bool {
 	return len(had) > 0
 }
 
-// TLSConfig returns a configuration that always serves the current certificate, or
-// nil without TLS.
+// TLSConfig returns a configuration that always serves the current certificate, or nil without TLS.
 func (l *Live) TLSConfig() *tls.Config {
 	if l.Current.Load().Certificate == nil {
 		return nil

@@ -62,8 +62,7 @@ func (s *Server) open(cmd *cobra.Command) error {
 	loader := s.loader()
 	s.current.Loader = loader
 	s.current.Loader.NewStore = false
-	// Bind before asking for the passphrase: it is pointless to type it if an
-	// address is in use.
+	// Bind before asking for the passphrase: it is pointless to type it if an address is in use.
 	loader.Checked = func(loaded *deployment.Loaded) error {
 		s.current.Put(loaded)
 		s.bound = &addresses{tls: s.current.TLSConfig()}
@@ -284,7 +283,7 @@ func (s *Server) followReloads(cmd *cobra.Command, reloads <-chan os.Signal) {
 		select {
 		case <-reloads:
 			before := s.loaded()
-			err := s.current.reload(cmd, s.configFile, func(needRestart []string) {
+			err := s.current.Reload(cmd, s.configFile, func(needRestart []string) {
 				s.reloaded(cmd, before, needRestart)
 			})
 			if err != nil && cmd.Context().Err() == nil {

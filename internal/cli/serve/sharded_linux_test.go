@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -101,11 +102,53 @@ func TestOrganizationsInDatabases(t *testing.T) {
 		_, body := clitest.Get(t, "http://"+admin+"/readyz")
 		return strings.Contains(body, "configurationOlderSince")
 	})
-	if signs(t, n, third, 2); count(rest, "third") != 0 {
+	before := signs(t, n, third, 2)
+	if count(rest, "third") != 0 {
 		t.Error("third has begun again")
+	}
+	moves(t, s, n, third)
+	// A request of before is answered as then, from where the organization is now.
+	if again, err := n.Post(t.Context(), "submit/sign_transaction", before.body); err != nil || !bytes.Equal(again, before.answer) || count(rest, "third") != 3 {
+		t.Errorf("the same body after the move: %v\n%s, want\n%s", err, again, before.answer)
+	}
+	signs(t, n, third, 3)
+	if here, there := count(rest, "third"), count(b, "third"); here != 4 || there != 2 {
+		t.Errorf("third has %d activities where it is, and %d where it was", here, there)
 	}
 	n.End(t, syscall.SIGTERM)
 	if !strings.Contains(n.Log.String(), "an organization stays in the store in which it has begun") {
 		t.Errorf("the reload was not refused:\n%s", n.Log)
 	}
+}
+
+// moves moves an organization to the database without a name while a node serves, which then reloads.
+func moves(t *testing.T, s *clitest.Served, n *clitest.Node, organization *clitest.Served) {
+	t.Helper()
+	const at, elsewhere = "id: third\n    name: third\n", "id: third\n    name: third\n    store: b\n"
+	refused := func(want string, args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), "countersign", append([]string{"store", "move", "--config", s.Config()}, args...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %v, %s, want %s", args, err, out, want)
+		}
+	}
+	refused("configure the store that third leaves", "third", "--to", "store")
+	refused("is not in the store that it is to leave", "third", "--to", "b")
+	s.Edit(t, at, elsewhere)
+	refused(`stores has no "c"`, "third", "--to", "c")
+	refused("name one of the organizations", "nowhere", "--to", "store")
+	if out := s.Run(t, "store", "move", "third", "--to", "store", "--config", s.Config()); string(out) != `{"organizationId":"third","store":"store"}`+"\n" {
+		t.Errorf("store move prints %s", out)
+	}
+	if _, err := submits(t, n, organization, 9); !isUnavailable(err) || !strings.Contains(err.Error(), "has moved") {
+		t.Errorf("where it no longer is: %v", err)
+	}
+	s.Edit(t, elsewhere, at)
+	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Await(t, "the new table is in force", func() bool {
+		_, err := submits(t, n, organization, 2)
+		return err == nil
+	})
 }

@@ -34,8 +34,7 @@ func NewRequestFile(by *api.Key, body []byte) (requestFile, error) {
 	return requestFile{string(body), header}, err
 }
 
-// MaxRequestFile bounds a request file, in bytes: the longest body with every byte
-// escaped.
+// MaxRequestFile bounds a request file, in bytes: the longest body with every byte escaped.
 const MaxRequestFile = 6*httpapi.DefaultMaxBody + 2*stamp.MaxHeader
 
 // Print prints the request as JSON, or draws it if codes are wanted.

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +14,87 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	"github.com/countersign-dev/countersign/internal/plaintext"
+	"github.com/countersign-dev/countersign/internal/wiretext"
 )
+
+// ReadTransaction reads one transaction from a file, or from standard input if none is
+// named, as clean text: see wiretext.Clean.
+func ReadTransaction(cmd *cobra.Command, file ...string) (string, error) {
+	in, from := cmd.InOrStdin(), "standard input"
+	if len(file) > 0 && file[0] != "" && file[0] != console.StandardInput {
+		opened, err := os.Open(file[0])
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = opened.Close() }()
+		in, from = opened, file[0]
+	} else if terminal.Is(in) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Paste the transaction, then press Enter and Ctrl-D:")
+	}
+	content, err := console.ReadAll(cmd.Context(), in, MaxPSBTText)
+	var text []byte
+	if err == nil {
+		text, err = wiretext.Clean(content)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the transaction from %s: %w", from, err)
+	}
+	if len(text) == 0 {
+		return "", fmt.Errorf("%s is empty: expected a transaction", from)
+	}
+	return string(text), nil
+}
+
+// Written is a transaction as the engine takes it, and how it was written.
+type Written struct {
+	Text    string // hex; or what came, for the engine to refuse
+	Form    wiretext.Form
+	Message []byte // what is signed, if only that came; Text has empty signatures
+}
+
+// DecodeAs reads a transaction of a type: hex, or a form in which its chain exchanges them. The
+// error is about the form: whether the bytes are a transaction is for the engine to say.
+func DecodeAs(kind activity.TransactionType, content string) (Written, error) {
+	chain, err := all.Of(kind, all.Limits{})
+	if err != nil {
+		return Written{Text: content}, err
+	}
+	forms := chain.Words().Forms
+	var wrong error
+	for _, reading := range wiretext.Read([]byte(content)) {
+		if reading.Form != wiretext.Hex && !slices.Contains(forms.Encodings, reading.Form.String()) {
+			continue
+		}
+		tx, err := asTransaction(forms, reading)
+		if err == nil || reading.Form == wiretext.Hex {
+			return tx, nil
+		}
+		wrong = fmt.Errorf("read as %v: %w", reading.Form, err)
+	}
+	if forms.Expected == "" {
+		return Written{Text: content}, nil
+	}
+	if wrong == nil {
+		_, wrong = chains.DecodeHex(content)
+	}
+	return Written{Text: content}, fmt.Errorf("%w; expected %s", wrong, forms.Expected)
+}
+
+// asTransaction returns a reading as the engine takes it. The error says why its bytes are
+// no transaction of the chain.
+func asTransaction(forms chains.Forms, reading wiretext.Reading) (Written, error) {
+	tx := Written{Text: hex.EncodeToString(reading.Raw), Form: reading.Form}
+	if forms.Complete == nil {
+		return tx, nil
+	}
+	whole, err := forms.Complete(reading.Raw)
+	if err == nil && len(whole) != len(reading.Raw) {
+		tx.Message, tx.Text = reading.Raw, hex.EncodeToString(whole)
+	}
+	return tx, err
+}
 
 // transactionInput is a transaction as it was read, and the type it was taken for.
 type transactionInput struct {
@@ -23,9 +103,8 @@ type transactionInput struct {
 	Guessed bool // the type was not given, but found by trying all readers
 }
 
-// ReadTransactionAs reads a transaction of the type that --type names, or if none is
-// named, of the only type whose reader accepts it. If two readers accept it, neither is
-// chosen.
+// ReadTransactionAs reads a transaction of the type that --type names, or if none is named, of the
+// only type whose reader accepts it. If two readers accept it, neither is chosen.
 func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits) (transactionInput, error) {
 	var read transactionInput
 	var err error
@@ -40,7 +119,7 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 	}
 	if named != "" {
 		read.Written, err = DecodeAs(read.Kind, content)
-		return read, refuseOther(read.Kind, content, read.Written, err, limits)
+		return read, refuseOther(read.Kind, content, err, limits)
 	}
 	var taken []transactionInput
 	var refusals []string
@@ -57,6 +136,9 @@ func ReadTransactionAs(cmd *cobra.Command, named, file string, limits all.Limits
 		fmt.Fprintf(cmd.ErrOrStderr(), "Taken for %s: no other chain reads it. Pass --type to name it.\n", taken[0].Kind)
 		return taken[0], nil
 	case 0:
+		if firstLineAlone(content, limits) {
+			return read, errors.New(oneIsRead)
+		}
 		return read, errors.New("no chain can read this as a transaction; name the intended one with --type:\n" +
 			strings.Join(refusals, "\n"))
 	}
@@ -75,13 +157,11 @@ func readAs(kind activity.TransactionType, content string, limits all.Limits) (W
 	return tx, err
 }
 
-// refuseOther refuses a transaction that another chain than that of --type can read: the
-// error of the wrong reader would not say so. wrong is the error of DecodeAs, or nil.
-func refuseOther(named activity.TransactionType, content string, read Written, wrong error, limits all.Limits) error {
-	err := wrong
-	if err == nil {
-		_, err = InspectEither(named, read.Text, limits)
-	}
+// refuseOther refuses a transaction that another chain than that of --type can read, and
+// several on lines of their own: the error of the reader would not say so. wrong is the
+// error of DecodeAs, or nil.
+func refuseOther(named activity.TransactionType, content string, wrong error, limits all.Limits) error {
+	_, err := readAs(named, content, limits)
 	if err == nil {
 		return nil
 	}
@@ -93,7 +173,21 @@ func refuseOther(named activity.TransactionType, content string, read Written, w
 			return fmt.Errorf("%w; it is a valid %s transaction: pass --type %[2]s", err, shortType(kind))
 		}
 	}
+	if firstLineAlone(content, limits) {
+		return fmt.Errorf("%w; %s", err, oneIsRead)
+	}
 	return wrong // what the engine can read, it refuses itself
+}
+
+const oneIsRead = "the first line alone is a transaction: one is read, and several with 'sign --jsonl'"
+
+// firstLineAlone reports whether the first of several lines is a transaction.
+func firstLineAlone(content string, limits all.Limits) bool {
+	first, _, more := strings.Cut(content, "\n")
+	return more && slices.ContainsFunc(all.TransactionTypes(), func(kind activity.TransactionType) bool {
+		_, err := readAs(kind, first, limits)
+		return err == nil
+	})
 }
 
 // shortType returns the short name of a type, which --type takes too.

@@ -27,9 +27,8 @@ type walletLister interface {
 // maxClaims bounds the notes about what a PSBT claims.
 const maxClaims = 5
 
-// claims returns notes about keys that a PSBT claims for wallets of the keystore and that are
-// not derived here, such as change that would be shown as a payment, or that the wallet does
-// not have.
+// claims returns notes about keys that a PSBT claims for wallets of the keystore and that are not
+// derived here, such as change that would be shown as a payment, or that the wallet does not have.
 func (c *signCommand) claims(ctx context.Context, asked activity.Intent) (notes []string, err error) {
 	keys, ok := c.keystore.(walletLister)
 	intent, isTransaction := asked.(activity.SignTransactionIntent)

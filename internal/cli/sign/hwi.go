@@ -62,7 +62,7 @@ controlling terminal. Without a terminal, the policy of the organization in --co
 allow it for the user of --as; otherwise nothing is signed. Refusals are answered as
 {"error":"…"} with exit status 0, which Core shows.`),
 		Example: console.Paragraphs(`
-  bitcoind -signer="countersign hwi --config /etc/countersign/countersign.yaml --wallet treasury --as core"
+  bitcoind -signer="countersign hwi --config /etc/countersign.yaml --wallet treasury --as core"
   countersign hwi --keystore file:keys --passphrase-file pass --wallet treasury enumerate`),
 		Args: cobra.MaximumNArgs(2),
 		RunE: c.run,
@@ -85,8 +85,7 @@ var hwiChains = map[string]bitcoin.Network{
 	"main": bitcoin.Mainnet, "test": bitcoin.Testnet, "testnet4": bitcoin.Testnet, "signet": bitcoin.Signet, "regtest": bitcoin.Regtest,
 }
 
-// run prints the answer. Refusals are answers too: Core ignores what a command that fails
-// prints.
+// run prints the answer. Refusals are answers too: Core ignores what a command that fails prints.
 func (c *hwiCommand) run(cmd *cobra.Command, args []string) error {
 	network, ok := hwiChains[c.chain]
 	if !ok {
@@ -122,7 +121,8 @@ func (c *hwiCommand) answer(cmd *cobra.Command, args []string) (answer any, err 
 	if !ok {
 		return nil, fmt.Errorf("unknown command %q: use enumerate, getdescriptors, displayaddress or signtx", args[0])
 	}
-	if c.keys, err = deployment.OpenFor[hwiKeeper](&c.at, cmd, "an HSM has no wallets, because it derives no keys (BIP-32)"); err != nil {
+	_, c.keys, err = deployment.OpenFor[hwiKeeper](&c.at, cmd, "an HSM has no wallets, because it derives no keys (BIP-32)")
+	if err != nil {
 		return nil, err
 	}
 	defer func() { // unless an engine has closed them

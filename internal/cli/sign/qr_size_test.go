@@ -90,7 +90,7 @@ func TestRefuseBlobs(t *testing.T) {
 	for _, flag := range [][]string{{"--qr"}, {"--qr-png", "codes"}} {
 		args := append([]string{"request", "--type", "ethereum", "--sign-with", clitest.Address, "--api-key", "online/api-key.json", "--body", "body.json"}, flag...)
 		_, stderr, status := s.Run([]byte(unsigned), args...)
-		for _, want := range []string{"QR codes, which carry at most 262144", "comes with its blobs (EIP-4844, network form)", "Send it without them"} {
+		for _, want := range []string{"QR codes, which carry at most 262144", "(EIP-4844) without its blobs"} {
 			if status == console.ExitSuccess || !strings.Contains(string(stderr), want) {
 				t.Fatalf("%q: exit status %d: %s", flag, status, stderr)
 			}
@@ -102,7 +102,7 @@ func TestRefuseBlobs(t *testing.T) {
 		}
 	}
 	body := fmt.Sprintf(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","parameters":{"unsignedTransaction":"%s"}}`, unsigned)
-	if _, stderr, status := s.Run([]byte(body), "stamp", "--api-key", "online/api-key.json", "--qr-png", "codes"); status == console.ExitSuccess || !strings.Contains(string(stderr), "comes with its blobs") {
+	if _, stderr, status := s.Run([]byte(body), "stamp", "--api-key", "online/api-key.json", "--qr-png", "codes"); status == console.ExitSuccess || !strings.Contains(string(stderr), "without its blobs") {
 		t.Errorf("stamp: exit status %d: %s", status, stderr)
 	}
 	large := ur.Answer{Fingerprint: make([]byte, 32), Signed: append([]byte{2}, make([]byte, ur.MaxMessage)...)}.Message()

@@ -152,13 +152,13 @@ func decodePicture(picture image.Image) (string, error) {
 			return "", err
 		}
 		result, err := qrcode.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{try.hint: true})
-		if err == nil && isPrintable(result.GetText()) {
-			return result.GetText(), nil
+		if err != nil {
+			continue
+		}
+		text := result.GetText()
+		if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return text, nil
 		}
 	}
 	return "", errNoCode
-}
-
-func isPrintable(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

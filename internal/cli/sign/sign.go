@@ -92,7 +92,7 @@ the forms above, other than binary, and is answered in the same.
 
   {"signWith":"…","unsignedTransaction":"…","type":"TRANSACTION_TYPE_…"}
   → {"signedTransaction":"…"}  or  {"error":{"code","reason","message"}}
-  {"signWith":"…","payload":"…","encoding":"PAYLOAD_ENCODING_…","hashFunction":"HASH_FUNCTION_…"}
+  {"signWith":"…","payload":"…","encoding":"PAYLOAD_ENCODING_…","hashFunction":"…"}
   → {"r":"…","s":"…","v":"…"}
 
 All lines are processed; the exit status is 1 if any failed. A blank line, and one
@@ -127,7 +127,7 @@ func NewCommand() *cobra.Command {
   countersign sign --keystore file:keys --type TRANSACTION_TYPE_ETHEREUM \
       --sign-with 0x97cC56300C36F60C7Fb7C50BaBc6c5cDF59D5c56 < transaction.hex > signed.hex
   countersign sign --keystore file:keys --message eip712 --sign-with KEY < permit.json
-  countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed.jsonl
+  countersign sign --keystore file:keys --passphrase-file pass --jsonl < intents.jsonl > signed
   countersign sign --config countersign.yaml --request request.json --out activity.json
   zbarcam --raw --nodisplay | countersign sign --config countersign.yaml --scan --qr`),
 		Args: console.StdinArgs("transaction"),

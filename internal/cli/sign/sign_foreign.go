@@ -239,8 +239,7 @@ func tronSignature(signed []byte) (signature []byte, err error) {
 }
 
 // printSolanaSignatures prints the signatures that were added to the message of a Solana
-// transaction, one line each: PUBKEY=SIGNATURE, both in base58, as 'solana --signer' takes
-// them.
+// transaction, one line each: PUBKEY=SIGNATURE, both in base58, as 'solana --signer' takes them.
 func printSolanaSignatures(out io.Writer, read show.Written, signed []byte) error {
 	unsigned, err := hex.DecodeString(read.Text)
 	if err != nil {

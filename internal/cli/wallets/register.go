@@ -96,7 +96,7 @@ func (c *registerCommand) run(cmd *cobra.Command) (err error) {
 			"wallet.json", line.Digest)
 		return console.PrintLine(cmd, []byte(policy.Canonical()))
 	}
-	keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
+	_, keys, err := deployment.OpenFor[keeper](c.at, cmd, noRegistry)
 	if err != nil {
 		return err
 	}

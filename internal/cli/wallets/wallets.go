@@ -98,7 +98,7 @@ func (l walletLine) details() []console.Detail {
 
 // opened opens the keystore, and passes the wallet with a name to use.
 func opened(cmd *cobra.Command, flags *deployment.KeystoreFlags, name string, use func(keys keeper, w file.Registered) error) (err error) {
-	keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
+	_, keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ otherwise as one line of JSON each.`),
 }
 
 func list(cmd *cobra.Command, flags *deployment.KeystoreFlags, asTable bool) (err error) {
-	keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
+	_, keys, err := deployment.OpenFor[keeper](flags, cmd, noRegistry)
 	if err != nil {
 		return err
 	}

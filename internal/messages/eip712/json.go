@@ -57,8 +57,7 @@ type document struct {
 	size    int    // of the last allocation
 }
 
-// Nodes are allocated many at a time: few for a short text, and never more than twice what
-// it has.
+// Nodes are allocated many at a time: few for a short text, and never more than twice what it has.
 const (
 	fewNodes  = 32
 	manyNodes = 1024

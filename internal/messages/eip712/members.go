@@ -8,10 +8,9 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 )
 
-// ReadMembers reads one JSON object with exactly the given members, by this package's
-// rules for values. types maps each name to its type. It is for formats other than
-// typed data that encode values the same way. Errors are *chains.ParseError and name
-// kind.
+// ReadMembers reads one JSON object with exactly the given members, by this package's rules for
+// values. types maps each name to its type. It is for formats other than typed data that encode
+// values the same way. Errors are *chains.ParseError and name kind.
 func ReadMembers(text []byte, kind string, types map[string]string) (map[string]chains.TypedValue, error) {
 	values, err := readMembers(text, types)
 	var malformed *chains.ParseError

@@ -204,23 +204,14 @@ func (d *TypedData) encode(of *memberType, v *chains.TypedValue) (word [32]byte)
 	case chains.TypedAddress:
 		copy(word[12:], v.Bytes)
 	case chains.TypedNumber, chains.TypedBool:
-		return encodeInteger(v.Number)
+		number := v.Number
+		if number.Sign() < 0 {
+			number = new(big.Int).Add(number, modulus)
+		}
+		number.FillBytes(word[:])
 	}
 	return word
 }
 
-// encodeInteger returns the 256-bit two's complement of an integer, big-endian.
-func encodeInteger(number *big.Int) (word [32]byte) {
-	if number.Sign() >= 0 {
-		number.FillBytes(word[:])
-		return word
-	}
-	complement := number.Bytes() // of the magnitude
-	copy(word[32-len(complement):], complement)
-	carry := uint16(1)
-	for i := 31; i >= 0; i-- {
-		sum := uint16(^word[i]) + carry
-		word[i], carry = byte(sum), sum>>8
-	}
-	return word
-}
+// modulus is that of 256-bit integers: a negative one is its complement.
+var modulus = new(big.Int).Lsh(big.NewInt(1), 256)

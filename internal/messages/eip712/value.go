@@ -125,8 +125,7 @@ func readBytes(n *node, of *memberType, spec string) ([]byte, error) {
 // maxExact is the largest integer that all JSON readers represent exactly.
 const maxExact = 1<<53 - 1
 
-// readInteger reads intN and uintN: a JSON integer, or text with a decimal or hex
-// number.
+// readInteger reads intN and uintN: a JSON integer, or text with a decimal or hex number.
 func readInteger(n *node, of *memberType, spec string) (*big.Int, error) {
 	if n.kind != '0' && n.kind != '"' {
 		return nil, malformed("", n.offset, "expected an integer for %s", spec)
@@ -147,8 +146,7 @@ func readInteger(n *node, of *memberType, spec string) (*big.Int, error) {
 	return value, nil
 }
 
-// maxDigits bounds an integer: enough for 256 bits, in decimal or in hex with leading
-// zeros.
+// maxDigits bounds an integer: enough for 256 bits, in decimal or in hex with leading zeros.
 const maxDigits = 80
 
 func parseInteger(text string, allowHex bool) (*big.Int, bool) {

@@ -65,18 +65,13 @@ var (
 	_ chains.Caller      = (*Message)(nil)
 )
 
-// Chain implements chains.Transaction.
 func (m *Message) Chain() string { return m.By.Name() }
 
-// Summary implements chains.Transaction.
 func (m *Message) Summary() chains.Summary {
 	return chains.Summary{Chain: m.Chain(), Effects: m.Effects(), Fields: m.Content.Fields()}
 }
 
-// Effects implements chains.Transaction.
 func (m *Message) Effects() []chains.Effect { return m.Content.Effects(Signer{}) }
-
-// Hazards implements chains.Transaction.
 func (m *Message) Hazards() []chains.Hazard { return m.Content.Hazards(Signer{}) }
 
 // Calls implements chains.Caller: what readers can know of the content.
@@ -87,7 +82,6 @@ func (m *Message) Calls() []chains.Call {
 	return nil
 }
 
-// Request implements chains.Transaction.
 func (m *Message) Request(signWith string) (chains.Request, error) {
 	key, err := m.By.MessageKey(signWith)
 	if err != nil {

@@ -1,6 +1,8 @@
 package statement
 
 import (
+	"cmp"
+
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
@@ -34,16 +36,11 @@ func (t *Text) name() string {
 	return t.Name
 }
 
-// Fields implements Content.
 func (t *Text) Fields() []chains.Field {
-	kind := t.Kind
-	if kind == "" {
-		kind = t.name()
-	}
+	kind := cmp.Or(t.Kind, t.name())
 	return append([]chains.Field{chains.Text("kind", kind)}, t.Text.Fields(t.More...)...)
 }
 
-// Effects implements Content.
 func (t *Text) Effects(signer Signer) []chains.Effect {
 	return signer.Resolve([]chains.Effect{{Kind: chains.KindMessage, From: chains.SignerParty(), By: chains.BySigner,
 		Domain: t.Domain(), Function: t.name(), Args: append(t.Args(t.MaxArg), t.MoreArgs...), Path: textPath}}, nil)

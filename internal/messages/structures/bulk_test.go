@@ -1,6 +1,7 @@
 package structures_test
 
 import (
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -136,6 +137,54 @@ func TestSafeTexts(t *testing.T) {
 		names := chaintest.Names(parsed(t, data).Hazards())
 		if slices.Sort(names); !slices.Equal(names, c.hazards) {
 			t.Errorf("%s: %v, want %v", name, names, c.hazards)
+		}
+	}
+}
+
+// TestDelegatecallsInside: code that is not a Safe's own runs as the Safe however deep in MultiSends the
+// delegatecall is, and perhaps wherever what a MultiSend is told cannot be read.
+func TestDelegatecallsInside(t *testing.T) {
+	const multiSend, stranger = "38869bf66a61cF6bDB996A6aE40D5853Fd43B526", "08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+	packed := func(operation int, to, data string) string {
+		return fmt.Sprintf("%02x%s%064x%064x%s", operation, to, 0, len(data)/2, data)
+	}
+	sent := func(offset int, transactions string) string {
+		padded := transactions + strings.Repeat("0", (64-len(transactions)%64)%64)
+		return fmt.Sprintf("8d80ff0a%064x%s%064x%s", offset, strings.Repeat("0", 2*(offset-32)), len(transactions)/2, padded)
+	}
+	const payment = "a9059cbb00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b70000000000000000000000000000000000000000000000000000000000000007"
+	pays, runs := packed(0, tokenTwo[2:], payment), packed(1, stranger, "12345678")
+	deep := func(transactions string, depth int) string {
+		for range depth {
+			transactions = pays + packed(1, multiSend, sent(32, transactions))
+		}
+		return sent(32, transactions)
+	}
+	for name, c := range map[string]struct {
+		data string
+		runs bool
+	}{
+		"payments":              {sent(32, pays+pays), false},
+		"payments, deeper":      {deep(pays, 3), false},
+		"a delegatecall":        {sent(32, runs), true},
+		"behind a payment":      {sent(32, pays+runs+pays), true},
+		"deeper":                {deep(runs, 1), true},
+		"deeper still":          {deep(runs, 5), true},
+		"too deep to be read":   {deep(runs, 12), true},
+		"at another offset":     {sent(64, runs), true},
+		"with its end cut off":  {sent(32, pays+runs[:len(runs)-2]), true},
+		"another function's":    {"12345678", true},
+		"an operation of none":  {sent(32, packed(2, stranger, "")), true},
+		"a call of an unknown":  {sent(32, packed(0, stranger, "12345678")), false},
+		"a call of a MultiSend": {sent(32, packed(0, multiSend, sent(32, runs))), false},
+	} {
+		var data map[string]any
+		testenv.JSON(t, []byte(compact(t, "Safe transaction: delegatecall")), &data)
+		message := data["message"].(map[string]any)
+		message["to"], message["data"] = "0x"+multiSend, "0x"+c.data
+		names := chaintest.Names(parsed(t, data).Hazards())
+		if slices.Contains(names, structures.HazardDelegatecall) != c.runs {
+			t.Errorf("%s: %v", name, names)
 		}
 	}
 }

@@ -131,8 +131,7 @@ func (d *document) membersOf(v *chains.TypedValue) []chains.Field {
 	return fields
 }
 
-// plainField returns a field for a value of a built-in type; ok is false for structs
-// and arrays.
+// plainField returns a field for a value of a built-in type; ok is false for structs and arrays.
 func (d *document) plainField(label string, v *chains.TypedValue) (field chains.Field, ok bool) {
 	switch v.Kind {
 	case chains.TypedBool:

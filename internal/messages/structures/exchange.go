@@ -134,9 +134,8 @@ var cowSettlement = contract("9008D19f58AAbD9eD0D60971565AA8510560ab41")
 var cowNative = contract("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE")
 
 // cowOrder adds what an order of CoW Protocol sells and buys (GPv2Order.sol). Its owner is the
-// signer, who gets what is bought unless the order names a receiver. An order to sell gives
-// exactly sellAmount and gets at least buyAmount; one to buy gives at most sellAmount. The fee
-// is on top.
+// signer, who gets what is bought unless the order names a receiver. An order to sell gives exactly
+// sellAmount and gets at least buyAmount; one to buy gives at most sellAmount. The fee is on top.
 func cowOrder(r *reading) {
 	places := []string{"erc20", "internal"}
 	switch {

@@ -12,10 +12,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/strictjson"
 )
 
-// hyperliquid are the actions of Hyperliquid that are signed as structures of their
-// own, as hyperliquid-dex/hyperliquid-python-sdk (hyperliquid/utils/signing.py) and
-// nktkas/hyperliquid name them, and Agent and SendMultiSig, which have the hash of any other
-// action.
+// hyperliquid are the actions of Hyperliquid that are signed as structures of their own, as
+// hyperliquid-dex/hyperliquid-python-sdk (hyperliquid/utils/signing.py) and nktkas/hyperliquid name
+// them, and Agent and SendMultiSig, which have the hash of any other action.
 var hyperliquid = []structure{
 	onLedger("UsdSend", "string destination,string amount,uint64 time", hyperliquidSend),
 	onLedger("Withdraw", "string destination,string amount,uint64 time", hyperliquidSend),

@@ -78,7 +78,7 @@ func mustBe(effect *chains.Effect, signer chains.Party) []string {
 		return []string{ethereum.HazardHighFee}
 	case strings.HasSuffix(effect.Path, "/refund"):
 		return []string{"ethereum/refund"}
-	case effect.Kind == chains.KindBurn && !effect.To.IsNone(), effect.Kind == chains.KindApprove && effect.Asset.Chain == "eip155:1" && effect.To.String() == multicall:
+	case effect.Kind == chains.KindBurn && !effect.To.IsNone(), effect.Kind == chains.KindApprove && effect.To.String() == multicall:
 		return []string{"ethereum/burn"}
 	case effect.Kind == chains.KindApprove && amount.Bound == chains.BoundUnlimited:
 		return []string{"ethereum/unlimited-approval", structures.HazardUnlimitedApproval}

@@ -1,12 +1,12 @@
 // Package structures reads typed data (EIP-712) and derives the effects of widely used
 // structures: permits, orders, transactions of smart accounts.
 //
-// A structure is recognized by its whole encoded type and, if its meaning depends on
-// one contract, by the address of that contract. Everything else is an undecoded
-// message.
+// A structure is recognized by its whole encoded type and, if its meaning depends on one contract,
+// by the address of that contract. Everything else is an undecoded message.
 package structures
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -80,9 +80,7 @@ func (r *reading) read() {
 	r.cut()
 	for i := range r.effects {
 		effect := &r.effects[i]
-		if effect.Function == "" {
-			effect.Function = r.data.PrimaryType
-		}
+		effect.Function = cmp.Or(effect.Function, r.data.PrimaryType)
 	}
 	r.domainHazards()
 	if of := texts.KeyOfType(encoded); of != "" {

@@ -147,18 +147,19 @@ var relays = []string{"DepositData", "SwapAndDepositData", "CrossChainOrder", "G
 	"SlippageAndActions", "Slippage"}
 
 // relay makes what such a witness permits a transfer of all of it to the spender. The rest of the
-// witness is arguments: no signature over it makes anyone pay. Who acts for everyone does not only
-// act by the witness, unless it is a Settler, which does.
+// witness is arguments: no signature over it makes anyone pay. Of those who act for everyone, only a
+// Settler acts by the witness alone.
 func (r *reading) relay() {
 	members := r.message.List
 	if len(members) != 5 || !strings.HasPrefix(r.data.PrimaryType, "Permit") ||
 		!slices.Contains(relays, members[4].Type) {
 		return
 	}
-	settler := strings.HasPrefix(members[4].Type, "Slippage")
+	settler := strings.HasPrefix(members[4].Type, "Slippage") &&
+		r.network.KnownName(evm.Address(members[1].Bytes)) == "0x Settler"
 	for i := range r.effects {
 		effect := &r.effects[i]
-		if effect.Kind != chains.KindApprove || !settler && r.network.IsShared(effect.To) {
+		if effect.Kind != chains.KindApprove || !settler && evm.IsShared(effect.To) {
 			continue
 		}
 		effect.Kind, effect.Amount = chains.KindTransfer, chains.AtMost(effect.Amount.Value)

@@ -184,8 +184,11 @@ func TestReactorPrice(t *testing.T) {
 // permitted. What its order says comes back is an argument.
 func TestRelayedWitnesses(t *testing.T) {
 	const order = "address recipient,address outputToken,uint256 outputAmount"
-	for _, kind := range []string{"DepositData", "SwapAndDepositData", "GaslessCrossChainOrder", "LiFiCall", "SlippageAndActions"} {
-		for _, spender := range []string{payee, "0xcA11bde05977b3631167028862bE2a173976CA11"} {
+	const settler = "0x70bf6634eE8Cb27D04478f184b9b8BB13E5f4710"
+	open := []string{settler, "0xcA11bde05977b3631167028862bE2a173976CA11", "0x9641d764fc13c8B624c04430C7356C1C7C8102e2",
+		"0x5BA1e12693Dc8F9c48aAD8770482f4739bEeD696", "0x924a9f036260DdD5808007E1AA95f08eD08aA569"}
+	for _, kind := range []string{"DepositData", "SwapAndDepositData", "GaslessCrossChainOrder", "LiFiCall", "Slippage", "SlippageAndActions"} {
+		for _, spender := range append(open, payee) {
 			encoded := "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline," + kind + " witness)" +
 				kind + "(" + order + ")TokenPermissions(address token,uint256 amount)"
 			var data map[string]any
@@ -194,7 +197,7 @@ func TestRelayedWitnesses(t *testing.T) {
 			message["spender"], message["permitted"].(map[string]any)["amount"] = spender, "1000"
 			message["deadline"] = fmt.Sprint(now.Unix() + 600)
 			effect := parsed(t, data).Effects()[0]
-			relayed := spender == payee || kind == "SlippageAndActions"
+			relayed := spender == payee || spender == settler && strings.HasPrefix(kind, "Slippage")
 			switch {
 			case !relayed:
 				if effect.Kind != chains.KindApprove {

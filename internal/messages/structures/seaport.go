@@ -168,6 +168,5 @@ func (r *reading) item(v *chains.TypedValue, offered bool) (asset chains.Asset, 
 	return asset, nil, false
 }
 
-// anyNumber is the largest number that the taker of an order may choose for an item with
-// criteria.
+// anyNumber is the largest number that the taker of an order may choose for an item with criteria.
 var anyNumber = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))

@@ -51,7 +51,7 @@ func movedOfERC20(i item, most bool) *big.Int {
 // so that it counts, is compared with what comes back, and is unlimited if its taker chooses.
 func TestItemsAsTheyAreMoved(t *testing.T) {
 	ether := item{0, "0x0000000000000000000000000000000000000000", "0", "1"}
-	numbers := []string{"0", "1", "1000000", "100000000000000000000"}
+	numbers := []string{"0", "1", "1000000", "1000000000000000000"}
 	for _, token := range []string{tokenTwo, wrappedEther} {
 		for _, kind := range []int{1, 2, 4} {
 			for _, number := range numbers {

@@ -120,8 +120,8 @@ func TestVariants(t *testing.T) {
 		effect      string   // the beginning of the first one
 		hazards     []string
 	}{
-		"10^15 whole USDC":    {permit, []string{`"250000000"`, `"1000000000000000000000"`}, "allow", nil},
-		"and one unit":        {permit, []string{`"250000000"`, `"1000000000000000000001"`}, "allow", []string{structures.HazardUnlimitedApproval}},
+		"10^12 whole USDC":    {permit, []string{`"250000000"`, `"1000000000000000000"`}, "allow", nil},
+		"and one unit":        {permit, []string{`"250000000"`, `"1000000000000000001"`}, "allow", []string{structures.HazardUnlimitedApproval}},
 		"2^96 - 1":            {permit, []string{`"250000000"`, `"79228162514264337593543950335"`}, "allow", []string{structures.HazardUnlimitedApproval}},
 		"2^96":                {permit, []string{`"250000000"`, `"79228162514264337593543950336"`}, "allow", []string{structures.HazardUnlimitedApproval}},
 		"allowed to anyone":   {permit, []string{`"spender":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"spender":"0xcA11bde05977b3631167028862bE2a173976CA11"`}, "allow", []string{"ethereum/burn"}},
@@ -146,7 +146,7 @@ func TestVariants(t *testing.T) {
 		"listed forever":               {listing, []string{`"endTime":"1763730000"`, `"endTime":"253402300800"`}, "send", []string{structures.HazardFarDeadline}},
 		"an ERC-1155 token":            {listing, []string{`"itemType":"2"`, `"itemType":"3"`}, "send token number 42 ", nil},
 		"any token of a collection":    {listing, []string{`"itemType":"2"`, `"itemType":"5"`}, "send at most 1 units of token 0x", nil},
-		"a delegatecall to MultiSend":  {safe, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"`}, "! call", []string{"ethereum/blind-call"}},
+		"a delegatecall to MultiSend":  {safe, []string{`"to":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"`, `"to":"0x40A2aCCbd92BCA938b02010E17A5b8929b49130D"`}, "! call", []string{"ethereum/blind-call", structures.HazardDelegatecall}},
 		"an order of another exchange": {polymarket, []string{`"0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"`, `"0x1230000000000000000000000000000000000abc"`}, "!", []string{structures.HazardUnknownType}},
 		"the other side":               {polymarket, []string{`"side":0`, `"side":1`}, "send at most 50000000 of token number 777 ", nil},
 		"side 2":                       {polymarket, []string{`"side":0`, `"side":2`}, "!", []string{structures.HazardUnknownType}},

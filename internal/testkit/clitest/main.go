@@ -4,9 +4,6 @@ package clitest
 
 import (
 	"maps"
-
-	"github.com/countersign-dev/countersign/internal/cli"
-
 	"os"
 	"strings"
 	"syscall"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 )
 

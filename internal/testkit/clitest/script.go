@@ -3,8 +3,6 @@
 package clitest
 
 import (
-	"testing"
-
 	"encoding/json"
 	"errors"
 	"flag"
@@ -14,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"

@@ -4,11 +4,10 @@
 //	awskms:1234abcd-12ab-34cd-56ef-1234567890ab?region=eu-central-1
 //	awskms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab
 //
-// The name is whatever KMS takes as a KeyId. The parameters are region, which an ARN has
-// already and which otherwise comes from the environment or the profile, and profile.
-// Credentials come from the default chain of the AWS SDK: environment, shared files, SSO, web
-// identity (IRSA), ECS and EC2. AWS_ENDPOINT_URL_KMS names another endpoint, such as one of a
-// VPC.
+// The name is whatever KMS takes as a KeyId. The parameters are region, which an ARN has already
+// and which otherwise comes from the environment or the profile, and profile. Credentials come from
+// the default chain of the AWS SDK: environment, shared files, SSO, web identity (IRSA), ECS and
+// EC2. AWS_ENDPOINT_URL_KMS names another endpoint, such as one of a VPC.
 //
 //	curve      key spec                 signing algorithm   message
 //	secp256k1  ECC_SECG_P256K1          ECDSA_SHA_256       DIGEST, 32 bytes
@@ -61,7 +60,6 @@ var (
 // New returns the service. It reads no credentials yet.
 func New() *Service { return &Service{clients: map[account]*kms.Client{}} }
 
-// Check implements remote.Service.
 func (s *Service) Check(uri string) error {
 	_, _, err := parse(uri)
 	return err
@@ -99,7 +97,6 @@ func parse(text string) (keyID string, at account, err error) {
 	return uri.Name, at, nil
 }
 
-// Open implements remote.Service.
 func (s *Service) Open(ctx context.Context, uri string) (remote.Key, error) {
 	keyID, at, err := parse(uri)
 	if err != nil {

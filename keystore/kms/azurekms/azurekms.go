@@ -45,8 +45,7 @@ type Options struct {
 	Credential azcore.TokenCredential // default: DefaultAzureCredential
 	Transport  policy.Transporter     // default: one with enough idle connections
 
-	// AnyDomain has tokens sent to a vault whose domain is not the one that its challenge
-	// names.
+	// AnyDomain has tokens sent to a vault whose domain is not the one that its challenge names.
 	AnyDomain bool
 }
 
@@ -74,7 +73,6 @@ var identifier = regexp.MustCompile(`^([a-zA-Z0-9.-]+(?::[0-9]+)?)/keys/([a-zA-Z
 // place is where a key is.
 type place struct{ host, name, version string }
 
-// Check implements remote.Service.
 func (s *Service) Check(uri string) error {
 	at, err := parse(uri)
 	if err == nil && at.version == "" {
@@ -101,7 +99,6 @@ func parse(text string) (at place, err error) {
 	return place{parts[1], parts[2], parts[3]}, nil
 }
 
-// Open implements remote.Service.
 func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	if err := s.Check(uri); err != nil {
 		return nil, err

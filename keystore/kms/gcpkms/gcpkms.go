@@ -63,7 +63,6 @@ func New(options ...option.ClientOption) *Service {
 // versionName is the resource name of a version.
 var versionName = regexp.MustCompile(`^(projects/[^/]+/locations/[^/]+/keyRings/[^/]+)/cryptoKeys/([^/]+)/cryptoKeyVersions/([1-9][0-9]*)$`)
 
-// Check implements remote.Service.
 func (s *Service) Check(uri string) error {
 	_, err := parse(uri)
 	return err
@@ -93,7 +92,6 @@ func parse(text string) (parts []string, err error) {
 	return parts, nil
 }
 
-// Open implements remote.Service.
 func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	parts, err := parse(uri)
 	if err != nil {

@@ -13,10 +13,9 @@
 //	Ed25519  ed25519      input, key_version                                       64 bytes
 //	P-256    ecdsa-p256   input, key_version, prehashed, hash_algorithm sha2-256   DER
 //
-// Signatures are written vault:vVERSION:BASE64. Transit has no secp256k1
-// (hashicorp/vault#4594, openbao/openbao#2618). The facts are those of path_sign_verify.go and
-// path_keys.go in builtin/logical/transit of hashicorp/vault v1.21.4, looked at on
-// 26 November 2026.
+// Signatures are written vault:vVERSION:BASE64. Transit has no secp256k1 (hashicorp/vault#4594,
+// openbao/openbao#2618). The facts are those of path_sign_verify.go and path_keys.go in
+// builtin/logical/transit of hashicorp/vault v1.21.4, looked at on 26 November 2026.
 //
 // A token that can be renewed is renewed after two thirds of its lifetime, by Keep, which an open
 // store runs in the background, or else by the next call.
@@ -71,7 +70,6 @@ type place struct {
 	version                int
 }
 
-// Check implements remote.Service.
 func (s *Service) Check(uri string) error {
 	_, err := parse(uri)
 	return err
@@ -100,7 +98,6 @@ func parse(text string) (at place, err error) {
 	return at, nil
 }
 
-// Open implements remote.Service.
 func (s *Service) Open(_ context.Context, uri string) (remote.Key, error) {
 	at, err := parse(uri)
 	if err != nil {

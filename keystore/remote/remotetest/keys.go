@@ -1,7 +1,6 @@
-// Package remotetest tests a remote.Service against a simulated service. The simulation speaks
-// the vendor's protocol; its keys, signatures and faults are those of Keys. Run runs the
-// contract of keystores, every fault, the transactions of all chains, and what else a service
-// has to stand.
+// Package remotetest tests a remote.Service against a simulated service. The simulation speaks the
+// vendor's protocol; its keys, signatures and faults are those of Keys. Run runs the contract of
+// keystores, every fault, the transactions of all chains, and what else a service has to stand.
 package remotetest
 
 import (
@@ -81,8 +80,7 @@ func (k *Keys) SetFault(fault keystoretest.Fault) {
 }
 
 // Fault returns the present fault, and a channel that is closed when it changes. A simulated
-// service answers the faults that are not of signatures itself; for Slow it waits for the
-// channel.
+// service answers the faults that are not of signatures itself; for Slow it waits for the channel.
 func (k *Keys) Fault() (keystoretest.Fault, <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -143,8 +143,7 @@ func signWith(ctx context.Context, key keystore.Key) (err error) {
 	return err
 }
 
-// moved has another key take the place of the pinned one: before the store is opened, and
-// after.
+// moved has another key take the place of the pinned one: before the store is opened, and after.
 func (h Harness) moved(t *testing.T) {
 	for _, scheme := range h.Curves {
 		pin := h.pin("moved", scheme)
