@@ -118,18 +118,12 @@ func (s *batchSigning) ResolveAccounts(accounts chains.Accounts) {
 
 func (s *batchSigning) SignerView() []chains.Field { return s.signings[0].SignerView() }
 
-func (s *batchSigning) Effects() (effects []chains.Effect) {
-	for i, signing := range s.signings {
-		effects = append(effects, s.batch.Numbered(signing.Effects(), i)...)
-	}
-	return effects
+func (s *batchSigning) Effects() []chains.Effect {
+	return intents.Together(s.signings, chains.Signing.Effects, s.batch.Numbered)
 }
 
-func (s *batchSigning) Hazards() (hazards []chains.Hazard) {
-	for i, signing := range s.signings {
-		hazards = append(hazards, s.batch.Shifted(signing.Hazards(), i)...)
-	}
-	return hazards
+func (s *batchSigning) Hazards() []chains.Hazard {
+	return intents.Together(s.signings, chains.Signing.Hazards, s.batch.Shifted)
 }
 
 // AppendSigned implements chains.Signing. It appends all signatures, or returns an

@@ -151,18 +151,20 @@ func (b *Batch) Summary() chains.Summary {
 	return summary
 }
 
-func (b *Batch) Effects() (effects []chains.Effect) {
-	for i, part := range b.Parts {
-		effects = append(effects, b.Numbered(part.Effects(), i)...)
+// Together returns what all parts have of something, each as place returns it for that part.
+func Together[P any, S ~[]T, T any](parts []P, of func(P) S, place func(S, int) S) (all S) {
+	for i, part := range parts {
+		all = append(all, place(of(part), i)...)
 	}
-	return effects
+	return all
 }
 
-func (b *Batch) Hazards() (hazards []chains.Hazard) {
-	for i, part := range b.Parts {
-		hazards = append(hazards, b.Shifted(part.Hazards(), i)...)
-	}
-	return hazards
+func (b *Batch) Effects() []chains.Effect {
+	return Together(b.Parts, chains.Transaction.Effects, b.Numbered)
+}
+
+func (b *Batch) Hazards() []chains.Hazard {
+	return Together(b.Parts, chains.Transaction.Hazards, b.Shifted)
 }
 
 func (b *Batch) Calls() (calls []chains.Call) {

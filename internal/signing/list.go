@@ -146,11 +146,8 @@ func (l *List) SignerView(ctx context.Context) (fields []chains.Field, err error
 	return fields, nil
 }
 
-func (l *List) Claimed() (effects []chains.Effect) {
-	for i, part := range l.Parts {
-		effects = append(effects, l.batch.Numbered(part.Claimed(), i)...)
-	}
-	return effects
+func (l *List) Claimed() []chains.Effect {
+	return intents.Together(l.Parts, (*Prepared).Claimed, l.batch.Numbered)
 }
 
 // OwnEffects implements Task: what each transaction does alone.
@@ -169,18 +166,12 @@ func (l *List) Effects(ctx context.Context) ([]chains.Effect, []access.SigningKe
 	return effects(ctx, l)
 }
 
-func (l *List) Hazards() (hazards []chains.Hazard) {
-	for i, part := range l.Parts {
-		hazards = append(hazards, l.batch.Shifted(part.Hazards(), i)...)
-	}
-	return hazards
+func (l *List) Hazards() []chains.Hazard {
+	return intents.Together(l.Parts, (*Prepared).Hazards, l.batch.Shifted)
 }
 
-func (l *List) Readings() (readings chains.Readings) {
-	for i, part := range l.Parts {
-		readings = append(readings, l.batch.Readings(part.Readings(), i)...)
-	}
-	return readings
+func (l *List) Readings() chains.Readings {
+	return intents.Together(l.Parts, (*Prepared).Readings, l.batch.Readings)
 }
 
 // Wallets implements operation.SigningTask: those that are paid to.
