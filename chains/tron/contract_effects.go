@@ -29,13 +29,6 @@ func doTransferAsset(tx *transaction) []chains.Effect {
 	return []chains.Effect{tx.moves(tx.addressAt(2), tx.assetAt(0), tx.amountAt(3), tx.label(2))}
 }
 
-// doIssue creates the whole supply, all of which the owner gets. The network assigns
-// the token's id.
-func doIssue(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindMint, chains.UnknownAsset(Name), tx.amountAt(issueSupply),
-		tx.label(issueSupply))}
-}
-
 // doParticipate buys from the issuer at the price of the sale.
 func doParticipate(tx *transaction) []chains.Effect {
 	return []chains.Effect{
@@ -44,20 +37,18 @@ func doParticipate(tx *transaction) []chains.Effect {
 	}
 }
 
-func doUnfreeze(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindUnstake, trxAsset, chains.UnknownQuantity(), "type")}
+// owns is that the owner stakes an asset, gets it back, or creates it: the amount in a field.
+func owns(kind chains.Kind, asset chains.Asset, amount int) func(*transaction) []chains.Effect {
+	return func(tx *transaction) []chains.Effect {
+		return []chains.Effect{tx.own(kind, asset, tx.amountAt(amount), tx.label(amount))}
+	}
 }
 
-func doUnfreezeAsset(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), "type")}
-}
-
-func doFreezeV2(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindStake, trxAsset, tx.amountAt(1), tx.label(1))}
-}
-
-func doUnfreezeV2(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindUnstake, trxAsset, tx.amountAt(1), tx.label(1))}
+// unstakes is that the owner gets back an unknown amount of an asset.
+func unstakes(asset chains.Asset) func(*transaction) []chains.Effect {
+	return func(tx *transaction) []chains.Effect {
+		return []chains.Effect{tx.own(chains.KindUnstake, asset, chains.UnknownQuantity(), "type")}
+	}
 }
 
 // doCancelUnfreeze stakes again what has not expired, and withdraws what has.
