@@ -38,7 +38,7 @@ func ParseFunction(fragment string) (*Function, error) {
 		return nil, fmt.Errorf("function of %d bytes: at most %d are read", len(fragment), maxFragment)
 	}
 	name, rest, ok := strings.Cut(fragment, "(")
-	if !ok || !isIdentifier(name) {
+	if !ok || !IsIdentifier(name) {
 		return nil, errors.New("function: expected a name and its parameters in parentheses")
 	}
 	p := fragmentParser{text: rest}
@@ -54,7 +54,8 @@ func ParseFunction(fragment string) (*Function, error) {
 	return f, nil
 }
 
-func isIdentifier(name string) bool {
+// IsIdentifier reports whether a name is a Solidity identifier of at most 128 bytes.
+func IsIdentifier(name string) bool {
 	return name != "" && len(name) <= 128 &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") == "" &&
 		(name[0] < '0' || name[0] > '9')
@@ -138,7 +139,7 @@ func (p *fragmentParser) parameter(depth int) (t abiType, err error) {
 	}
 	p.space()
 	t.name = p.until(wordEnds)
-	if t.name != "" && !isIdentifier(t.name) {
+	if t.name != "" && !IsIdentifier(t.name) {
 		return t, errors.New("a parameter whose name is no identifier")
 	}
 	return t, nil

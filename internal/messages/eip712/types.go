@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/plaintext"
 )
 
@@ -97,7 +98,7 @@ func readTypes(n *node, by *notation) (table typeTable, err error) {
 }
 
 func (t typeTable) checkName(name string, offset int) error {
-	if !isIdentifier(strings.ReplaceAll(name, ":", "_")) {
+	if !evm.IsIdentifier(strings.ReplaceAll(name, ":", "_")) {
 		return malformed("types."+quoted(name), offset,
 			"the name of a type must consist of letters, digits, _, $ and :, and not begin with a digit")
 	}
@@ -105,19 +106,6 @@ func (t typeTable) checkName(name string, offset int) error {
 		return malformed("types."+quoted(name), offset, "this is the name of a built-in type")
 	}
 	return nil
-}
-
-// isIdentifier reports whether a name is a Solidity identifier of at most MaxName bytes.
-func isIdentifier(name string) bool {
-	if name == "" || len(name) > MaxName || name[0] >= '0' && name[0] <= '9' {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '$' {
-			return false
-		}
-	}
-	return true
 }
 
 func (t typeTable) readMembers(into *structType, n *node) error {
@@ -141,7 +129,7 @@ func (t typeTable) readMember(into *structType, n *node) error {
 		return malformed("", n.offset, `expected an object with exactly the strings "name" and "type"`)
 	}
 	name, spec := nameNode.text, typeNode.text
-	if !isIdentifier(name) {
+	if !evm.IsIdentifier(name) {
 		return malformed("", nameNode.offset,
 			"the name of a member must consist of letters, digits, _ and $, and not begin with a digit")
 	}

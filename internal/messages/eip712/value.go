@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/evm"
 	"github.com/countersign-dev/countersign/internal/rlp"
 )
 
@@ -189,7 +190,7 @@ func (m *memberType) inRange(value *big.Int) bool {
 
 // shortName returns a name of the input for an error, quoted unless it is an identifier.
 func shortName(name string) string {
-	if isIdentifier(name) {
+	if evm.IsIdentifier(name) {
 		return name
 	}
 	return quoted(name)
