@@ -116,7 +116,7 @@ func isAway(err error) bool {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && (awayCodes[api.ErrorCode()] || api.ErrorFault() == smithy.FaultServer) {
 		return true
 	}
-	if status(err) >= http.StatusInternalServerError {
+	if answerIn(err).StatusCode >= http.StatusInternalServerError {
 		return true
 	}
 	_, unreadable := errors.AsType[*smithy.DeserializationError](err)
@@ -134,27 +134,21 @@ func throttled(err error) bool {
 			return true
 		}
 	}
-	return retryafter.Throttled(status(err), header(err))
+	answer := answerIn(err)
+	return retryafter.Throttled(answer.StatusCode, answer.Header)
 }
 
-// status returns the status of the answer that an error is about, 0 if there was none.
-func status(err error) int {
+// answerIn returns the answer that an error is about, an empty one if there was none.
+func answerIn(err error) *http.Response {
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
-		return answer.Response.StatusCode
+		return answer.Response.Response
 	}
-	return 0
-}
-
-func header(err error) http.Header {
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
-		return answer.Response.Header
-	}
-	return nil
+	return new(http.Response)
 }
 
 // retryAfter returns how long to wait: as the answer says, or a second, since KMS grants its
 // requests a second.
-func retryAfter(err error) time.Duration { return retryafter.Of(header(err), time.Second) }
+func retryAfter(err error) time.Duration { return retryafter.Of(answerIn(err).Header, time.Second) }
 
 // unusable is the error of an answer that lacks what the call is for.
 func unusable(call, missing string) error {
