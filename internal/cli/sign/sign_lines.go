@@ -66,11 +66,7 @@ func signLine(ctx context.Context, engine calls, organization string, line lines
 		}
 		result.SignedTransaction = string(form.Encode(raw))
 	}
-	const before, after = `{"signedTransaction":"`, `"}`
-	text := make([]byte, 0, len(before)+len(result.SignedTransaction)+len(after))
-	text = append(text, before...)
-	text = append(text, result.SignedTransaction...) // no form needs escapes
-	return lines.Answer{Text: append(text, after...)}
+	return lines.Answer{Text: console.JSONLine(result)}
 }
 
 // readIntent reads a signTransactionIntentV2, whose transaction may be in any form that the chain's

@@ -242,21 +242,17 @@ func (c *signCommand) signMessage(cmd *cobra.Command) (err error) {
 // if the request signs nothing.
 func viewOfRequest(ctx context.Context, engine calls, request *activity.Request, names chains.Names) (shown show.View,
 	signs bool, err error) {
-	var prepared *countersign.Prepared
-	isMessage := false
-	switch intent := request.Intent.(type) {
-	case activity.SignTransactionIntent, activity.SignTransactionsIntent:
-		prepared, err = engine.Prepare(ctx, request.OrganizationID, intent)
-	case activity.SignRawPayloadIntent, activity.SignRawPayloadsIntent:
-		isMessage = true
-		prepared, err = engine.Prepare(ctx, request.OrganizationID, intent)
+	switch request.Intent.(type) {
+	case activity.SignTransactionIntent, activity.SignTransactionsIntent, activity.SignRawPayloadIntent,
+		activity.SignRawPayloadsIntent:
 	default:
 		return show.View{}, false, nil
 	}
+	prepared, err := engine.Prepare(ctx, request.OrganizationID, request.Intent)
 	if err != nil {
 		return show.View{}, false, err
 	}
 	shown, err = show.ViewOf(ctx, prepared, names)
-	shown.Message = isMessage
+	shown.Message = intents.IsMessage(request.Intent)
 	return shown, true, err
 }
