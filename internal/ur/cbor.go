@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -65,23 +66,19 @@ func (b *Bytes) UnmarshalCBOR(data []byte) error {
 }
 
 func decode(m Message, value any, types ...string) error {
-	for _, kind := range types {
-		if m.Type == kind {
-			if err := unmarshal(m.CBOR, value); err != nil {
-				return fmt.Errorf("ur:%s: %w", m.Type, err)
-			}
-			return nil
-		}
-	}
-	return &TypeError{Seen: m.Type, Taken: types}
+	return decodeBy(unmarshal, m, value, types...)
 }
 
 // decodeForeign decodes a message of another program: strictly, but with keys in any order.
 func decodeForeign(m Message, value any, kind string) error {
-	if m.Type != kind {
-		return &TypeError{Seen: m.Type, Taken: []string{kind}}
+	return decodeBy(decoding.Unmarshal, m, value, kind)
+}
+
+func decodeBy(read func(data []byte, value any) error, m Message, value any, types ...string) error {
+	if !slices.Contains(types, m.Type) {
+		return &TypeError{Seen: m.Type, Taken: types}
 	}
-	if err := decoding.Unmarshal(m.CBOR, value); err != nil {
+	if err := read(m.CBOR, value); err != nil {
 		return fmt.Errorf("ur:%s: %w", m.Type, err)
 	}
 	return nil
