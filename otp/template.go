@@ -114,6 +114,10 @@ func has(segments []segment, variable string) bool {
 
 // fill substitutes the variables of a template that is plain text.
 func fill(source string, variables map[string]string) (string, error) {
+	return substitute(source, func(variable string) string { return variables[variable] })
+}
+
+func substitute(source string, valueOf func(variable string) string) (string, error) {
 	segments, err := parseTemplate(source, nil)
 	if err != nil {
 		return "", err
@@ -122,7 +126,7 @@ func fill(source string, variables map[string]string) (string, error) {
 	for _, p := range segments {
 		out.WriteString(p.text)
 		if p.variable != "" {
-			out.WriteString(variables[p.variable])
+			out.WriteString(valueOf(p.variable))
 		}
 	}
 	return out.String(), nil
@@ -131,18 +135,11 @@ func fill(source string, variables map[string]string) (string, error) {
 // fillHTML substitutes the variables of a template that is HTML. html/template
 // escapes each for its context.
 func fillHTML(source string, variables map[string]string) (string, error) {
-	segments, err := parseTemplate(source, nil)
+	actions, err := substitute(source, func(variable string) string { return `{{index . "` + variable + `"}}` })
 	if err != nil || source == "" {
 		return "", err
 	}
-	var plain strings.Builder
-	for _, p := range segments {
-		plain.WriteString(p.text)
-		if p.variable != "" {
-			plain.WriteString(`{{index . "` + p.variable + `"}}`)
-		}
-	}
-	parsed, err := htmltemplate.New("html").Parse(plain.String())
+	parsed, err := htmltemplate.New("html").Parse(actions)
 	if err != nil {
 		return "", err
 	}
