@@ -192,53 +192,43 @@ func (k *ed25519Handle) Format(state fmt.State, _ rune) { _, _ = io.WriteString(
 // with the signatures: keystore.Verified does not check them.
 func (*secp256k1Handle) ComputesRecoveryID() {}
 
-func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
-	return k.signECDSA(ctx, digest, secp256k1.SignECDSA)
-}
-
-func (k *secp256k1Handle) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
-	return k.signECDSA(ctx, digest, secp256k1.SignLowR)
-}
-
-func (k *secp256k1Handle) signECDSA(ctx context.Context, digest [32]byte, with func([32]byte, []byte) ([65]byte,
-	error)) (signature [65]byte, err error) {
+// sign makes a signature with the secret, unless the context has ended.
+func sign[Signature any](ctx context.Context, k *Key,
+	with func(secret []byte) (Signature, error)) (signature Signature, err error) {
 	if err := ctx.Err(); err != nil {
 		return signature, err
 	}
-	err = (*Key)(k).use(func(secret []byte) error {
-		signature, err = with(digest, secret)
+	err = k.use(func(secret []byte) error {
+		signature, err = with(secret)
 		return err
 	})
 	return signature, err
+}
+
+func (k *secp256k1Handle) SignECDSA(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	return sign(ctx, (*Key)(k), func(secret []byte) ([65]byte, error) { return secp256k1.SignECDSA(digest, secret) })
+}
+
+func (k *secp256k1Handle) SignLowR(ctx context.Context, digest [32]byte) ([65]byte, error) {
+	return sign(ctx, (*Key)(k), func(secret []byte) ([65]byte, error) { return secp256k1.SignLowR(digest, secret) })
 }
 
 // SignSchnorr signs in constant time in every build. It does not verify the signature, which
 // keystore.Verified does for every backend.
-func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) (signature [64]byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return signature, err
-	}
-	err = (*Key)(k).use(func(secret []byte) error {
+func (k *secp256k1Handle) SignSchnorr(ctx context.Context, digest [32]byte, tweak keystore.TaprootTweak) ([64]byte, error) {
+	return sign(ctx, (*Key)(k), func(secret []byte) ([64]byte, error) {
 		if tweak.IsKeyPath() {
-			signature, err = secp256k1.SignTaproot(digest, secret, k.public.Compressed(), tweak.MerkleRoot())
-		} else {
-			signature, err = secp256k1.SignSchnorr(digest, secret, k.public.Compressed())
+			return secp256k1.SignTaproot(digest, secret, k.public.Compressed(), tweak.MerkleRoot())
 		}
-		return err
+		return secp256k1.SignSchnorr(digest, secret, k.public.Compressed())
 	})
-	return signature, err
 }
 
 // SignEd25519 uses curve25519-voi rather than crypto/ed25519, whose Sign caches values derived
 // from the secret on the Go heap, out of reach of Destroy, and crashes the process if the secret is
 // outside that heap, as in the vault.
-func (k *ed25519Handle) SignEd25519(ctx context.Context, message []byte) (signature [64]byte, err error) {
-	if err := ctx.Err(); err != nil {
-		return signature, err
-	}
-	err = (*Key)(k).use(func(secret []byte) error {
-		copy(signature[:], ed25519.Sign(secret, message))
-		return nil
+func (k *ed25519Handle) SignEd25519(ctx context.Context, message []byte) ([64]byte, error) {
+	return sign(ctx, (*Key)(k), func(secret []byte) ([64]byte, error) {
+		return [64]byte(ed25519.Sign(secret, message)), nil
 	})
-	return signature, err
 }
