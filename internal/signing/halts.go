@@ -130,17 +130,10 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 		return operation.Outcome{}, err
 	}
 	after := seen
-	after.Resume, after.By, after.Since = nil, cmp.Or(seen.By, h.request.UserID), cmp.Or(seen.Since, h.now())
-	for _, by := range seen.Resume { // those who may still, as votes count
-		m, err := request.MemberBy(ctx, h.Directory, h.request.Now(), h.request.Organization.ID, by.User, by.Credential)
-		if err != nil {
-			return operation.Outcome{}, err
-		}
-		if m != nil && m.May(activity.TypeResume) && by.User != h.request.UserID {
-			after.Resume = append(after.Resume, by)
-		}
+	after.By, after.Since = cmp.Or(seen.By, h.request.UserID), cmp.Or(seen.Since, h.now())
+	if after.Resume, err = h.asked(ctx, seen.Resume); err != nil {
+		return operation.Outcome{}, err
 	}
-	after.Resume = append(after.Resume, translog.Resumer{User: h.request.UserID, Credential: h.request.Credential})
 	result.Missing = max(needed-len(after.Resume), 0)
 	result.Halted = result.Missing > 0
 	return operation.Outcome{Result: result,
@@ -174,6 +167,20 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 			}
 			return stops, err
 		}}, nil
+}
+
+// asked returns who asked, and may still, as votes count, and who asks now.
+func (h *halting) asked(ctx context.Context, before []translog.Resumer) (all []translog.Resumer, err error) {
+	for _, by := range before {
+		m, err := request.MemberBy(ctx, h.Directory, h.request.Now(), h.request.Organization.ID, by.User, by.Credential)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && m.May(activity.TypeResume) && by.User != h.request.UserID {
+			all = append(all, by)
+		}
+	}
+	return append(all, translog.Resumer{User: h.request.UserID, Credential: h.request.Credential}), nil
 }
 
 // toResume returns the stop that ends. What a policy has is empty before anyone asks for it.
