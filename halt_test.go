@@ -411,17 +411,21 @@ func TestHaltedUserCannotResume(t *testing.T) {
 	}
 }
 
-// lateReader is a store with a log whose head is old once it is read.
+// lateReader is a store with a log whose head is old once what resumes has read it: the second
+// reading of a request, which is the first that is refused if something stops it.
 type lateReader struct {
 	store.Full
 	meanwhile func()
+	readings  int
 }
 
 func (s *lateReader) LogHead(ctx context.Context, organizationID string) (translog.Head, error) {
 	head, err := s.Full.LogHead(ctx, organizationID)
 	if do := s.meanwhile; do != nil {
-		s.meanwhile = nil
-		do()
+		if s.readings++; s.readings%2 == 0 {
+			s.meanwhile = nil
+			do()
+		}
 	}
 	return head, err
 }
@@ -746,4 +750,111 @@ func TestHaltUnderLoad(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d were released before the halt", released, bodies)
+}
+
+// TestPolicyHeldBack: as many users have to ask for a policy as the configuration says, each for one at
+// a time and with a credential that still may; then it is the only one that may take effect.
+func TestPolicyHeldBack(t *testing.T) {
+	for name, open := range fullStores {
+		t.Run(name, func(t *testing.T) {
+			opened := open(t)
+			h := heldBack{newHalted(t, func(c *countersign.Config) { c.Store = opened }), opened}
+			h.widens(0, "cid", "dan", "eve")
+			_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
+			enginetest.Refusal(t, err, activity.ReasonNotFound, "policies.widening.approvals is not configured")
+			h.widens(2, "cid", "dan", "eve")
+			h.halt("")
+			h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
+			h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
+			h.asksFor(h.Dan, "2", 1, "held policy 1: 1", "held policy 2: 1")
+			h.asksFor(h.Cid, "3", 1, "held policy 2: 1", "held policy 3: 1") // and no longer for 1
+			h.asksFor(h.Ann, "1", 1, "held policy 2: 1", "held policy 3: 1", "held policy 1: 1")
+			h.asksFor(h.Dan, "1", 0, "policy 1: 0")
+			_, err = h.asks(h.Dan, activity.TypeResume, policyOf("1"))
+			enginetest.Refusal(t, err, activity.ReasonNotFound, "may take effect already")
+
+			// Who is halted asks for nothing, and has asked for nothing.
+			h.asksFor(h.Dan, "2", 1, "policy 1: 0", "held policy 2: 1")
+			h.halt(`"userId":"dan"`)
+			_, err = h.asks(h.Dan, activity.TypeResume, policyOf("2"))
+			enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
+			h.asksFor(h.Cid, "2", 1, "policy 1: 0", "held policy 2: 1")
+			h.widens(2, "dan", "eve") // cid is gone
+			h.asksFor(h.Ann, "2", 1, "policy 1: 0", "held policy 2: 1")
+			h.widens(2, "cid", "eve")
+			h.asksFor(h.Cid, "2", 0, "policy 2: 0")
+			if head, err := h.Log.LogHead(t.Context(), enginetest.Organization); err != nil || len(head.Stops) != 3 {
+				t.Errorf("a policy ends no halt: %+v, %v", head.Stops, err)
+			}
+		})
+	}
+}
+
+// TestPolicyAskedForMeanwhile: what others ask between the reading of the head and its change is kept.
+func TestPolicyAskedForMeanwhile(t *testing.T) {
+	s := &lateReader{Full: memory.New(0)}
+	h := heldBack{newHalted(t, func(c *countersign.Config) { c.Store = s }), s}
+	h.widens(3, "cid", "dan", "eve")
+	s.meanwhile = func() { h.asksFor(h.Dan, "1", 2, "held policy 1: 1") }
+	_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "send the same body again")
+	s.meanwhile = func() { h.asksFor(h.Ann, "2", 2, "held policy 1: 1", "held policy 2: 1") }
+	h.asksFor(h.Cid, "1", 1, "held policy 1: 2", "held policy 2: 1")
+	h.widens(2, "cid", "dan", "eve")
+	s.meanwhile = func() { h.asksFor(h.Dan, "2", 0, "policy 2: 0") }
+	_, err = h.asks(h.Ann, activity.TypeResume, policyOf("1"))
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "send the same body again")
+	h.hasPolicies("policy 2: 0")
+}
+
+type heldBack struct {
+	*halted
+	Log store.Log
+}
+
+func policyOf(digit string) string { return `"policy":"` + strings.Repeat("0", 63) + digit + `"` }
+
+// widens replaces the directory: so many of its users have to ask for a policy.
+func (h *heldBack) widens(approvals int, ids ...string) {
+	h.T.Helper()
+	organization := access.OrganizationConfig{ID: enginetest.Organization, Policy: "policy.yaml", Resume: access.ResumeConfig{Approvals: 1}}
+	organization.Policies.Widening.Approvals = approvals
+	for _, id := range ids {
+		user := ballot.Voter(id, "", map[string]*enginetest.APIKey{"cid": h.Cid, "dan": h.Dan, "eve": h.Ann}[id])
+		user.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
+		organization.Users = append(organization.Users, user)
+	}
+	h.SetOrganization(organization)
+}
+
+// asksFor asks for a policy with a digest of zeros and a digit, and checks how many more have to, and the
+// marks of policies in the log with how many asked for each.
+func (h *heldBack) asksFor(by *enginetest.APIKey, digit string, missing int, marks ...string) {
+	h.T.Helper()
+	record, err := h.asks(by, activity.TypeResume, policyOf(digit))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	want := activity.HaltResult{Of: "policy " + strings.Repeat("0", 63) + digit, Halted: missing > 0, Missing: missing}
+	if record.Result != activity.Result(want) {
+		h.T.Errorf("%+v, want %+v", record.Result, want)
+	}
+	h.hasPolicies(marks...)
+}
+
+func (h *heldBack) hasPolicies(want ...string) {
+	h.T.Helper()
+	head, err := h.Log.LogHead(h.T.Context(), enginetest.Organization)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	var marks []string
+	for _, stop := range head.Stops {
+		if !stop.Halts() {
+			marks = append(marks, fmt.Sprintf("%s: %d", strings.ReplaceAll(stop.Subject, strings.Repeat("0", 63), ""), len(stop.Resume)))
+		}
+	}
+	if !slices.Equal(marks, want) {
+		h.T.Errorf("the log has %q, want %q", marks, want)
+	}
 }

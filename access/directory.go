@@ -34,6 +34,10 @@ type Organization struct {
 
 	// ResumeApprovals is how many users have to ask for the end of a halt; 0 is 1.
 	ResumeApprovals int
+
+	// WideningApprovals is how many users have to ask for a policy that allows more than the one in
+	// force, by ACTIVITY_TYPE_RESUME; 0 holds back none.
+	WideningApprovals int
 }
 
 // User is a person or a program of an organization.

@@ -31,7 +31,15 @@ type OrganizationConfig struct {
 	Policy       string       `yaml:"policy"`       // file of package policy; not read here
 	Store        string       `yaml:"store"`        // name of a store of a deployment that has several; not read here
 	Resume       ResumeConfig `yaml:"resume"`
+	Policies     PolicyConfig `yaml:"policies"`
 	Users        []UserConfig `yaml:"users"`
+}
+
+// PolicyConfig configures how policies change.
+type PolicyConfig struct {
+	Widening struct {
+		Approvals int `yaml:"approvals"` // see Organization.WideningApprovals
+	} `yaml:"widening"`
 }
 
 // ResumeConfig configures what it takes to end a halt.
@@ -159,7 +167,7 @@ func (d configuredDirectory) checkID(id string) error {
 func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganization, error) {
 	configured := &configuredOrganization{
 		organization: Organization{ID: config.ID, Name: config.Name, AllowHazards: slices.Clone(config.AllowHazards),
-			ResumeApprovals: config.Resume.Approvals},
+			ResumeApprovals: config.Resume.Approvals, WideningApprovals: config.Policies.Widening.Approvals},
 		members: map[stamp.ID]*Member{},
 		users:   map[string]*User{},
 	}
@@ -187,6 +195,9 @@ func newConfiguredOrganization(config *OrganizationConfig) (*configuredOrganizat
 			return nil, entryError(item("users", i), "users[%d] (%s): %w", i, user.Name, err)
 		}
 	}
+	if config.Policies.Widening.Approvals != 0 && config.Policy == "" {
+		return nil, entryError("policies", "policies: widening: the organization has no policy: name its file")
+	}
 	return configured, configured.checkHalts()
 }
 
@@ -206,6 +217,10 @@ func (o *configuredOrganization) checkHalts() error {
 	case approvals < 0 || inFile && approvals == 0:
 		return entryError("resume", "resume: {approvals: N} is missing: an API key may submit %s or %s, so that "+
 			"a stolen file could end a halt: say how many users have to ask", activity.TypeHalt, activity.TypeResume)
+	case o.organization.WideningApprovals < 0 || o.organization.WideningApprovals > len(resuming):
+		return entryError("policies", "policies: widening: approvals: %d users have to ask for a policy, and %d "+
+			"may: name %s in the activities of a credential",
+			o.organization.WideningApprovals, len(resuming), activity.TypeResume)
 	case halts && len(resuming) < least:
 		return entryError("resume", "resume: approvals: %d users have to ask for the end of a halt, and %d may: "+
 			"name %s in the activities of a credential", least, len(resuming), activity.TypeResume)

@@ -31,6 +31,7 @@ var bounds = map[string]int{
 
 	"fingerprint":    len("sha256:") + 64,
 	"shown":          64,
+	"policy":         64,
 	"filterByStatus": 512,
 	"filterByType":   1024,
 	"limit":          3,

@@ -37,7 +37,7 @@ func withMember(member, value string) []string {
 		envelope(activity.TypeInitOTPAuth, of("otpType", "contact", "appName", "userIdentifier", "sendFromEmailAddress",
 			"sendFromEmailSenderName", "expirationSeconds", "replyToEmailAddress")+
 			`,"emailCustomization":{`+email+`},"smsCustomization":{`+of("template")+`}`),
-		envelope(activity.TypeApproveActivity, of("fingerprint", "shown")),
+		envelope(activity.TypeApproveActivity, of("fingerprint", "shown")), envelope(activity.TypeResume, of("policy")),
 		strings.Replace(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),
 			`"timestampMs":"1763650000000"`, `"timestampMs":"`+value+`"`, 1),
 		strings.Replace(envelope(activity.TypeSignTransaction, of("signWith", "unsignedTransaction", "type")),

@@ -87,11 +87,12 @@ func NewRejection(of Fingerprint, shown string) VoteIntent {
 	return VoteIntent{Fingerprint: of, Shown: shown, kind: TypeRejectActivity}
 }
 
-// HaltIntent asks to halt signing, or to resume it: for the whole organization if it names
-// neither a user nor a key. It has the parameters of halt and resume.
+// HaltIntent asks to halt signing, or to resume it: for the whole organization if it names none of
+// the others. It has the parameters of halt and resume.
 type HaltIntent struct {
 	UserID  string `json:"userId,omitempty"`       // what the user submits or approves
 	KeyID   string `json:"privateKeyId,omitempty"` // what the key signs
+	Policy  string `json:"policy,omitempty"`       // of resume: the SHA-256, in hex, of a policy that is held back
 	Answers bool   `json:"answers,omitempty"`      // of halt: what was signed before is not answered again either
 
 	kind Type
@@ -99,19 +100,25 @@ type HaltIntent struct {
 
 // HaltResult is the result of a [HaltIntent] (haltResult).
 type HaltResult struct {
-	Of      string `json:"of"`                // the organization, user ID or key ID
-	Halted  bool   `json:"halted"`            // signing is halted for it
+	Of      string `json:"of"`                // the organization, user ID, key ID or policy DIGEST
+	Halted  bool   `json:"halted"`            // signing is halted for it, or the policy is held back
 	Missing int    `json:"missing"`           // how many more users have to ask to resume it, if some have
 	Warning string `json:"warning,omitempty"` // what would end a halt besides its end
 }
 
 // NewHalt returns the intent of a halt: of the organization if both ids are empty.
 func NewHalt(userID, keyID string, answers bool) HaltIntent {
-	return HaltIntent{userID, keyID, answers, TypeHalt}
+	return HaltIntent{userID, keyID, "", answers, TypeHalt}
 }
 
 // NewResume returns the intent to end a halt.
-func NewResume(userID, keyID string) HaltIntent { return HaltIntent{userID, keyID, false, TypeResume} }
+func NewResume(userID, keyID string) HaltIntent {
+	return HaltIntent{userID, keyID, "", false, TypeResume}
+}
+
+// NewPolicyResume returns the intent to let a policy that is held back take effect. digest is in
+// lower-case hex.
+func NewPolicyResume(digest string) HaltIntent { return HaltIntent{Policy: digest, kind: TypeResume} }
 
 func (i HaltIntent) ActivityType() Type { return i.kind }
 
@@ -120,7 +127,11 @@ func (HaltResult) ActivityType() Type { return TypeHalt }
 
 // Sentence says what came of it.
 func (r HaltResult) Sentence() string {
-	switch {
+	switch policy := strings.HasPrefix(r.Of, "policy "); {
+	case policy && r.Missing > 0:
+		return fmt.Sprintf("%s is held back until %d more users ask for it", r.Of, r.Missing)
+	case policy:
+		return r.Of + " may take effect: reload the configuration that names it"
 	case r.Missing > 0:
 		return fmt.Sprintf("signing stays halted for %s until %d more users ask to resume it", r.Of, r.Missing)
 	case r.Warning != "":
@@ -134,18 +145,25 @@ func (r HaltResult) Sentence() string {
 func decodeHalt(kind Type) func(*parameterText) (Intent, bool, error) {
 	return func(parameters *parameterText) (Intent, bool, error) {
 		intent := HaltIntent{kind: kind}
-		var user, key []byte
+		var user, key, policy []byte
 		fields := []strictjson.Field{
 			strictjson.Optional("userId", &user).AtMost(boundOf("userId")),
 			strictjson.Optional("privateKeyId", &key).AtMost(boundOf("privateKeyId")),
 		}
 		if kind == TypeHalt {
 			fields = append(fields, strictjson.Optional("answers", &intent.Answers))
+		} else {
+			fields = append(fields, strictjson.Optional("policy", &policy).AtMost(boundOf("policy")))
 		}
 		proofs, err := parameters.read(fields...)
-		intent.UserID, intent.KeyID = string(user), string(key)
+		intent.UserID, intent.KeyID, intent.Policy = string(user), string(key), string(policy)
 		switch {
 		case err != nil:
+		case policy != nil && (user != nil || key != nil):
+			err = NewError(ReasonRequestInvalid, "policy", nil, "policy: expected no userId or privateKeyId beside it")
+		case policy != nil && !isDigest(intent.Policy):
+			err = NewError(ReasonRequestInvalid, "policy", nil,
+				"policy: expected 64 lower-case hex digits, the sha256 of its file")
 		case user != nil && key != nil:
 			err = NewError(ReasonRequestInvalid, "privateKeyId", nil, "userId, privateKeyId: expected at most one")
 		case intent.UserID == "" && intent.KeyID == "" && (user != nil || key != nil):

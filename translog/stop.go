@@ -3,11 +3,13 @@ package translog
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
 // Stop is a mark of a log: while a log has it, nothing that its subject has a part in is
-// recorded, and so nothing of that which is signed is released. A halt is one.
+// recorded, and so nothing of that which is signed is released. A halt is one. Those of policies
+// stop no request: see [PolicySubject] and [HeldSubject].
 type Stop struct {
 	Subject string    `json:"subject"` // whose signatures stop: empty for those of the whole organization
 	By      string    `json:"by"`      // id of the user who asked for it
@@ -31,6 +33,21 @@ func UserSubject(id string) string { return "user " + id }
 
 // KeySubject returns the subject of a stop of what a key signs.
 func KeySubject(id string) string { return "key " + id }
+
+// PolicySubject returns the subject of the mark that a policy with a digest, in hex, may take
+// effect. A log has at most one.
+func PolicySubject(digest string) string { return policyPrefix + digest }
+
+// HeldSubject returns the subject of the mark that some have asked for a policy with a digest, in hex.
+func HeldSubject(digest string) string { return heldPrefix + digest }
+
+const policyPrefix, heldPrefix = "policy ", "held policy "
+
+// Held reports whether the mark is of a policy that some have asked for.
+func (s Stop) Held() bool { return strings.HasPrefix(s.Subject, heldPrefix) }
+
+// Halts reports whether the mark stops requests, as those of policies do not.
+func (s Stop) Halts() bool { return !s.Held() && !strings.HasPrefix(s.Subject, policyPrefix) }
 
 // parseStops parses the JSON that Encode writes, and nothing else.
 func parseStops(in []byte) (stops []Stop, err error) {

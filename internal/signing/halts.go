@@ -66,6 +66,12 @@ func (h *Halts) prepare(ctx context.Context, asked operation.Request) (operation
 		if user != nil && (&access.UserConfig{Name: user.Name}).UserID(asked.Organization.ID) == id {
 			task.warning = "a rename of the user ends it, unless the configuration has this id: write it there"
 		}
+	case task.intent.Policy != "":
+		task.subject = translog.HeldSubject(task.intent.Policy)
+		if asked.Organization.WideningApprovals == 0 {
+			return nil, activity.NewError(activity.ReasonNotFound, "policy", nil,
+				"policy: the organization holds back none: policies.widening.approvals is not configured")
+		}
 	case id != "":
 		task.subject = translog.KeySubject(id)
 		exists, err = h.hasKey(ctx, asked.Organization.ID, id)
@@ -111,49 +117,99 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 		result.Warning = h.warning
 		return operation.Outcome{Result: result, Stops: h.stop}, nil
 	}
+	needed := h.request.Organization.ResumeApprovals
+	if h.intent.Policy != "" {
+		needed, result.Of = h.request.Organization.WideningApprovals, translog.PolicySubject(h.intent.Policy)
+	}
 	head, err := h.Log.LogHead(ctx, h.request.Organization.ID)
 	if err != nil {
 		return operation.Outcome{}, refuse.Store(err)
 	}
-	i := slices.IndexFunc(head.Stops, h.isIt)
-	if i < 0 {
-		return operation.Outcome{}, activity.NewError(activity.ReasonNotFound, "", nil,
-			"signing is not halted for %s", result.Of)
-	}
-	if err := h.refuseHalted(head.Stops); err != nil {
+	seen, err := h.toResume(head.Stops)
+	if err != nil {
 		return operation.Outcome{}, err
 	}
-	seen := head.Stops[i]
 	after := seen
-	after.Resume = nil
-	for _, by := range seen.Resume { // those who may still, as votes count
-		m, err := request.MemberBy(ctx, h.Directory, h.request.Now(), h.request.Organization.ID, by.User, by.Credential)
-		if err != nil {
-			return operation.Outcome{}, err
-		}
-		if m != nil && m.May(activity.TypeResume) && by.User != h.request.UserID {
-			after.Resume = append(after.Resume, by)
-		}
+	after.By, after.Since = cmp.Or(seen.By, h.request.UserID), cmp.Or(seen.Since, h.now())
+	if after.Resume, err = h.asked(ctx, seen.Resume); err != nil {
+		return operation.Outcome{}, err
 	}
-	after.Resume = append(after.Resume, translog.Resumer{User: h.request.UserID, Credential: h.request.Credential})
-	result.Missing = max(h.request.Organization.ResumeApprovals-len(after.Resume), 0)
+	result.Missing = max(needed-len(after.Resume), 0)
 	result.Halted = result.Missing > 0
 	return operation.Outcome{Result: result,
 		Stops: func(stops []translog.Stop) ([]translog.Stop, error) {
-			if err := h.refuseHalted(stops); err != nil { // since
-				return nil, err
-			}
-			i := slices.IndexFunc(stops, h.isIt)
-			if i < 0 || !reflect.DeepEqual(stops[i], seen) {
-				return nil, activity.NewError(activity.ReasonUnavailable, "", nil,
+			still, err := h.toResume(stops)
+			if err == nil && !reflect.DeepEqual(still, seen) {
+				err = activity.NewError(activity.ReasonUnavailable, "", nil,
 					"others halt or resume at the same time: send the same body again")
 			}
-			if !result.Halted {
-				return slices.Delete(stops, i, i+1), nil
+			if err != nil {
+				return nil, err
 			}
-			stops[i] = after
-			return stops, nil
+			if h.intent.Policy != "" { // one asks for one policy
+				other := func(stop translog.Stop) bool { return !stop.Halts() && !h.isIt(stop) }
+				withdraw(stops, h.request.UserID, other)
+				stops = slices.DeleteFunc(stops, func(stop translog.Stop) bool {
+					return stop.Held() && other(stop) && len(stop.Resume) == 0
+				})
+			}
+			i := slices.IndexFunc(stops, h.isIt)
+			switch {
+			case result.Halted && i >= 0:
+				stops[i] = after
+			case result.Halted:
+				stops, err = h.add(stops, after)
+			case h.intent.Policy == "":
+				stops = slices.Delete(stops, i, i+1)
+			default: // what was asked about others is over, and what was in force may not come back
+				stops = append(slices.DeleteFunc(stops, func(stop translog.Stop) bool { return !stop.Halts() }),
+					translog.Stop{Subject: result.Of, By: h.request.UserID, Since: h.now()})
+			}
+			return stops, err
 		}}, nil
+}
+
+// asked returns who asked, and may still, as votes count, and who asks now.
+func (h *halting) asked(ctx context.Context, before []translog.Resumer) (all []translog.Resumer, err error) {
+	for _, by := range before {
+		m, err := request.MemberBy(ctx, h.Directory, h.request.Now(), h.request.Organization.ID, by.User, by.Credential)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil && m.May(activity.TypeResume) && by.User != h.request.UserID {
+			all = append(all, by)
+		}
+	}
+	return append(all, translog.Resumer{User: h.request.UserID, Credential: h.request.Credential}), nil
+}
+
+// toResume returns the stop that ends. What a policy has is empty before anyone asks for it.
+func (h *halting) toResume(stops []translog.Stop) (translog.Stop, error) {
+	i := slices.IndexFunc(stops, h.isIt)
+	effective := func(stop translog.Stop) bool { return stop.Subject == translog.PolicySubject(h.intent.Policy) }
+	switch err := h.refuseHalted(stops); {
+	case err != nil:
+		return translog.Stop{}, err
+	case i >= 0:
+		return stops[i], nil
+	case h.intent.Policy == "":
+		return translog.Stop{}, activity.NewError(activity.ReasonNotFound, "", nil,
+			"signing is not halted for %s", cmp.Or(h.subject, "the organization"))
+	case slices.ContainsFunc(stops, effective):
+		return translog.Stop{}, activity.NewError(activity.ReasonNotFound, "policy", nil,
+			"policy: it may take effect already: reload the configuration that names it")
+	}
+	return translog.Stop{Subject: h.subject}, nil
+}
+
+// withdraw takes back what a user asked for, in the stops for which that holds.
+func withdraw(stops []translog.Stop, userID string, from func(translog.Stop) bool) {
+	for i := range stops {
+		if from(stops[i]) {
+			stops[i].Resume = slices.DeleteFunc(slices.Clone(stops[i].Resume),
+				func(by translog.Resumer) bool { return by.User == userID })
+		}
+	}
 }
 
 // refuseHalted refuses a user who is halted.
@@ -172,18 +228,24 @@ func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subje
 // has to ask again. What a user who is halted asked does not count any more: the credential may
 // have been stolen before.
 func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
-	for i := range stops {
-		stops[i].Resume = slices.DeleteFunc(slices.Clone(stops[i].Resume),
-			func(by translog.Resumer) bool { return translog.UserSubject(by.User) == h.subject })
+	if h.intent.UserID != "" {
+		withdraw(stops, h.intent.UserID, func(translog.Stop) bool { return true })
 	}
 	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
 		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil
 		return stops, nil
 	}
-	if len(stops) >= translog.MaxStops && h.subject != "" {
-		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
-			"%d users and keys are halted, and no more can be: halt the organization", len(stops))
-	}
-	return append(stops, translog.Stop{Subject: h.subject, By: h.request.UserID, Answers: h.intent.Answers,
-		Since: h.request.Now().UTC().Truncate(time.Millisecond)}), nil
+	return h.add(stops, translog.Stop{
+		Subject: h.subject, By: h.request.UserID, Answers: h.intent.Answers, Since: h.now(),
+	})
 }
+
+func (h *halting) add(stops []translog.Stop, stop translog.Stop) ([]translog.Stop, error) {
+	if len(stops) >= translog.MaxStops && stop.Subject != "" {
+		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
+			"%d users, keys and policies are halted, and no more can be: halt the organization", len(stops))
+	}
+	return append(stops, stop), nil
+}
+
+func (h *halting) now() time.Time { return h.request.Now().UTC().Truncate(time.Millisecond) }

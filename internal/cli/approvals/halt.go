@@ -8,13 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
+	"github.com/countersign-dev/countersign/policy"
 )
 
 type haltCommand struct {
 	to                    deployment.Client
 	resumes               bool
 	organization, answers bool
-	user, key             string
+	user, key, policy     string
 }
 
 // NewHaltCommand returns the command halt.
@@ -34,15 +35,22 @@ The API key's activities have to name ACTIVITY_TYPE_HALT. 'countersign resume' e
 
 // NewResumeCommand returns the command resume.
 func NewResumeCommand() *cobra.Command {
-	return (&haltCommand{resumes: true}).command("resume", "Resume signing after a halt", `
+	c := haltCommand{resumes: true}
+	command := c.command("resume", "Resume signing after a halt, or let a policy take effect", `
 Ask for the end of a halt of the organization (--org), a user (--user) or a key (--key). It
 ends when as many users have asked as the configuration says (resume.approvals). What has
 all its votes is then signed: reject before what should not be.
 
-The API key's activities have to name ACTIVITY_TYPE_RESUME.`)
+With --policy, ask that a policy may take effect which allows more than the one in force:
+compare them before with 'countersign policy diff'. When as many users have asked as the
+configuration says (policies.widening.approvals), the next reload or start takes the file.
+
+The API key's activities have to name ACTIVITY_TYPE_RESUME.`, "policy")
+	command.Flags().StringVar(&c.policy, "policy", "", "the policy `FILE`")
+	return command
 }
 
-func (c *haltCommand) command(name, short, long string) *cobra.Command {
+func (c *haltCommand) command(name, short, long string, more ...string) *cobra.Command {
 	command := &cobra.Command{
 		Use: name, Short: short, Long: console.Paragraphs(long),
 		Example: "  countersign " + name + " --org --url https://signer.example.com --api-key ann.json",
@@ -52,12 +60,12 @@ func (c *haltCommand) command(name, short, long string) *cobra.Command {
 	command.Flags().BoolVar(&c.organization, "org", false, "the whole organization of the API key")
 	command.Flags().StringVar(&c.user, "user", "", "the user with this `ID`")
 	command.Flags().StringVar(&c.key, "key", "", "the key with this `ID`")
-	console.Exclusive(command, "pass one of them", "org", "user", "key")
+	console.Exclusive(command, "pass one of them", append(more, "org", "user", "key")...)
 	return command
 }
 
 func (c *haltCommand) run(cmd *cobra.Command) error {
-	if !c.organization && c.user == "" && c.key == "" {
+	if !c.organization && c.user+c.key+c.policy == "" {
 		return console.Usagef("say for whom: --org, --user ID or --key ID")
 	}
 	to, err := c.to.OpenRetrying(cmd.Context())
@@ -67,6 +75,13 @@ func (c *haltCommand) run(cmd *cobra.Command) error {
 	intent := activity.NewHalt(c.user, c.key, c.answers)
 	if c.resumes {
 		intent = activity.NewResume(c.user, c.key)
+	}
+	if c.policy != "" {
+		file, err := policy.Load(c.policy, deployment.PolicyOptions(nil))
+		if err != nil {
+			return err
+		}
+		intent = activity.NewPolicyResume(file.DigestText())
 	}
 	request, err := to.NewRequest(intent)
 	if err != nil {

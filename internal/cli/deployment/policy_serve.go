@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
+	"github.com/countersign-dev/countersign/translog"
 )
 
 // LoadedPolicies are the policies in force. A nil *LoadedPolicies has none.
@@ -150,6 +151,47 @@ func (p *LoadedPolicies) RecordOne(ctx context.Context, engine *countersign.Engi
 	}
 	if err := engine.Operator().LogPolicy(ctx, organizationID, file.Digest()); err != nil {
 		return fmt.Errorf("log: policy of organization %s: %w", organizationID, err)
+	}
+	return nil
+}
+
+// HoldBack refuses the policies of next that allow more than those in force, or may, unless as many
+// users asked for them as either configuration says.
+func (p *LoadedPolicies) HoldBack(ctx context.Context, log store.Log, next *Loaded) error {
+	for organization := range WithPolicy(next.Configured) {
+		needed := organization.Policies.Widening.Approvals
+		if old, err := p.Configured.Organization(organization.ID); err == nil {
+			needed = max(needed, old.Policies.Widening.Approvals)
+		}
+		before, file := p.inForce(organization.ID), next.Policies[organization.ID]
+		if err := HoldBack(ctx, log, organization.ID, needed, before, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HoldBack refuses a policy that allows more than the one before, or may, unless users asked for it,
+// of whom so many are needed. At a start none is before, nil: then it refuses all but the one that
+// was asked for last, if any was.
+func HoldBack(ctx context.Context, log store.Log, organizationID string, needed int, before, file *policy.File) error {
+	if needed == 0 || before != nil && before.Digest() == file.Digest() {
+		return nil
+	}
+	head, err := log.LogHead(ctx, organizationID)
+	if err != nil {
+		return err
+	}
+	any := func(stop translog.Stop) bool { return !stop.Halts() && !stop.Held() }
+	this := func(stop translog.Stop) bool { return stop.Subject == translog.PolicySubject(file.DigestText()) }
+	switch {
+	case slices.ContainsFunc(head.Stops, this):
+	case before == nil && !slices.ContainsFunc(head.Stops, any):
+	case before != nil && !file.Since(before).MayWiden():
+	default:
+		return fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, or "+
+			"may, and %d users have to ask for it: 'countersign resume --policy %[2]s'",
+			organizationID, file.Name(), needed)
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (k *Keeper) compareAll(ctx context.Context, heads map[string]translog.Head)
 	defer func() { slices.Sort(halted); k.halted.Store(&halted) }()
 	for _, organization := range slices.Sorted(maps.Keys(heads)) {
 		head := heads[organization]
-		if len(head.Stops) > 0 {
+		if slices.ContainsFunc(head.Stops, translog.Stop.Halts) {
 			halted = append(halted, organization)
 		}
 		if err := k.compare(ctx, organization, &head); err != nil {

@@ -136,8 +136,11 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 		return err
 	}
 	s.ends = append(s.ends, s.engine.Close)
-	s.current.Assign = func(ctx context.Context, next *config.Config) error {
-		return deployment.AssignStores(ctx, s.records, loaded.Configured, next)
+	s.current.Assign = func(ctx context.Context, next *deployment.Loaded) error {
+		if err := s.current.Policies.HoldBack(ctx, s.records, next); err != nil {
+			return err
+		}
+		return deployment.AssignStores(ctx, s.records, loaded.Configured, next.Configured)
 	}
 	s.memory = deployment.MemoryOf(s.records)
 	return nil

@@ -48,6 +48,12 @@ func (c *signCommand) recorded(ctx context.Context, settings *countersign.Config
 	if err != nil {
 		return nil, err
 	}
+	if file, ok := settings.Policy.(*policy.File); ok {
+		err := deployment.HoldBack(ctx, opened, organization.ID, organization.Policies.Widening.Approvals, nil, file)
+		if err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+	}
 	settings.Store, settings.Log = opened, !configured.Log.Off && !opened.Forgets()
 	return user, nil
 }
