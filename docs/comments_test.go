@@ -67,7 +67,7 @@ func sources(t *testing.T) (paths []string) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "dist"):
+		case entry.IsDir() && isMade(entry.Name()):
 			return filepath.SkipDir
 		case filepath.Ext(path) == ".go":
 			paths = append(paths, path)

@@ -25,7 +25,7 @@ func TestInstallKnowsEveryTool(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git" || entry.Name() == "dist") {
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") {

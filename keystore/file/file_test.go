@@ -3,13 +3,15 @@ package file_test
 import (
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 )
 
-// fast has a low work factor, on which no test depends.
-var fast = file.Options{WorkFactor: 4}
+// fast has a low work factor, on which no test depends, and waits for a writer on a busy machine, or one
+// whose disk takes longer than the default for a file.
+var fast = file.Options{WorkFactor: 4, LockWait: testenv.Patience}
 
 var passphrase = []byte("correct horse battery staple")
 

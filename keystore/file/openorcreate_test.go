@@ -16,9 +16,8 @@ import (
 // at once.
 func TestOpenOrCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "keys")
-	options := file.Options{WorkFactor: 4}
 	open := func() (*file.Store, error) {
-		return file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options)
+		return file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast)
 	}
 	stores := make([]*file.Store, 4)
 	var done sync.WaitGroup
@@ -50,7 +49,7 @@ func TestOpenOrCreate(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := file.OpenOrCreate(t.Context(), dir, []byte("another"), options); err == nil {
+	if _, err := file.OpenOrCreate(t.Context(), dir, []byte("another"), fast); err == nil {
 		t.Error("opened with another passphrase")
 	}
 }
@@ -58,8 +57,7 @@ func TestOpenOrCreate(t *testing.T) {
 // TestOpenOrCreateRefuses: keys whose identity is gone are never taken for an empty directory.
 func TestOpenOrCreateRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
-	options := file.Options{WorkFactor: 4}
-	store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options)
+	store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +66,10 @@ func TestOpenOrCreateRefuses(t *testing.T) {
 	}
 	must(t, store.Close())
 	must(t, os.Remove(filepath.Join(dir, "identity.age")))
-	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), options); !errors.Is(err, fs.ErrExist) || store != nil {
+	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast); !errors.Is(err, fs.ErrExist) || store != nil {
 		t.Errorf("%v, %v, want fs.ErrExist", store, err)
 	}
-	if store, err := file.OpenOrCreate(t.Context(), filepath.Join(t.TempDir(), "keys"), nil, options); err == nil {
+	if store, err := file.OpenOrCreate(t.Context(), filepath.Join(t.TempDir(), "keys"), nil, fast); err == nil {
 		t.Errorf("%v: created without a passphrase", store)
 	}
 }

@@ -229,7 +229,9 @@ func TestLocked(t *testing.T) {
 func TestLockProgress(t *testing.T) {
 	x := newAttacked(t)
 	synctest.Test(t, func(t *testing.T) {
-		store, err := file.Open(t.Context(), x.dir, passphrase, fast)
+		options := fast
+		options.LockWait = file.DefaultLockWait
+		store, err := file.Open(t.Context(), x.dir, passphrase, options)
 		must(t, err)
 		defer store.Close()
 		unlock := file.Lock(t, x.dir)

