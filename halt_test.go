@@ -523,23 +523,28 @@ func TestResumeOfRevokedCredential(t *testing.T) {
 func TestHaltOfOrganizationIsPossible(t *testing.T) {
 	s := memory.New(0)
 	h := newHalted(t, func(c *countersign.Config) { c.Store = s })
-	until := h.Clock.Now().Add(time.Hour)
-	begun, err := s.Begin(t.Context(), store.Claim{OrganizationID: enginetest.Organization, LeaseTTL: time.Minute,
-		Now: h.Clock.Now(), LiveUntil: until}, nil)
-	testenv.Must(t, err)
-	many := func(stops []translog.Stop) ([]translog.Stop, error) {
-		for i := range translog.MaxStops {
-			stops = append(stops, translog.Stop{Subject: translog.UserSubject(fmt.Sprint("user-", 1000+i))})
-		}
-		return stops, nil
-	}
-	testenv.Must(t, s.Complete(t.Context(), *begun.Lease,
-		store.Activity{ID: "many", Leaf: []byte("leaf"), KeepUntil: until, Stops: many}, nil))
-	_, err = h.asks(h.Cid, activity.TypeHalt, `"userId":"ann"`)
+	h.stops(s, func(i int) string { return translog.UserSubject(fmt.Sprint("user-", 1000+i)) })
+	_, err := h.asks(h.Cid, activity.TypeHalt, `"userId":"ann"`)
 	enginetest.Refusal(t, err, activity.ReasonRateLimitExceeded, "halt the organization")
 	h.halt("")
 	_, err = h.Submit(t, enginetest.Request{})
 	h.refused("a transaction", err)
+}
+
+// stops gives the log as many stops as it may have, with subjects by their number.
+func (h *halted) stops(s store.Full, subject func(i int) string) {
+	until := h.Clock.Now().Add(time.Hour)
+	begun, err := s.Begin(h.T.Context(), store.Claim{OrganizationID: enginetest.Organization, LeaseTTL: time.Minute,
+		Now: h.Clock.Now(), LiveUntil: until}, nil)
+	testenv.Must(h.T, err)
+	many := func(stops []translog.Stop) ([]translog.Stop, error) {
+		for i := range translog.MaxStops {
+			stops = append(stops, translog.Stop{Subject: subject(i), Resume: []translog.Resumer{{User: "gone"}}})
+		}
+		return stops, nil
+	}
+	testenv.Must(h.T, s.Complete(h.T.Context(), *begun.Lease,
+		store.Activity{ID: "many", Leaf: []byte("leaf"), KeepUntil: until, Stops: many}, nil))
 }
 
 // TestHaltsAreLimited: a credential halts so often in an hour; another one still can.
@@ -776,6 +781,7 @@ func TestPolicyHeldBack(t *testing.T) {
 			// Who is halted asks for nothing, and has asked for nothing.
 			h.asksFor(h.Dan, "2", 1, "policy 1: 0", "held policy 2: 1")
 			h.halt(`"userId":"dan"`)
+			h.hasPolicies("policy 1: 0")
 			_, err = h.asks(h.Dan, activity.TypeResume, policyOf("2"))
 			enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
 			h.asksFor(h.Cid, "2", 1, "policy 1: 0", "held policy 2: 1")
@@ -805,6 +811,19 @@ func TestPolicyAskedForMeanwhile(t *testing.T) {
 	_, err = h.asks(h.Ann, activity.TypeResume, policyOf("1"))
 	enginetest.Refusal(t, err, activity.ReasonUnavailable, "send the same body again")
 	h.hasPolicies("policy 2: 0")
+}
+
+// TestPoliciesLeaveRoomForHalts: however many policies are asked for, users and keys can be halted.
+func TestPoliciesLeaveRoomForHalts(t *testing.T) {
+	s := memory.New(0)
+	h := heldBack{newHalted(t, func(c *countersign.Config) { c.Store = s }), s}
+	h.widens(2, "cid", "dan", "eve")
+	h.stops(s, func(i int) string { return translog.HeldSubject(fmt.Sprintf("%064x", 1000+i)) })
+	_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
+	enginetest.Refusal(t, err, activity.ReasonRateLimitExceeded, "64 are asked for, and no more can be")
+	h.halt(`"userId":"eve"`)
+	_, err = h.asks(h.Ann, activity.TypeResume, policyOf("1"))
+	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
 }
 
 type heldBack struct {

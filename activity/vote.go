@@ -116,9 +116,10 @@ func NewResume(userID, keyID string) HaltIntent {
 	return HaltIntent{userID, keyID, "", false, TypeResume}
 }
 
-// NewPolicyResume returns the intent to let a policy that is held back take effect. digest is in
-// lower-case hex.
-func NewPolicyResume(digest string) HaltIntent { return HaltIntent{Policy: digest, kind: TypeResume} }
+// NewPolicyResume returns the intent to let the policy whose file has a SHA-256 take effect.
+func NewPolicyResume(digest [32]byte) HaltIntent {
+	return HaltIntent{Policy: hex.EncodeToString(digest[:]), kind: TypeResume}
+}
 
 func (i HaltIntent) ActivityType() Type { return i.kind }
 

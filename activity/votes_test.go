@@ -1,6 +1,7 @@
 package activity_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -197,5 +198,40 @@ func TestDecodeHalt(t *testing.T) {
 				t.Errorf("%s: read as %+v", parameters, intent)
 			}
 		}
+	}
+}
+
+// TestDecodePolicyResume: what asks for a policy ends no halt, whatever its digest looks like.
+func TestDecodePolicyResume(t *testing.T) {
+	digest := strings.Repeat("0f", 32)
+	for parameters, want := range map[string]string{
+		`"policy":"` + digest + `"`:                        "",
+		`"policy":""`:                                      "64 lower-case hex digits",
+		`"policy":"` + strings.ToUpper(digest) + `"`:       "64 lower-case hex digits",
+		`"policy":"` + digest[:62] + `"`:                   "64 lower-case hex digits",
+		`"policy":"` + digest + `0"`:                       "at most 64 are allowed",
+		`"policy":"0` + strings.Repeat("z", 62) + `0"`:     "64 lower-case hex digits",
+		`"policy":"` + strings.Repeat("\uff10", 21) + `0"`: "64 lower-case hex digits",
+		`"policy":" ` + digest[1:] + `"`:                   "64 lower-case hex digits",
+		`"policy":"` + digest + `","userId":"a"`:           "no userId or privateKeyId beside it",
+		`"policy":"` + digest + `","userId":""`:            "no userId or privateKeyId beside it",
+		`"policy":"` + digest + `","privateKeyId":"a"`:     "no userId or privateKeyId beside it",
+		`"policy":"` + digest + `","answers":true`:         "unknown member",
+		`"policy":"` + digest + `","policy":null`:          "policy",
+		`"Policy":"` + digest + `"`:                        "unknown member",
+		`"policy":1`:                                       "expected a string",
+	} {
+		decoded, err := activity.Decode(fmt.Appendf(nil,
+			`{"type":"ACTIVITY_TYPE_RESUME","timestampMs":"1","organizationId":"o","parameters":{%s}}`, parameters))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", parameters, err, want)
+		}
+		if err == nil && decoded.Intent != activity.Intent(activity.NewPolicyResume([32]byte(bytes.Repeat([]byte{15}, 32)))) {
+			t.Errorf("%s: read as %+v", parameters, decoded.Intent)
+		}
+	}
+	_, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_HALT","timestampMs":"1","organizationId":"o","parameters":{"policy":"` + digest + `"}}`))
+	if err == nil || !strings.Contains(err.Error(), "unknown member") {
+		t.Errorf("a halt: %v", err)
 	}
 }

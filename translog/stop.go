@@ -24,8 +24,8 @@ type Resumer struct {
 	Credential string `json:"credential"`
 }
 
-// MaxStops bounds how many stops of users and keys a log has. That of the organization is always
-// possible.
+// MaxStops bounds how many stops of users and keys a log has, and how many policies are asked for at
+// once. A stop of the organization is always possible.
 const MaxStops = 64
 
 // UserSubject returns the subject of a stop of what a user submits or approves.

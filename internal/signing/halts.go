@@ -146,13 +146,8 @@ func (h *halting) Perform(ctx context.Context) (operation.Outcome, error) {
 			if err != nil {
 				return nil, err
 			}
-			if h.intent.Policy != "" { // one asks for one policy
-				other := func(stop translog.Stop) bool { return !stop.Halts() && !h.isIt(stop) }
-				withdraw(stops, h.request.UserID, other)
-				stops = slices.DeleteFunc(stops, func(stop translog.Stop) bool {
-					return stop.Held() && other(stop) && len(stop.Resume) == 0
-				})
-			}
+			other := func(stop translog.Stop) bool { return h.intent.Policy != "" && !stop.Halts() && !h.isIt(stop) }
+			stops = withdraw(stops, h.request.UserID, other) // one asks for one policy
 			i := slices.IndexFunc(stops, h.isIt)
 			switch {
 			case result.Halted && i >= 0:
@@ -202,14 +197,16 @@ func (h *halting) toResume(stops []translog.Stop) (translog.Stop, error) {
 	return translog.Stop{Subject: h.subject}, nil
 }
 
-// withdraw takes back what a user asked for, in the stops for which that holds.
-func withdraw(stops []translog.Stop, userID string, from func(translog.Stop) bool) {
+// withdraw takes back what a user asked for, in the stops for which that holds. No policy stays that
+// no user asks for.
+func withdraw(stops []translog.Stop, userID string, from func(translog.Stop) bool) []translog.Stop {
 	for i := range stops {
 		if from(stops[i]) {
 			stops[i].Resume = slices.DeleteFunc(slices.Clone(stops[i].Resume),
 				func(by translog.Resumer) bool { return by.User == userID })
 		}
 	}
+	return slices.DeleteFunc(stops, func(stop translog.Stop) bool { return stop.Held() && len(stop.Resume) == 0 })
 }
 
 // refuseHalted refuses a user who is halted.
@@ -229,7 +226,7 @@ func (h *halting) isIt(stop translog.Stop) bool { return stop.Subject == h.subje
 // have been stolen before.
 func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
 	if h.intent.UserID != "" {
-		withdraw(stops, h.intent.UserID, func(translog.Stop) bool { return true })
+		stops = withdraw(stops, h.intent.UserID, func(translog.Stop) bool { return true })
 	}
 	if i := slices.IndexFunc(stops, h.isIt); i >= 0 {
 		stops[i].Answers, stops[i].Resume = stops[i].Answers || h.intent.Answers, nil
@@ -241,9 +238,15 @@ func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
 }
 
 func (h *halting) add(stops []translog.Stop, stop translog.Stop) ([]translog.Stop, error) {
-	if len(stops) >= translog.MaxStops && stop.Subject != "" {
+	alike := slices.DeleteFunc(slices.Clone(stops), func(of translog.Stop) bool { return of.Halts() != stop.Halts() })
+	switch n := len(alike); {
+	case n < translog.MaxStops || stop.Subject == "":
+	case stop.Held():
+		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "policy", nil,
+			"policy: %d are asked for, and no more can be: ask for one of those", n)
+	default:
 		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
-			"%d users, keys and policies are halted, and no more can be: halt the organization", len(stops))
+			"%d users and keys are halted, and no more can be: halt the organization", n)
 	}
 	return append(stops, stop), nil
 }

@@ -66,7 +66,8 @@ func (c *haltCommand) command(name, short, long string, more ...string) *cobra.C
 
 func (c *haltCommand) run(cmd *cobra.Command) error {
 	if !c.organization && c.user+c.key+c.policy == "" {
-		return console.Usagef("say for whom: --org, --user ID or --key ID")
+		or := map[bool]string{true: ", or --policy FILE"}[c.resumes]
+		return console.Usagef("say for whom: --org, --user ID or --key ID%s", or)
 	}
 	to, err := c.to.OpenRetrying(cmd.Context())
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *haltCommand) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		intent = activity.NewPolicyResume(file.DigestText())
+		intent = activity.NewPolicyResume(file.Digest())
 	}
 	request, err := to.NewRequest(intent)
 	if err != nil {

@@ -97,8 +97,8 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool,
 			err = errors.Join(err, opened.Close(), l.Keys.Close())
 		}
 	}()
-	none := &LoadedPolicies{policy.NewOrganizations(nil), l.Configured}
-	if err := none.HoldBack(ctx, opened, l); err != nil {
+	none := &LoadedPolicies{Organizations: policy.NewOrganizations(nil)}
+	if err := none.HoldBack(ctx, opened, l, l); err != nil {
 		return nil, nil, err
 	}
 	settings.Store, settings.Log = opened, !l.Configured.Log.Off && !opened.Forgets()

@@ -155,13 +155,22 @@ func (p *LoadedPolicies) RecordOne(ctx context.Context, engine *countersign.Engi
 	return nil
 }
 
+// Assign puts the stores of organizations in force, and refuses policies that are held back in them.
+func (p *LoadedPolicies) Assign(ctx context.Context, opened store.Full, first *config.Config, old, next *Loaded) error {
+	if err := AssignStores(ctx, opened, first, next.Configured); err != nil {
+		return err
+	}
+	return p.HoldBack(ctx, opened, old, next)
+}
+
 // HoldBack refuses the policies of next that allow more than those in force, or may, unless as many
-// users asked for them as either configuration says.
-func (p *LoadedPolicies) HoldBack(ctx context.Context, log store.Log, next *Loaded) error {
+// users asked for them as either configuration says. It reads nothing that a reload replaces: one that
+// was given up may still be here.
+func (p *LoadedPolicies) HoldBack(ctx context.Context, log store.Log, old, next *Loaded) error {
 	for organization := range WithPolicy(next.Configured) {
 		needed := organization.Policies.Widening.Approvals
-		if old, err := p.Configured.Organization(organization.ID); err == nil {
-			needed = max(needed, old.Policies.Widening.Approvals)
+		if before, err := old.Configured.Organization(organization.ID); err == nil {
+			needed = max(needed, before.Policies.Widening.Approvals)
 		}
 		before, file := p.inForce(organization.ID), next.Policies[organization.ID]
 		if err := HoldBack(ctx, log, organization.ID, needed, before, file); err != nil {

@@ -27,9 +27,9 @@ type Live struct {
 	Policies *deployment.LoadedPolicies // nil before the engine is open
 	Loader   deployment.Loader          // that the server was started with
 
-	// Assign refuses policies that are held back, and puts the stores of organizations in force; nil
-	// before the engine is open.
-	Assign func(ctx context.Context, next *deployment.Loaded) error
+	// Assign puts the stores of organizations in force, and refuses policies that are held back in them;
+	// nil before the engine is open.
+	Assign func(ctx context.Context, old, next *deployment.Loaded) error
 
 	Within time.Duration // bounds a reload; 0 selects ReloadTimeout
 
@@ -160,7 +160,7 @@ func (l *Live) replace(
 	}
 	next.Discard() // the engine keeps what it was opened with
 	if l.Assign != nil {
-		if err := l.Assign(cmd.Context(), next); err != nil {
+		if err := l.Assign(cmd.Context(), old, next); err != nil {
 			return err
 		}
 	}

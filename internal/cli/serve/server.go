@@ -136,11 +136,8 @@ func (s *Server) openEngine(ctx context.Context, loaded *deployment.Loaded) (err
 		return err
 	}
 	s.ends = append(s.ends, s.engine.Close)
-	s.current.Assign = func(ctx context.Context, next *deployment.Loaded) error {
-		if err := s.current.Policies.HoldBack(ctx, s.records, next); err != nil {
-			return err
-		}
-		return deployment.AssignStores(ctx, s.records, loaded.Configured, next.Configured)
+	s.current.Assign = func(ctx context.Context, old, next *deployment.Loaded) error {
+		return s.current.Policies.Assign(ctx, s.records, loaded.Configured, old, next)
 	}
 	s.memory = deployment.MemoryOf(s.records)
 	return nil
