@@ -820,7 +820,7 @@ func TestPoliciesLeaveRoomForHalts(t *testing.T) {
 	h.widens(2, "cid", "dan", "eve")
 	h.stops(s, func(i int) string { return translog.HeldSubject(fmt.Sprintf("%064x", 1000+i)) })
 	_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
-	enginetest.Refusal(t, err, activity.ReasonRateLimitExceeded, "64 are asked for, and no more can be")
+	enginetest.Refusal(t, err, activity.ReasonRateLimitExceeded, "or policies asked for, and no more can be")
 	h.halt(`"userId":"eve"`)
 	_, err = h.asks(h.Ann, activity.TypeResume, policyOf("1"))
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")

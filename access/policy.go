@@ -230,9 +230,8 @@ func BelongsTo(group *Group, user User) bool {
 	return slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag)
 }
 
-// Missing returns how many votes each of the groups of a decision still needs, as few as possible
-// in all. Groups of one rule are filled by different people; those of two rules can be filled by
-// the same.
+// Missing returns how many votes each of the groups of a decision still needs, as few as possible in
+// all. Groups of one rule are filled by different people; those of two rules can be filled by the same.
 func Missing(groups []Group, votes []Vote, submitter string, now time.Time) []int {
 	f := &filling{groups: groups, seated: make([][]string, len(groups)), admits: func(group *Group, user string) bool {
 		return slices.ContainsFunc(votes, func(vote Vote) bool {

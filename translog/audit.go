@@ -36,10 +36,9 @@ type Audited struct {
 // auditStep is the number of leaves read at a time.
 const auditStep = 1000
 
-// Audit recomputes all hashes of a log and its records, and compares them with the store's
-// head and with a checkpoint. Without a checkpoint it cannot notice that the newest leaves
-// are missing. record returns the stored record of a leaf, or nil if it is gone. The error
-// says what was changed.
+// Audit recomputes all hashes of a log and its records, and compares them with the store's head and
+// with a checkpoint. Without a checkpoint it cannot notice that the newest leaves are missing. record
+// returns the stored record of a leaf, or nil if it is gone. The error says what was changed.
 func Audit(ctx context.Context, source Source, checkpoint *Checkpoint,
 	record func(ctx context.Context, leaf Leaf) ([]byte, error)) (Audited, error) {
 	head, err := source.Head(ctx)

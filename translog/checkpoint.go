@@ -35,8 +35,7 @@ type Signer struct {
 // NewSigner returns a signer with an Ed25519 key.
 func NewSigner(key ed25519.PrivateKey) *Signer { return &Signer{key} }
 
-// VerifierKey returns the public key of an organization's log in the form of
-// note.NewVerifier.
+// VerifierKey returns the public key of an organization's log in the form of note.NewVerifier.
 func (s *Signer) VerifierKey(organization string) string {
 	key, _ := note.NewEd25519VerifierKey(Origin(organization), s.key.Public().(ed25519.PublicKey)) // its length is right
 	return key

@@ -12,10 +12,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Conflict says that the log of a store does not extend what a node had seen committed: a
-// store was put back, emptied, or replaced by a replica that was behind. The log that was
-// found instead is that of the [Head] which has the conflict: it does not grow until an
-// operator accepts the loss.
+// Conflict says that the log of a store does not extend what a node had seen committed: a store was put
+// back, emptied, or replaced by a replica that was behind. The log that was found instead is that of
+// the [Head] which has the conflict: it does not grow until an operator accepts the loss.
 type Conflict struct {
 	Remembered tlog.Tree // the log that the node had seen
 	Seen       time.Time // when it last saw it
@@ -30,9 +29,8 @@ func (c *Conflict) Missing(seen int64) string {
 	return "another history"
 }
 
-// Extends returns nil if the log of a source, whose head is given, extends a tree. The
-// error wraps [ErrShorter] or [ErrFork] if it does not, and [ErrMissing] or [ErrChanged]
-// if the log is damaged.
+// Extends returns nil if the log of a source, whose head is given, extends a tree. The error wraps
+// [ErrShorter] or [ErrFork] if it does not, and [ErrMissing] or [ErrChanged] if the log is damaged.
 func Extends(ctx context.Context, source Source, head *Head, old tlog.Tree) error {
 	advance := &Advance{Old: old.N}
 	var err error

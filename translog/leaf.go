@@ -36,8 +36,7 @@ func NewLeaf(organization, id string, fingerprint [sha256.Size]byte, record []by
 // policyID is the beginning of the id of a policy's leaf.
 const policyID = "policy/"
 
-// NewPolicyLeaf returns the leaf of a policy, given by its SHA-256, that is in force from a
-// time on.
+// NewPolicyLeaf returns the leaf of a policy, given by its SHA-256, that is in force from a time on.
 func NewPolicyLeaf(organization string, digest [sha256.Size]byte, from time.Time) Leaf {
 	return Leaf{Organization: organization, ID: policyID + from.UTC().Format(time.RFC3339Nano), Record: digest}
 }

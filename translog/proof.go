@@ -44,8 +44,7 @@ func (p *Proof) Encode() []byte {
 var errProof = errors.New("translog: not a proof: expected c2sp.org/tlog-proof@v1, extra, index, hashes, an " +
 	"empty line and a checkpoint")
 
-// ParseProof parses what [Proof.Encode] returns. It does not verify the proof: see
-// [VerifyProof].
+// ParseProof parses what [Proof.Encode] returns. It does not verify the proof: see [VerifyProof].
 func ParseProof(in []byte) (*Proof, error) {
 	head, checkpoint, found := bytes.Cut(in, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")
@@ -84,9 +83,8 @@ func parseHashes(lines []string) (hashes []tlog.Hash, err error) {
 	return hashes, nil
 }
 
-// VerifyProof verifies a proof under the key of the log, in the form of
-// [Signer.VerifierKey], and returns its leaf. To check that the leaf is that of a record,
-// compare it with [NewLeaf].
+// VerifyProof verifies a proof under the key of the log, in the form of [Signer.VerifierKey], and
+// returns its leaf. To check that the leaf is that of a record, compare it with [NewLeaf].
 func VerifyProof(in []byte, verifierKey string) (Leaf, error) {
 	proof, err := ParseProof(in)
 	if err != nil {

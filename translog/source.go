@@ -13,8 +13,7 @@ type Source interface {
 	// Head returns the last committed head.
 	Head(ctx context.Context) (Head, error)
 
-	// Rows returns the rows of leaves. The indexes ascend. A missing row is an
-	// error.
+	// Rows returns the rows of leaves. The indexes ascend. A missing row is an error.
 	Rows(ctx context.Context, indexes []int64) ([]Row, error)
 }
 
@@ -71,8 +70,7 @@ func Inclusion(ctx context.Context, source Source, size, index int64) (tlog.Reco
 	return tlog.ProveRecord(size, index, hashReader{ctx, source})
 }
 
-// Consistency returns the proof that the tree of the first size leaves extends
-// that of the first old.
+// Consistency returns the proof that the tree of the first size leaves extends that of the first old.
 func Consistency(ctx context.Context, source Source, size, old int64) (tlog.TreeProof, error) {
 	switch {
 	case old < 0 || old > size:

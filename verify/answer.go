@@ -32,8 +32,7 @@ type Trust struct {
 	// Body is the body of the request, byte for byte.
 	Body []byte
 
-	// ProofKey is the key of the engine's app proofs. If it is nil, they are not
-	// checked.
+	// ProofKey is the key of the engine's app proofs. If it is nil, they are not checked.
 	ProofKey *ecdsa.PublicKey
 
 	// LogKey is the key of the organization's log, as translog.Signer.VerifierKey
@@ -67,8 +66,7 @@ type Check struct {
 	Skipped string `json:"skipped,omitempty"` // why it was skipped; empty: it passed
 }
 
-// Answer checks an answer, {"activity":…}, offline, against what the caller
-// knows:
+// Answer checks an answer, {"activity":…}, offline, against what the caller knows:
 //
 //	body     the answer is to exactly this body, and repeats what it asks for
 //	status   the activity is completed
@@ -78,9 +76,8 @@ type Check struct {
 //	log      with LogKey: the activity is in the log that the key's owner signs
 //	votes    with Members: each vote is by one of them on this activity, see Votes
 //
-// It returns the checks in this order. A check that lacks a key or does not apply is
-// skipped. The error wraps ErrAnswer and names the check that failed; the checks before
-// it are returned too.
+// It returns the checks in this order. A check that lacks a key or does not apply is skipped. The error
+// wraps ErrAnswer and names the check that failed; the checks before it are returned too.
 func Answer(answer []byte, trust Trust) ([]Check, error) {
 	v := verification{trust: trust}
 	if err := v.read(answer); err != nil {

@@ -60,9 +60,8 @@ func (a *ShortAnswer) Result(intent activity.Intent) (activity.Result, error) {
 	return nil, fmt.Errorf("this is not the answer to %s: it has %s", intent.ActivityType(), what)
 }
 
-// Short is Answer for a short answer. The status is that of the app
-// proof. A short answer has no votes, which are not checked, and no log proof: with a
-// LogKey it is refused.
+// Short is Answer for a short answer. The status is that of the app proof. A short answer has no votes,
+// which are not checked, and no log proof: with a LogKey it is refused.
 func Short(answer ShortAnswer, trust Trust) ([]Check, error) {
 	if trust.LogKey != "" {
 		return nil, fmt.Errorf("%w: log: a short answer has no proof of it: use the full answer", ErrAnswer)

@@ -26,14 +26,12 @@ var ErrVotes = errors.New("the votes do not verify")
 // demanded when the activity was submitted: the groups of one rule by different people, with the
 // submission for a vote only if its credential may vote. The tags are those in members.
 //
-// A credential that has expired since then counts, since it was valid at the stamped
-// time. Votes returns the approvals, the submitter's first, each with its stamped
-// time; use [access.Missing] to count them in other groups. The error wraps
-// ErrVotes and names the vote.
+// A credential that has expired since then counts, since it was valid at the stamped time. Votes
+// returns the approvals, the submitter's first, each with its stamped time; use [access.Missing] to
+// count them in other groups. The error wraps ErrVotes and names the vote.
 //
-// No stamp covers a vote's id, the name of its user, the time when it was counted, and
-// what the policy demanded. The server vouches for those; its log keeps it from changing
-// them later.
+// No stamp covers a vote's id, the name of its user, the time when it was counted, and what the policy
+// demanded. The server vouches for those; its log keeps it from changing them later.
 func Votes(record *activity.Record, members []access.Member) ([]access.Vote, error) {
 	shown := nothingShown
 	if record.Reading != nil {
@@ -73,8 +71,7 @@ func enoughVotes(votes []access.Vote, groups []access.Group) error {
 	return nil
 }
 
-// nothingShown is the digest of what was shown if the record has no reading: no vote can
-// be on it.
+// nothingShown is the digest of what was shown if the record has no reading: no vote can be on it.
 const nothingShown = "nothing"
 
 // verifyVotes verifies the votes on a body. shown is the digest of what the voters were

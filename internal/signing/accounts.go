@@ -113,11 +113,10 @@ func (p *Prepared) within(ctx context.Context) *accounts {
 	return &p.accounts
 }
 
-// OwnEffects returns what signing does, with the signer's address filled in, Change set on
-// what comes back to the wallet that pays, and Controlled on what goes to the organization's
-// accounts. At the end is what our money does in accounts that only pass it on, see
-// chains.Follow. The keystore is asked once which addresses those are; the error is the
-// keystore's. The list must not be changed.
+// OwnEffects returns what signing does, with the signer's address filled in, Change set on what comes
+// back to the wallet that pays, and Controlled on what goes to the organization's accounts. At the end
+// is what our money does in accounts that only pass it on, see chains.Follow. The keystore is asked
+// once which addresses those are; the error is the keystore's. The list must not be changed.
 func (p *Prepared) OwnEffects(ctx context.Context) ([]chains.Effect, error) {
 	if p.effects != nil {
 		return p.effects, nil

@@ -239,14 +239,9 @@ func (h *halting) stop(stops []translog.Stop) ([]translog.Stop, error) {
 
 func (h *halting) add(stops []translog.Stop, stop translog.Stop) ([]translog.Stop, error) {
 	alike := slices.DeleteFunc(slices.Clone(stops), func(of translog.Stop) bool { return of.Halts() != stop.Halts() })
-	switch n := len(alike); {
-	case n < translog.MaxStops || stop.Subject == "":
-	case stop.Held():
-		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "policy", nil,
-			"policy: %d are asked for, and no more can be: ask for one of those", n)
-	default:
+	if len(alike) >= translog.MaxStops && stop.Subject != "" {
 		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
-			"%d users and keys are halted, and no more can be: halt the organization", n)
+			"%d users and keys are halted, or policies asked for, and no more can be: halt the organization", len(alike))
 	}
 	return append(stops, stop), nil
 }

@@ -93,8 +93,7 @@ func (a *asking) usesKeys() bool {
 // shownSize is about what an answer has per key, in bytes.
 const shownSize = 2 << 10
 
-// held returns what the caller may use. The memory of the answer is reserved until the
-// request ends.
+// held returns what the caller may use. The memory of the answer is reserved until the request ends.
 func (a *asking) held() (all held, err error) {
 	if !a.usesKeys() {
 		return all, nil

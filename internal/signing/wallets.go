@@ -30,8 +30,7 @@ func (r *Preparer) findRegistered(ctx context.Context, organizationID, name stri
 	return all[i], true, nil
 }
 
-// ofRegistered returns the request to sign for a registered wallet, with the organization's
-// keys in it.
+// ofRegistered returns the request to sign for a registered wallet, with the organization's keys in it.
 func (r *Preparer) ofRegistered(ctx context.Context, a *accounts, wallet keystore.Registration,
 ) (chains.Request, []keystore.Key, error) {
 	of, ok := a.tx.(chains.WalletTransaction)

@@ -82,9 +82,10 @@ func OpenEngine(cmd *cobra.Command, flags *KeystoreFlags, change func(*countersi
 // the keystore; after an error the keystore is closed.
 func (l *Loaded) Engine(ctx context.Context, newStore bool,
 	change func(*countersign.Config)) (_ *countersign.Engine, _ store.Full, err error) {
+	policies := &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured}
 	settings := countersign.Config{
 		Chains: all.Chains(all.Limits{}), Directory: l.Directory, Keystore: l.Keys, Wallets: l.Wallets, ProofSigner: l.signers.proof,
-		Policy: &LoadedPolicies{policy.NewOrganizations(l.Policies), l.Configured},
+		Policy: policies,
 	}
 	change(&settings) // which may set limits
 	opened, err := OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger)
@@ -97,8 +98,7 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool,
 			err = errors.Join(err, opened.Close(), l.Keys.Close())
 		}
 	}()
-	none := &LoadedPolicies{Organizations: policy.NewOrganizations(nil)}
-	if err := none.HoldBack(ctx, opened, l, l); err != nil {
+	if err := policies.HoldBack(ctx, opened, nil, l, settings.Logger); err != nil {
 		return nil, nil, err
 	}
 	settings.Store, settings.Log = opened, !l.Configured.Log.Off && !opened.Forgets()

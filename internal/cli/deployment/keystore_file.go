@@ -217,7 +217,6 @@ func (f *KeystoreFlags) Passphrase(ctx context.Context, isNew bool) (passphrase 
 	return passphrase, nil
 }
 
-// InitWorkFactor is the scrypt work factor of the keystore that init creates. Its
-// passphrase is 256 random bits, which cannot be guessed at any speed: a higher factor
-// would only slow down each start.
+// InitWorkFactor is the scrypt work factor of the keystore that init creates. Its passphrase is 256
+// random bits, which cannot be guessed at any speed: a higher factor would only slow down each start.
 const InitWorkFactor = 10

@@ -31,8 +31,7 @@ func Services(ctx context.Context) remote.Services {
 	return services
 }
 
-// checkServices checks the keys of the section kms without asking a service, and returns their
-// URIs.
+// checkServices checks the keys of the section kms without asking a service, and returns their URIs.
 func checkServices(ctx context.Context, configured *config.Config) (notAsked []string, err error) {
 	services := Services(ctx)
 	for i, key := range configured.KMS {

@@ -115,9 +115,13 @@ func (l *Loaded) policyOf(organizationID string) *policy.File {
 	return l.Policies[organizationID]
 }
 
-// inForce returns the policy of an organization, or nil.
+// inForce returns the policy of an organization: nil if there is none, or only one that denies
+// everything because its file is held back since the start.
 func (p *LoadedPolicies) inForce(organizationID string) *policy.File {
-	return p.File(&access.Organization{ID: organizationID})
+	if file := p.File(&access.Organization{ID: organizationID}); file != nil && file.Name() != "" {
+		return file
+	}
+	return nil
 }
 
 // closed reports whether the error of a log says that it does not grow at the moment: it has a
@@ -160,25 +164,40 @@ func (p *LoadedPolicies) Assign(ctx context.Context, opened store.Full, first *c
 	if err := AssignStores(ctx, opened, first, next.Configured); err != nil {
 		return err
 	}
-	return p.HoldBack(ctx, opened, old, next)
+	err := p.HoldBack(ctx, opened, old, next, nil)
+	if err != nil {
+		err = errors.Join(err, AssignStores(ctx, opened, first, old.Configured))
+	}
+	return err
 }
 
 // HoldBack refuses the policies of next that allow more than those in force, or may, unless as many
 // users asked for them as either configuration says. It reads nothing that a reload replaces: one that
-// was given up may still be here.
-func (p *LoadedPolicies) HoldBack(ctx context.Context, log store.Log, old, next *Loaded) error {
+// was given up may still be here. At a start, without old, an organization whose policy is held back is
+// denied everything, and no other is, if there is a logger: its users can then ask for the policy.
+func (p *LoadedPolicies) HoldBack(ctx context.Context, log store.Log, old, next *Loaded, logger *slog.Logger) error {
 	for organization := range WithPolicy(next.Configured) {
-		needed := organization.Policies.Widening.Approvals
-		if before, err := old.Configured.Organization(organization.ID); err == nil {
-			needed = max(needed, before.Policies.Widening.Approvals)
+		id, needed := organization.ID, organization.Policies.Widening.Approvals
+		var before *policy.File
+		if old != nil {
+			before = p.inForce(id)
+			if was, err := old.Configured.Organization(id); err == nil {
+				needed = max(needed, was.Policies.Widening.Approvals)
+			}
 		}
-		before, file := p.inForce(organization.ID), next.Policies[organization.ID]
-		if err := HoldBack(ctx, log, organization.ID, needed, before, file); err != nil {
+		err := HoldBack(ctx, log, id, needed, before, next.Policies[id])
+		if held, is := errors.AsType[*heldBack](err); is && old == nil && logger != nil {
+			p.Put(map[string]*policy.File{id: nil})
+			logger.ErrorContext(ctx, "the organization is denied everything", "organization", id, "cause", held.Error())
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// heldBack is the refusal of a policy.
+type heldBack struct{ error }
 
 // HoldBack refuses a policy that allows more than the one before, or may, unless users asked for it,
 // of whom so many are needed. At a start none is before, nil: then it refuses all but the one that
@@ -198,9 +217,9 @@ func HoldBack(ctx context.Context, log store.Log, organizationID string, needed 
 	case before == nil && !slices.ContainsFunc(head.Stops, any):
 	case before != nil && !file.Since(before).MayWiden():
 	default:
-		return fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, or "+
+		return &heldBack{fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, or "+
 			"may, and %d users have to ask for it: 'countersign resume --policy %[2]s'",
-			organizationID, file.Name(), needed)
+			organizationID, file.Name(), needed)}
 	}
 	return nil
 }
@@ -213,7 +232,7 @@ func (p *LoadedPolicies) Log(log *slog.Logger, before *Loaded) {
 	}
 	for organization := range WithPolicy(p.Configured) {
 		file := p.inForce(organization.ID)
-		if file == before.policyOf(organization.ID) {
+		if file == nil || file == before.policyOf(organization.ID) {
 			continue
 		}
 		log.Info("policy", "organization", organization.ID, "file", file.Name(), "digest", file.DigestText(), "rules", len(file.Rules()))

@@ -62,8 +62,7 @@ func (s *RPCState) Still(next *RPCState) *RPCState {
 }
 
 // Serves reports whether a request's Host names this server: a name of loopback, one that is
-// configured, or one of the certificate. A page that rebinds its own name to loopback sends
-// that name.
+// configured, or one of the certificate. A page that rebinds its own name to loopback sends that name.
 func (s *RPCState) Serves(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -196,8 +196,7 @@ func openPostgres(ctx context.Context, uri string, open func(context.Context, st
 	return orNone(opened, err)
 }
 
-// RefuseNone adds to the error of a store that does not exist what would be forgotten, and
-// the cures.
+// RefuseNone adds to the error of a store that does not exist what would be forgotten, and the cures.
 func RefuseNone(err error) error {
 	if !errors.Is(err, store.ErrNone) {
 		return err
