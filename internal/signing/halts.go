@@ -241,7 +241,8 @@ func (h *halting) add(stops []translog.Stop, stop translog.Stop) ([]translog.Sto
 	alike := slices.DeleteFunc(slices.Clone(stops), func(of translog.Stop) bool { return of.Halts() != stop.Halts() })
 	if len(alike) >= translog.MaxStops && stop.Subject != "" {
 		return nil, activity.NewError(activity.ReasonRateLimitExceeded, "", nil,
-			"%d users and keys are halted, or policies asked for, and no more can be: halt the organization", len(alike))
+			"%d users and keys are halted, or policies asked for, and no more can be: halt the organization",
+			len(alike))
 	}
 	return append(stops, stop), nil
 }

@@ -217,8 +217,8 @@ func HoldBack(ctx context.Context, log store.Log, organizationID string, needed 
 	case before == nil && !slices.ContainsFunc(head.Stops, any):
 	case before != nil && !file.Since(before).MayWiden():
 	default:
-		return &heldBack{fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, or "+
-			"may, and %d users have to ask for it: 'countersign resume --policy %[2]s'",
+		return &heldBack{fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, "+
+			"or may, and %d users have to ask for it: 'countersign resume --policy %[2]s'",
 			organizationID, file.Name(), needed)}
 	}
 	return nil
