@@ -210,11 +210,11 @@ func HoldBack(ctx context.Context, log store.Log, organizationID string, needed 
 	if err != nil {
 		return err
 	}
-	any := func(stop translog.Stop) bool { return !stop.Halts() && !stop.Held() }
+	askedFor := func(stop translog.Stop) bool { return !stop.Halts() && !stop.Held() }
 	this := func(stop translog.Stop) bool { return stop.Subject == translog.PolicySubject(file.DigestText()) }
 	switch {
 	case slices.ContainsFunc(head.Stops, this):
-	case before == nil && !slices.ContainsFunc(head.Stops, any):
+	case before == nil && !slices.ContainsFunc(head.Stops, askedFor):
 	case before != nil && !file.Since(before).MayWiden():
 	default:
 		return &heldBack{fmt.Errorf("organization %s: the policy %s is held back: it allows more than the one before, "+
