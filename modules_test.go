@@ -240,7 +240,7 @@ func TestNewActivityType(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "overlay.json")
 	testenv.Write(t, path, overlay)
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay", path, "-run", "^TestEcho$", "-count=1", "-v", ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", path, "-run", "^TestEcho$", "-count=1", "-v", ".").CombinedOutput()
 	if err != nil || !regexp.MustCompile(`--- PASS: TestEcho\b`).Match(out) {
 		t.Errorf("%v\n%s", err, out)
 	}

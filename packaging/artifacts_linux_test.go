@@ -50,7 +50,7 @@ func dist(t *testing.T, program string) string {
 			t.Fatal(err)
 		}
 	}
-	man := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^TestManPages$", "./internal/cli", "-man", filepath.Join(folder, "man"))
+	man := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-run", "^TestManPages$", "./internal/cli", "-man", filepath.Join(folder, "man"))
 	man.Dir, man.Env = testenv.Root(), append(man.Environ(), "SOURCE_DATE_EPOCH=1700000000")
 	if out, err := man.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
