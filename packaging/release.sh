@@ -8,11 +8,11 @@
 # It builds from a clone, so that no uncommitted change gets in, and so that the commit is
 # stamped even in a linked work tree. Every environment variable of the Go tools that affects
 # the binary is set here, so it depends only on the version of Go, which 'countersign version'
-# prints, and on the path of the module cache (GOMODCACHE), which an assembler's include keeps.
-# With /hsm it also depends on the C compiler and C library: CC, or the machine's.
+# prints. With /hsm it also depends on the C compiler and C library: CC, or the machine's.
 #
-# The build cache is its own: what go-ethereum's KZG has in assembly keeps the path of the module
-# cache that it was first compiled from, which in a shared build cache may be that of a test.
+# -trimpath leaves one path of the machine: that of a file in another folder which an assembler
+# includes, as in gnark-crypto, begins with the module cache. So the assembler's own -trimpath
+# gets the module cache, too, and the build cache is not shared with builds that lack this.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -25,6 +25,21 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 git clone -q "$root" "$tree/source"
 cd "$tree/source"
+cat > "$tree/run" <<'end'
+#!/bin/sh
+tool=$1 before=
+shift
+for argument; do
+  shift
+  [ "${tool##*/} $before" != "asm -trimpath" ] || argument="$argument;$GOMODCACHE=>"
+  set -- "$@" "$argument"
+  before=$argument
+done
+exec "$tool" "$@"
+end
+chmod +x "$tree/run"
+GOMODCACHE=$(go env GOMODCACHE)
+export GOMODCACHE
 for platform; do
   os=${platform%%/*} rest=${platform#*/}
   arch=${rest%%/*} cgo=0 name=countersign-$os-$arch module=. main=./cmd/countersign
@@ -36,5 +51,5 @@ for platform; do
   esac
   env -u GOEXPERIMENT -u CGO_CFLAGS -u CGO_CPPFLAGS -u CGO_LDFLAGS CGO_ENABLED=$cgo GOCACHE="$tree/cache" GOOS="$os" GOARCH="$arch" \
     GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-trimpath GOFIPS140=off GOWORK=off \
-    go build -C "$module" -buildvcs=true -ldflags='-buildid= -extldflags=-Wl,--build-id=none' -o "$out/$name" "$main"
+    go build -C "$module" -toolexec "$tree/run" -buildvcs=true -ldflags='-buildid= -extldflags=-Wl,--build-id=none' -o "$out/$name" "$main"
 done

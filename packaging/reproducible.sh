@@ -1,17 +1,18 @@
 #!/bin/sh
 # Builds the release binaries of this machine's platform twice, in two directories, each
-# time with an empty build cache. Both builds must be identical, byte for byte. The
-# static binary must run in an empty root, the other one with a SoftHSM token. The binary with
-# key services is left out: building the SDKs without a cache takes minutes.
+# time with an empty build cache, and from two module caches. Both builds must be identical,
+# byte for byte. The static binary must run in an empty root, the other one with a SoftHSM token.
+# The binary with key services is left out: building the SDKs without a cache takes minutes.
 set -eu
 cd "$(dirname "$0")/.."
 os=$(go env GOHOSTOS) arch=$(go env GOHOSTARCH)
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 packaging/release.sh "$work/one" "$os/$arch" "$os/$arch/hsm"
 mkdir -p "$work/a/longer/path"
-TMPDIR=$work/a/longer/path packaging/release.sh "$work/two" "$os/$arch" "$os/$arch/hsm"
+GOPROXY=file://$(go env GOMODCACHE)/cache/download GOMODCACHE=$work/modules \
+  TMPDIR=$work/a/longer/path packaging/release.sh "$work/two" "$os/$arch" "$os/$arch/hsm"
 
 for name in "countersign-$os-$arch" "countersign-hsm-$os-$arch"; do
   sha256sum "$work/one/$name" "$work/two/$name"
