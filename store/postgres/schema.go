@@ -222,15 +222,22 @@ func (db *database) takeSteps(ctx context.Context) error {
 	return err
 }
 
-// lockProof bounds how long a server may take to refuse a lock that is held. It is less than a
-// transaction may be silent.
-const lockProof = 8 * time.Second
+// lockProof bounds how long a server may take to refuse a lock that is held, provesLocks the
+// transaction that holds it.
+const (
+	lockProof   = 8 * time.Second
+	provesLocks = time.Minute
+)
 
 // proveLocks refuses a server on which a second connection passes a lock that the first holds: limits,
 // codes and logs need it. A server that takes no locks at the moment since it is read-only is not asked.
 func proveLocks(ctx context.Context, db *database) error {
-	err := db.transact(ctx, func(ctx context.Context, q querier) error {
-		if _, err := q.Exec(ctx, lockVersion); err != nil {
+	err := db.transactIn(ctx, provesLocks, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, setSilenceLimit(provesLocks))
+		if err == nil {
+			_, err = q.Exec(ctx, lockVersion)
+		}
+		if err != nil {
 			return err
 		}
 		other, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
