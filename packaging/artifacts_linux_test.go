@@ -217,20 +217,18 @@ rm users`
 // end of a halt.
 func (d *debian) signs(t *testing.T, address string) {
 	t.Helper()
-	serve := d.command("runuser", "-u", "countersign", "--", "countersign", "serve", "--config", deployment+"/countersign.yaml")
+	serve := d.command("runuser", "-u", "countersign", "--", "countersign", "serve", "--config", deployment+"/countersign.yaml",
+		"--listen", "127.0.0.1:0", "--admin", "none")
 	serve.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
+	url := listening(t, serve)
 	defer func() {
 		err := syscall.Kill(-serve.Process.Pid, syscall.SIGTERM)
 		if waitErr := serve.Wait(); err != nil {
 			t.Error(err, waitErr)
 		}
 	}()
-	d.run(t, "countersign", "health", "--wait", "2m", "--url", "http://127.0.0.1:8081")
 	answer := d.run(t, "runuser", "-u", "countersign", "--", "sh", "-euc", "cd "+deployment+`
-at='--url http://127.0.0.1:8080 --api-key'
+at='--url `+url+` --api-key'
 request() {
   echo 02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0 |
     countersign request --type ethereum --sign-with `+address+` --api-key api-key.json --body $1 > /dev/null

@@ -126,8 +126,19 @@ func TestRightsOfKubernetes(t *testing.T) {
 func serves(t *testing.T, program, config string) {
 	t.Helper()
 	command := inPod(t, program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "none")
-	var log bytes.Buffer
-	command.Stderr = &log
+	if url := listening(t, command); url == "" {
+		t.Error(config)
+	}
+	_ = command.Process.Signal(syscall.SIGTERM)
+	if err := command.Wait(); err != nil {
+		t.Errorf("%s: %v\n%s", config, err, command.Stderr)
+	}
+}
+
+// listening starts a server and returns its URL once it listens, or "" after an error.
+func listening(t *testing.T, command *exec.Cmd) (url string) {
+	t.Helper()
+	command.Stderr = &bytes.Buffer{}
 	out, err := command.StdoutPipe()
 	if err == nil {
 		err = command.Start()
@@ -136,11 +147,11 @@ func serves(t *testing.T, program, config string) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.Contains(line, "listening") {
-		t.Errorf("%s: %q, %v\n%s", config, line, err, &log)
+	if err != nil {
+		t.Errorf("%q, %v\n%s", line, err, command.Stderr)
+		return ""
 	}
-	_ = command.Process.Signal(syscall.SIGTERM)
-	if err := command.Wait(); err != nil {
-		t.Errorf("%s: %v\n%s", config, err, &log)
-	}
+	var printed struct{ Listening string }
+	testenv.JSON(t, []byte(line), &printed)
+	return "http://" + printed.Listening
 }
