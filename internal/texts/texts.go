@@ -90,10 +90,10 @@ func (t *Text) String() string {
 // IsSignIn reports whether the text is a sign-in that follows the standard.
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
-// IsOrdinary reports whether the text is neither a sign-in nor makes a key, and orders no more than a
-// payment: what is ordinary beside one.
+// IsOrdinary reports whether the text is neither a sign-in, by a standard or a template, nor makes a
+// key, and orders no more than a payment: what is ordinary beside one.
 func (t *Text) IsOrdinary() bool {
-	return t.signIn == nil && t.key == "" && (t.order == "" || t.pays) && !t.asks
+	return t.Domain() == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks
 }
 
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
