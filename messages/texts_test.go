@@ -76,16 +76,36 @@ var carriers = map[string]func(t *testing.T, text string) activity.Intent{
 	"memo": func(t *testing.T, text string) activity.Intent {
 		message := append([]byte{1, 0, 1, 2}, solanaKey(t)...)
 		message = append(append(message, base58.Decode("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")...), strings.Repeat("\x03", 32)...)
-		message = append(message, 1, 1, 0)
-		for size := len(text); ; size >>= 7 {
-			if size < 0x80 {
-				message = append(message, byte(size))
-				break
-			}
-			message = append(message, byte(size)|0x80)
-		}
-		return onSolana(hex.EncodeToString(append(message, text...)))
+		return onSolana(hex.EncodeToString(append(append(message, 1, 1, 0), sized(text)...)))
 	},
+}
+
+// note is a memo beside a payment of 1 lamport.
+func note(t *testing.T, text string) activity.Intent {
+	message := append([]byte{1, 0, 2, 4}, solanaKey(t)...)
+	message = append(append(message, strings.Repeat("\x07", 32)...), make([]byte, 32)...)
+	message = append(append(message, base58.Decode("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")...), strings.Repeat("\x03", 32)...)
+	message = append(message, 2, 2, 2, 0, 1, 12, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+	return onSolana(hex.EncodeToString(append(append(message, 3, 0), sized(text)...)))
+}
+
+// statement returns the effect of a request that is a statement.
+func statement(effects []chains.Effect) (of chains.Effect) {
+	for i := range effects {
+		if effects[i].Kind == chains.KindMessage {
+			of = effects[i]
+		}
+	}
+	return of
+}
+
+// sized puts the length of a text before it, as compact-u16.
+func sized(text string) (out []byte) {
+	size := len(text)
+	for ; size >= 0x80; size >>= 7 {
+		out = append(out, byte(size)|0x80)
+	}
+	return append(append(out, byte(size)), text...)
 }
 
 func onSolana(payload string) activity.SignMessageIntent {
@@ -130,8 +150,8 @@ type knownText struct {
 }
 
 // TestReportedTexts signs what reports found signed or refused wrongly, and siblings, in every
-// carrier. An order, a key and a sign-in for another chain are refused in all of them, also by a
-// rule for messages; unknown texts are so but in a memo, where they are references.
+// carrier: the verdict is the same in all of them, but of a sign-in for another chain. Beside a payment
+// a memo is a note if it is none of those, and is no message.
 func TestReportedTexts(t *testing.T) {
 	var records []knownText
 	testenv.JSON(t, testenv.Read(t, "testdata/texts.json"), &records)
@@ -150,8 +170,6 @@ func TestReportedTexts(t *testing.T) {
 				want = slices.Concat([]string{"message/foreign-sign-in", "message/free-text"}, slices.DeleteFunc(slices.Clone(r.Hazards), func(name string) bool {
 					return name == "message/foreign-sign-in" || name == "message/free-text"
 				}))
-			case name == "memo" && (slices.Equal(want, []string{"message/free-text"}) || slices.Contains(want, "message/hash-like")):
-				want = nil
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, %s: hazards %q, want %q", r.Name, name, got, want)
@@ -177,17 +195,17 @@ func TestNotesOfPayments(t *testing.T) {
 		"You are approving to execute transaction 0x1::aptos_account::transfer on Aptos blockchain (mainnet).": false,
 		"Authorize session key 0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7":                                     false, `{"verifying_contract":"intents.near","intents":[]}`: false,
 	} {
-		for _, carrier := range []string{"memo", "personal"} {
-			_, err := f.Engine.Prepare(t.Context(), enginetest.Organization, carriers[carrier](t, text))
-			if want := isNote && carrier == "memo"; (err == nil) != want {
-				t.Errorf("%q, %s: %v, want signed: %t", text, carrier, err, want)
+		for name, carrier := range map[string]func(*testing.T, string) activity.Intent{"note": note, "memo": carriers["memo"], "personal": carriers["personal"]} {
+			_, err := f.Engine.Prepare(t.Context(), enginetest.Organization, carrier(t, text))
+			if want := isNote && name == "note"; (err == nil) != want {
+				t.Errorf("%q, %s: %v, want signed: %t", text, name, err, want)
 			}
 		}
 	}
 }
 
-// TestOneJudge draws texts: each has the same verdict in every carrier but a memo, which is a
-// reference unless it is a sign-in, an order or a key.
+// TestOneJudge draws texts: each has the same verdict in every carrier, but beside a payment, where it is
+// a note unless it is a log-in, an order or a key.
 func TestOneJudge(t *testing.T) {
 	lenient, random := enginetest.New(t, engines.WithHazards(countersign.AllHazards)), rand.New(rand.NewPCG(53, 12))
 	pieces := []string{"Sign this message", "to log in", "to derive your", "key", "identity", "approve", "the transaction", "not", "0x" + strings.Repeat("ab", 32), "intents",
@@ -205,15 +223,16 @@ func TestOneJudge(t *testing.T) {
 		want := verdict(t, lenient.Engine, carriers["personal"](t, text))
 		kinds[strings.Join(want, " ")]++
 		for name, carrier := range carriers {
-			got, expected := verdict(t, lenient.Engine, carrier(t, text)), want
-			if name == "memo" && !slices.ContainsFunc(want, func(hazard string) bool {
-				return hazard != "message/free-text" && hazard != "message/hash-like"
-			}) {
-				expected = nil
+			if got := verdict(t, lenient.Engine, carrier(t, text)); !slices.Equal(got, want) {
+				t.Fatalf("%q, %s: %v, want %v", text, name, got, want)
 			}
-			if !slices.Equal(got, expected) {
-				t.Fatalf("%q, %s: %v, want %v", text, name, got, expected)
-			}
+		}
+		expected := want
+		if !slices.ContainsFunc(want, func(hazard string) bool { return hazard != "message/free-text" && hazard != "message/hash-like" }) {
+			expected = nil
+		}
+		if got := verdict(t, lenient.Engine, note(t, text)); !slices.Equal(got, expected) {
+			t.Fatalf("%q beside a payment: %v, want %v", text, got, expected)
 		}
 	}
 	if len(kinds) < 5 {
@@ -260,9 +279,6 @@ func TestPinnedTexts(t *testing.T) {
 	} {
 		f := enginetest.New(t, func(c *countersign.Config) { c.Descriptors = open(files, test.pinned...) })
 		for carried, carrier := range carriers {
-			if carried == "memo" {
-				continue
-			}
 			prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, carrier(t, test.text))
 			if (err == nil) != test.signed {
 				t.Errorf("%s, %s: %v", name, carried, err)
@@ -276,15 +292,15 @@ func TestPinnedTexts(t *testing.T) {
 			for _, reading := range inspection.Readings {
 				problem = reading.Problem
 			}
-			if inspection.Effects[0].Domain != test.domain || problem != test.problem {
-				t.Errorf("%s, %s: inspected as of %q, %q", name, carried, inspection.Effects[0].Domain, problem)
+			if of := statement(inspection.Effects).Domain; of != test.domain || problem != test.problem {
+				t.Errorf("%s, %s: inspected as of %q, %q", name, carried, of, problem)
 			}
 			if !test.signed {
 				continue
 			}
 			effects, err := prepared.Effects(t.Context())
-			if err != nil || effects[0].Domain != test.domain {
-				t.Errorf("%s, %s: domain %q, %v", name, carried, effects[0].Domain, err)
+			if of := statement(effects).Domain; err != nil || of != test.domain {
+				t.Errorf("%s, %s: domain %q, %v", name, carried, of, err)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func private(i int) ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed(i)) 
 
 func public(i int) [32]byte { return [32]byte(private(i).Public().(ed25519.PublicKey)) }
 
-var memo = [32]byte(sdk.MemoProgramID)
+var tokens = [32]byte(sdk.TokenProgramID)
 
 // account returns an address whose key is unknown.
 func account(i int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "solana test account %d", i)) }
@@ -87,14 +87,15 @@ type table struct {
 	writable, readonly []byte
 }
 
-// simple returns a shape with a number of signers, the Memo program and one instruction.
+// simple returns a shape with a number of signers and one instruction, UiAmountToAmount of the Token
+// program, which does nothing.
 func simple(version solana.Version, signers int) shape {
 	s := shape{version: version, slots: make([][64]byte, signers), header: [3]byte{byte(signers), 0, 1}, blockhash: account(99)}
 	for i := range signers {
 		s.keys = append(s.keys, public(i))
 	}
-	s.keys = append(s.keys, account(1), memo)
-	s.instructions = []part{{program: byte(signers + 1), accounts: []byte{0, byte(signers)}, data: []byte("data")}}
+	s.keys = append(s.keys, account(1), tokens)
+	s.instructions = []part{{program: byte(signers + 1), accounts: []byte{byte(signers), 0}, data: []byte("\x181.5")}}
 	if version == solana.Version1 {
 		s.mask, s.values = 0b1100, []byte{0x40, 0x0d, 3, 0, 0, 0, 1, 0}
 	}

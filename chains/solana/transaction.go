@@ -58,6 +58,9 @@ func (t *Transaction) Calls() []chains.Call {
 			Path: instructionPaths[i], Chain: Name, From: party(t.key(0)), To: party(t.key(t.program(in))),
 			Data: t.data(in),
 		}
+		if programs[[keySize]byte(call.To.Address())] == memoProgram {
+			call.Text = string(call.Data)
+		}
 		for _, given := range t.accountsOf(in, nil) {
 			call.Accounts = append(call.Accounts, given.party())
 		}

@@ -2,7 +2,6 @@ package texts
 
 import (
 	"bytes"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"sync"
@@ -24,11 +23,7 @@ func hashLike(message []byte) string {
 	if len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x' {
 		digits = digits[2:]
 	}
-	var hash [hashSize]byte
-	if len(digits) != hex.EncodedLen(hashSize) {
-		return ""
-	}
-	if _, err := hex.Decode(hash[:], digits); err != nil {
+	if len(digits) != 2*hashSize || len(bytes.Trim(digits, "0123456789abcdefABCDEF")) != 0 {
 		return ""
 	}
 	return "the message is 64 hex digits, like a hash whose preimage is unknown"

@@ -42,7 +42,7 @@ func filled(template string, values map[string]string) string {
 }
 
 // TestLogins: each template that ships is public, belongs to a domain, and is of its texts alone,
-// which no other hazard has; a character more or less, and the text is unknown.
+// without a hazard, and no ordinary note; a character more or less, and the text is unknown.
 func TestLogins(t *testing.T) {
 	random := rand.New(rand.NewPCG(53, 5))
 	logins := texts.Logins()
@@ -57,8 +57,9 @@ func TestLogins(t *testing.T) {
 			text := filled(login.Text, values(random))
 			for _, chain := range []*texts.Standard{texts.EIP4361, texts.EIP4361Tron, texts.SIWS, nil} {
 				read := texts.Read([]byte(text), chain)
-				if hazards := read.Hazards(chains.Party{}, 0); read.Domain() != login.Domain || len(hazards) != 0 {
-					t.Fatalf("%q: %q, %v", text, read.Domain(), hazards)
+				hazards := read.Hazards(chains.Party{}, 0)
+				if read.Domain() != login.Domain || len(hazards) != 0 || read.IsOrdinary() {
+					t.Fatalf("%q: %q, %v, ordinary: %t", text, read.Domain(), hazards, read.IsOrdinary())
 				}
 			}
 			for i := range logins {

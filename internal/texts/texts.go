@@ -36,7 +36,7 @@ type Text struct {
 	text   []byte
 	by     *Standard
 	signIn *signIn // nil if it is none by the standard
-	domain string  // of the template that it matches
+	domain string  // that asks for the sign-in, or of the template that it matches
 	key    string  // whose key a signature becomes
 	order  string  // whose order it is
 	pays   bool    // which is to pay
@@ -59,6 +59,7 @@ func Read(text []byte, by *Standard) *Text {
 	said := written
 	if by != nil && t.asks {
 		if t.signIn = parseSignIn(written, by); t.signIn != nil {
+			t.domain = t.signIn.Domain
 			said = t.signIn.Statement + ". " + strings.Join(t.signIn.Resources, ". ")
 			said = strings.ReplaceAll(said, t.signIn.Address, "this wallet") // what goes there is no order
 		}
@@ -90,20 +91,15 @@ func (t *Text) String() string {
 // IsSignIn reports whether the text is a sign-in that follows the standard.
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
-// IsOrdinary reports whether the text is neither a sign-in nor makes a key, and orders no more than a
-// payment: what is ordinary beside one.
+// IsOrdinary reports whether the text is neither a sign-in, by a standard or a template, nor makes a
+// key, and orders no more than a payment: what is ordinary beside one.
 func (t *Text) IsOrdinary() bool {
-	return t.signIn == nil && t.key == "" && (t.order == "" || t.pays) && !t.asks
+	return t.domain == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks
 }
 
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
 // empty if there is none.
-func (t *Text) Domain() string {
-	if t.signIn != nil {
-		return t.signIn.Domain
-	}
-	return t.domain
-}
+func (t *Text) Domain() string { return t.domain }
 
 // Args returns what a policy sees of the text: the members of a sign-in, or the text if it has
 // at most a number of bytes.
@@ -175,7 +171,7 @@ func (t *Text) Hazards(signer chains.Party, effect int) (hazards []chains.Hazard
 	}
 	// An order and a key are not known, in whatever form, nor is a text that is too long to be looked
 	// at for them.
-	isKnown := (t.signIn != nil || t.domain != "") && t.key == "" && t.order == "" && len(t.text) <= maxWords
+	isKnown := t.domain != "" && t.key == "" && t.order == "" && len(t.text) <= maxWords
 	if !isKnown && !t.unreadable() {
 		add(HazardFreeText, "the text is neither a sign-in nor of a known template: the requester may use the "+
 			"signature for anything")
