@@ -38,18 +38,18 @@ func (o *origin) text() string {
 	if o.most > o.fewest {
 		samples += fmt.Sprintf(" to %d", o.most)
 	}
-	return wrap("Medians of " + samples + " samples of " + o.from() + ".")
+	return wrap("Medians of " + samples + ": " + o.from() + ".")
 }
 
-// from names the files, with machine, commit and load of each section.
+// from names the files, which say the rest, with machine and loads of each section.
 func (o *origin) from() string {
 	var places []string
 	machine := ""
 	for i, f := range o.places {
-		place := "commit " + f.commit + " with a load of " + strings.Join(o.loads[i], " and ")
+		place := "load " + strings.Join(o.loads[i], " and ")
 		if f.machine() != machine {
 			machine = f.machine()
-			place = machine + ": " + place
+			place = machine + ", " + place
 		}
 		places = append(places, place)
 	}
