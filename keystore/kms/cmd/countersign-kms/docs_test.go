@@ -28,7 +28,7 @@ func TestFromAnAWSKey(t *testing.T) {
 	aws.Keys.Generate("hot-key", remote.Secp256k1)
 	aws.Aliases["alias/hot"] = "hot-key"
 	address := common.Address(aws.Keys.Public("hot-key").Signing.KeccakAddress())
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "a folder")
 	build(t, folder)
 	environment := aws.Environment()
 	environment["PUBLIC_KEY"] = aws.Keys.Public("hot-key").Signing.String()
@@ -55,7 +55,7 @@ func TestFromAnAWSKey(t *testing.T) {
 // loopback in its place; vault, which enables the engine there, does nothing.
 func TestDevelopmentVault(t *testing.T) {
 	vault := loopback.NewVault(t)
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "a folder")
 	build(t, folder)
 	if err := os.WriteFile(filepath.Join(folder, "vault"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
