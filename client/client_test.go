@@ -249,7 +249,6 @@ func TestNoRetry(t *testing.T) {
 	})
 }
 
-// TestMismatchedAnswer checks that an answer to another request is an error.
 // TestOtherScheme: a URL with http for a server that speaks https, and the reverse, is told as that.
 func TestOtherScheme(t *testing.T) {
 	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -272,6 +271,7 @@ func TestOtherScheme(t *testing.T) {
 	}
 }
 
+// TestMismatchedAnswer checks that an answer to another request is an error.
 func TestMismatchedAnswer(t *testing.T) {
 	to, server, request := newFake(t)
 	other, err := activity.NewRequest(activity.Envelope{OrganizationID: "o", Time: time.UnixMilli(1763650000000)}, intent())
