@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -246,6 +247,28 @@ func TestNoRetry(t *testing.T) {
 			t.Errorf("%v after %d tries", err, len(server.bodies))
 		}
 	})
+}
+
+// TestOtherScheme: a URL with http for a server that speaks https, and the reverse, is told as that.
+func TestOtherScheme(t *testing.T) {
+	plain, secure := httptest.NewServer(http.NotFoundHandler()), httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer plain.Close()
+	defer secure.Close()
+	for target, want := range map[string]string{
+		"https" + strings.TrimPrefix(plain.URL, "http"):  "this server speaks http: the URL must begin with http://",
+		"http" + strings.TrimPrefix(secure.URL, "https"): "this server speaks https: the URL must begin with https://",
+	} {
+		c, err := client.New(client.Config{URL: target, OrganizationID: "any", Stamper: new(stamp.Signer)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.PostStamped(t.Context(), "query/whoami", stamp.Header{Name: "X-Stamp", Value: "a"}, []byte("{}"))
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
 }
 
 // TestMismatchedAnswer checks that an answer to another request is an error.

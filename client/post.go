@@ -81,6 +81,9 @@ func (c *Client) postOnce(ctx context.Context, path string, header signer.Header
 		return nil, &transportError{err}
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusBadRequest && !response.ProtoAtLeast(1, 1) { // as net/http answers
+		return nil, errors.New("this server speaks https: the URL must begin with https://")
+	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	if err != nil || len(answer) > MaxAnswer {
 		return nil, &transportError{errors.Join(fmt.Errorf("the answer of %s was cut off, or is longer than %d bytes",

@@ -72,3 +72,19 @@ func TestReasons(t *testing.T) {
 		}
 	}
 }
+
+// TestTroubleshooting: the program prints the messages of the table, as they are written there.
+func TestTroubleshooting(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "operations.md"), "\n## Troubleshooting\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	messages := regexp.MustCompile("(?m)^\\* `([^`]+)`:").FindAllStringSubmatch(section, -1)
+	if len(messages) < 10 {
+		t.Fatalf("%d messages", len(messages))
+	}
+	text := regexp.MustCompile(`" \+\n\t*"`).ReplaceAllString(codeOf(t, false), "")
+	for _, message := range messages {
+		if !strings.Contains(text, message[1]) {
+			t.Errorf("no message %q", message[1])
+		}
+	}
+}

@@ -33,7 +33,7 @@ func TestCommands(t *testing.T) {
 	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 4, "rpc.md": 3, "disasters.md": 7} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
-			command.Dir = t.TempDir()
+			command.Dir = spaced(t)
 			if document == "embedding.md" {
 				build(t, filepath.Join(command.Dir, "server"), "./server")
 			}

@@ -25,7 +25,7 @@ func TestHSMGuide(t *testing.T) {
 	}
 	module := testenv.SoftHSM(t).Module // only the module: the guide creates its own token
 	here := strings.ReplaceAll(script.String(), "/usr/lib/softhsm/libsofthsm2.so", module)
-	folder := t.TempDir()
+	folder := spaced(t)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(folder, "bin", "countersign"), "./cmd/countersign")
 	build.Dir = testenv.Root()
 	if out, err := build.CombinedOutput(); err != nil {

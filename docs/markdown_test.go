@@ -120,3 +120,13 @@ func flush(code string) string {
 	}
 	return out.String()
 }
+
+// spaced returns an empty folder whose name has a space.
+func spaced(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "a folder")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}

@@ -14,23 +14,9 @@ import (
 // TestPerformance checks that the benchmarks and targets named in performance.md exist.
 func TestPerformance(t *testing.T) {
 	document := read(t, "performance.md")
-	var code strings.Builder
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && isMade(entry.Name()) {
-			return fs.SkipDir
-		}
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		code.Write(content)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := codeOf(t, true)
 	for _, name := range regexp.MustCompile(`\bBenchmark\w+`).FindAllString(document, -1) {
-		if !strings.Contains(code.String(), "func "+name+"(") {
+		if !strings.Contains(code, "func "+name+"(") {
 			t.Errorf("no benchmark %s", name)
 		}
 	}
@@ -41,4 +27,25 @@ func TestPerformance(t *testing.T) {
 			t.Errorf("no target %s", target[1])
 		}
 	}
+}
+
+// codeOf returns the code of the tests, or of everything else.
+func codeOf(t *testing.T, tests bool) string {
+	t.Helper()
+	var code strings.Builder
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && isMade(entry.Name()) {
+			return fs.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		code.Write(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.String()
 }

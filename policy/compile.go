@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -11,6 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/source"
 )
 
@@ -163,7 +165,11 @@ func (l *language) rephrase(message string) string {
 		if slices.Contains(known, name) {
 			return name + " is not a function"
 		}
-		return source.Meant(fmt.Sprintf("there is no %s here", shorten(name)), name, known)
+		if operator := strings.ReplaceAll(name, "_", ""); !strings.ContainsFunc(operator, unicode.IsLetter) {
+			return "there is no operator " + operator + ": conditions compare and do not calculate"
+		}
+		message = fmt.Sprintf("there is no %s here", shorten(name))
+		return plaintext.Meant(message, name, known, "define it under lists or assets")
 	}
 	if name, ok := between(message, "undefined field '", "'"); ok {
 		return l.noField(name)

@@ -291,7 +291,7 @@ func TestEnvelope(t *testing.T) {
 	s := newServer(t)
 	for body, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":"a","method":"health_status"}`:                                                         `{"jsonrpc":"2.0","id":"a","result":"ok"}`,
-		` [{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]},{"jsonrpc":"2.0","id":2,"method":"eth_nope"}]`: `[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"method \"eth_nope\" is not served"}}]`,
+		` [{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]},{"jsonrpc":"2.0","id":2,"method":"eth_nope"}]`: `[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"method \"eth_nope\" is not served: this is a signer: ask a node about a chain"}}]`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_accounts"}`:                                                            `{"jsonrpc":"2.0","id":1,"result":["` + enginetest.Address + `"]}`,
 		`{"jsonrpc":"2.0","id":1,"method":"account_version"}`:                                                         `{"jsonrpc":"2.0","id":1,"result":"` + rpcapi.Version + `"}`,
 	} {

@@ -2,6 +2,7 @@ package rpcapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -76,9 +77,6 @@ var cures = map[string]string{
 	"opsigner_signBlockPayload":   "it signs a block's hash, and a hash is never signed here",
 	"opsigner_signBlockPayloadV2": "it signs a block's hash, and a hash is never signed here",
 	"account_signGnosisSafeTx":    "send the Safe transaction as typed data, with account_signData and data/typed",
-	"eth_getTransactionCount":     "a signer knows no chain: ask a node",
-	"eth_estimateGas":             "a signer knows no chain: ask a node",
-	"eth_gasPrice":                "a signer knows no chain: ask a node",
 }
 
 // builtOf is how many times the length of its parameters a call holds at a time, of what is built
@@ -123,10 +121,8 @@ func errNoRoom() *fault {
 func (h *Handler) result(ctx context.Context, who identity, r *request, memory *inbound.Reservation) (any, error) {
 	method, served := methods[r.method]
 	if !served {
-		if cure, known := cures[r.method]; known {
-			return nil, &fault{codeMethod, r.method + " is not served: " + cure, nil}
-		}
-		return nil, &fault{codeMethod, fmt.Sprintf("method %q is not served", r.method), nil}
+		cure := cmp.Or(cures[r.method], "this is a signer: ask a node about a chain")
+		return nil, &fault{codeMethod, fmt.Sprintf("method %q is not served: %s", r.method, cure), nil}
 	}
 	user, err := h.options.Directory.User(ctx, who.organizationID, who.userID)
 	if err != nil {

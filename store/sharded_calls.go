@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -112,12 +113,7 @@ func (s *Sharded) Away() []string {
 
 // Forgets implements Retention: a node that shares one of the stores cannot go by the others.
 func (s *Sharded) Forgets() bool {
-	for _, one := range s.stores {
-		if one.Forgets() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.stores)), Full.Forgets)
 }
 
 func (s *Sharded) AppendLeaves(ctx context.Context, organizationID string, size int64,

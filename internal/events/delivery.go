@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -67,9 +68,7 @@ func (s *Sender) passed() (skip []store.Lane) {
 	now := s.config.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.busy {
-		skip = append(skip, name)
-	}
+	skip = slices.Collect(maps.Keys(s.busy))
 	var over []store.Lane
 	for name, waits := range s.late {
 		switch {

@@ -222,9 +222,7 @@ func (p *Pass) read(caller account, self Address, tx Transaction, delegate bool)
 	c := &Call{pass: p, caller: caller, self: self, code: tx.To, value: tx.Value, data: tx.Data,
 		path: cmp.Or(tx.Path, "call"), delegate: delegate,
 		message: !caller.signer && (p.signer == nil || caller != at(*p.signer))}
-	if c.value == nil {
-		c.value = &c.nothing
-	}
+	c.value = cmp.Or(c.value, &c.nothing)
 	r := reader{left: maxCalls}
 	return r.read(c)
 }

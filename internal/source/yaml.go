@@ -147,7 +147,7 @@ func (n Node) Pairs(what string) []Entry {
 	case *ast.MappingValueNode:
 		pairs = []*ast.MappingValueNode{of}
 	default:
-		n.Fail("%s: expected a mapping", what)
+		n.Fail("%s: expected a mapping, as in {name: value}", what)
 		return nil
 	}
 	seen := map[string]bool{}
@@ -211,7 +211,7 @@ func (n Node) Items(what string) []Node {
 	}
 	list, ok := n.Node.(*ast.SequenceNode)
 	if !ok {
-		n.Fail("%s: expected a list", what)
+		n.Fail("%s: expected a list, as in [item, item]", what)
 		return nil
 	}
 	items := make([]Node, 0, len(list.Values))

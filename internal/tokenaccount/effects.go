@@ -21,12 +21,9 @@ var nativeMints = [][]byte{
 
 // HoldsSOL reports whether an account is the one that a wallet has for wrapped SOL.
 func HoldsSOL(account, wallet []byte) bool {
-	for _, mint := range nativeMints {
-		if slices.Contains(Of(string(wallet), string(mint)), string(account)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nativeMints, func(mint []byte) bool {
+		return slices.Contains(Of(string(wallet), string(mint)), string(account))
+	})
 }
 
 // Wallets returns the wallets of associated token accounts, by account: of the given

@@ -181,9 +181,7 @@ func (s *Sender) client(timeout time.Duration) (*mail.Client, error) {
 
 func (s *Sender) tls() *tls.Config {
 	config := cmp.Or(s.config.TLS.Clone(), &tls.Config{MinVersion: tls.VersionTLS12})
-	if config.ServerName == "" {
-		config.ServerName = s.config.Host
-	}
+	config.ServerName = cmp.Or(config.ServerName, s.config.Host)
 	return config
 }
 

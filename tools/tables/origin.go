@@ -32,24 +32,30 @@ func (o *origin) add(at row, samples int) {
 	}
 }
 
+// usualSamples is how many samples a figure has unless the page says otherwise.
+const usualSamples = 6
+
 // text returns the sentence above the table.
 func (o *origin) text() string {
-	samples := fmt.Sprint(o.fewest)
-	if o.most > o.fewest {
-		samples += fmt.Sprintf(" to %d", o.most)
+	samples := fmt.Sprintf("Medians of %d: ", o.fewest)
+	switch {
+	case o.most > o.fewest:
+		samples = fmt.Sprintf("Medians of %d to %d: ", o.fewest, o.most)
+	case o.most == usualSamples:
+		samples = ""
 	}
-	return wrap("Medians of " + samples + " samples of " + o.from() + ".")
+	return wrap(samples + o.from() + ".")
 }
 
-// from names the files, with machine, commit and load of each section.
+// from names the files, which say the rest, with machine and loads of each section.
 func (o *origin) from() string {
 	var places []string
 	machine := ""
 	for i, f := range o.places {
-		place := "commit " + f.commit + " with a load of " + strings.Join(o.loads[i], " and ")
+		place := "load " + strings.Join(o.loads[i], ", ")
 		if f.machine() != machine {
 			machine = f.machine()
-			place = machine + ": " + place
+			place = machine + ", " + place
 		}
 		places = append(places, place)
 	}

@@ -94,14 +94,16 @@ func (f facts) without() facts {
 	return f
 }
 
+// shortened leaves out what the names of processors have for lawyers.
+var shortened = strings.NewReplacer("(R)", "", " Processor", "")
+
 // machine returns the file that a section is in, and what it was recorded on.
 func (f facts) machine() string {
-	cgo := "cgo"
+	cgo := ""
 	if f.cgo == "0" {
-		cgo = "without cgo"
+		cgo = ", without cgo"
 	}
-	return fmt.Sprintf("[%s](../bench/results/%s), %s, %s cores, %s, %s",
-		strings.TrimSuffix(f.file, ".txt"), f.file, f.cpu, f.cores, strings.Replace(f.goVersion, "go", "Go ", 1), cgo)
+	return fmt.Sprintf("[%s](../bench/results/%s), %s%s", strings.TrimSuffix(f.file, ".txt"), f.file, shortened.Replace(f.cpu), cgo)
 }
 
 // processors is what a benchmark's name ends with if it had more than one.

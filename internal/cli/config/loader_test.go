@@ -67,7 +67,7 @@ var mutations = []mutation{
 	{"store elsewhere", "store: bolt:state.db", "store: bolt:sate.db", "sate.db does not exist"},
 	{"store is a directory", "store: bolt:state.db", "store: bolt:keys", "is a directory"},
 	{"store with a bad URL", "store: bolt:state.db", "store: 'postgres://u@h:port/d'", "store: cannot parse"},
-	{"one address for both", "listen: 127.0.0.1:0              # the API\nadmin: 127.0.0.1:0 ", "listen: 127.0.0.1:1\nadmin: 127.0.0.1:1 ", "also the address of the API"},
+	{"one address for both", "listen: 127.0.0.1:0              # the API\nadmin: 127.0.0.1:0 ", "listen: 127.0.0.1:1\nadmin: 127.0.0.1:1 ", "also the address of listen"},
 	{"listen without port", "listen: 127.0.0.1:0 ", "listen: localhost ", "has no port"},
 	{"admin without port", "admin: 127.0.0.1:0 ", "admin: localhost ", "has no port"},
 	{"keystore elsewhere", "keystore: file:keys", "keystore: file:kyes", "there is no keystore in"},

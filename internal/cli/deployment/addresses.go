@@ -26,38 +26,31 @@ func (a Addresses) Check(configured *config.Config) error {
 	if listen == "" && a.Serve {
 		return fmt.Errorf("%s: %w", configured.Path, ErrNoListen)
 	}
-	var api *net.TCPAddr
-	if listen != "" {
-		var err error
-		if api, err = a.Resolve(listen, configured.TLS != nil); err != nil {
-			return at(configured, "listen", a.Listen, BindError("listen", err))
+	taken := map[string]string{}
+	check := func(member, address, flag string, secured bool) error {
+		if address == "" || address == "none" && member == "admin" {
+			return nil
 		}
-	}
-	if r := configured.RPC; r != nil && r.Listen != "" {
-		if _, err := a.Resolve(r.Listen, r.TLS != nil); err != nil {
-			return configured.At("rpc.listen", BindError("rpc.listen", err))
+		bound, err := a.Resolve(address, secured)
+		if err == nil && bound.Port != 0 {
+			if other, is := taken[bound.String()]; is {
+				err = fmt.Errorf("%s is also the address of %s: choose another", address, other)
+			}
+			taken[bound.String()] = member
 		}
+		if err == nil || flag != "" { // a flag has no place in the file
+			return BindError(member, err)
+		}
+		return configured.At(member, BindError(member, err))
 	}
-	address := cmp.Or(a.Admin, configured.Admin)
-	if address == "" || address == "none" {
-		return nil
+	err := check("listen", listen, a.Listen, configured.TLS != nil)
+	if r := configured.RPC; r != nil && err == nil {
+		err = check("rpc.listen", r.Listen, "", r.TLS != nil)
 	}
-	admin, err := a.Resolve(address, false)
 	if err != nil {
-		return at(configured, "admin", a.Admin, BindError("admin", err))
-	}
-	if api != nil && api.Port != 0 && api.String() == admin.String() {
-		return at(configured, "admin", a.Admin, fmt.Errorf("admin: %s is also the address of the API: choose another", address))
-	}
-	return nil
-}
-
-// at names the place of an address in the file, unless a flag set it.
-func at(configured *config.Config, member, flag string, err error) error {
-	if flag != "" {
 		return err
 	}
-	return configured.At(member, err)
+	return check("admin", cmp.Or(a.Admin, configured.Admin), a.Admin, false)
 }
 
 // Resolve returns the address to bind, unless it may not be bound: it must be loopback
@@ -77,9 +70,12 @@ func (a Addresses) Resolve(address string, secured bool) (*net.TCPAddr, error) {
 }
 
 // BindError names the member and the flag that set an address which cannot be bound. Both
-// have the same name.
+// have the same name. Without an error there is none.
 func BindError(name string, err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return fmt.Errorf("%s: %w: another process listens there: stop it, or choose another address with %[1]s in the "+

@@ -90,7 +90,6 @@ func (l *Loaded) Engine(ctx context.Context, newStore bool,
 	change(&settings) // which may set limits
 	opened, err := OpenRemembered(ctx, l.Configured, newStore, settings.MaxRequestSkew, settings.Logger)
 	if err != nil {
-		err = IfInUse(err, "one process has a file; several nodes need PostgreSQL")
 		return nil, nil, errors.Join(err, l.Keys.Close())
 	}
 	defer func() {

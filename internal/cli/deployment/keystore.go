@@ -161,7 +161,7 @@ func (f *KeystoreFlags) Check() error {
 	}
 	err := f.backend().check(f)
 	if err != nil && f.Configured != nil && strings.HasPrefix(err.Error(), f.named()) {
-		return f.Configured.At("keystore", err)
+		return f.Configured.At("keystore", errors.New(err.Error())) // the file is wrong, not the usage of the command
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/countersign-dev/countersign"
@@ -193,6 +194,9 @@ func openPostgres(ctx context.Context, uri string, open func(context.Context, st
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, fmt.Errorf("store: PostgreSQL did not answer within %v", connectTimeout)
 	}
+	if errors.As(err, new(*pgconn.ConnectError)) {
+		err = fmt.Errorf("%w: start the database, or correct store in the configuration", err)
+	}
 	return orNone(opened, err)
 }
 
@@ -328,7 +332,8 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 		opened, err = OpenStore(ctx, configured)
 	}
 	if err != nil {
-		return nil, err
+		return nil, IfInUse(err, "only one can have the file: stop that process, or ask it with 'countersign submit'; "+
+			"several nodes need PostgreSQL")
 	}
 	path := configured.LogMemory()
 	if path == "" {

@@ -157,7 +157,7 @@ func (c *submitCommand) stamped(cmd *cobra.Command, content []byte) (asked outgo
 func Completed(body []byte, query, organizationID string, now time.Time) (path string, whole []byte, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
-		return "", nil, fmt.Errorf("the request body is not a JSON object: %w", err)
+		return "", nil, fmt.Errorf("the request body is not a JSON object: %w: 'countersign request' makes one", err)
 	}
 	if members == nil {
 		return "", nil, errors.New("the request body is null: expected a JSON object")

@@ -56,10 +56,13 @@ const healthTimeout = 5 * time.Second
 // Health asks a server whether it is ready.
 func Health(ctx context.Context, base string) error {
 	response, answer, err := deployment.GetAdmin(ctx, base, "/readyz", healthTimeout)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("not ready: %s: %s", response.Status, answer)
+	switch {
+	case err != nil || response.StatusCode == http.StatusOK:
+		return err
+	case response.StatusCode != http.StatusServiceUnavailable:
+		return fmt.Errorf("not ready: %s: %s is no server's admin address: pass it with --url", response.Status, base)
 	}
-	return err
+	return fmt.Errorf("not ready: %s: %s", response.Status, answer)
 }
 
 // NewEventsCommand returns the command events.

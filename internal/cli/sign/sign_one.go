@@ -106,18 +106,20 @@ func (c *signCommand) signShown(cmd *cobra.Command, engine calls, intent activit
 	return deployment.Signed(cmd.Context(), prepared)
 }
 
-// named returns the id of the key that has a name, if no key was found since it is a name. Only a person at
-// this machine is told: a list of keys is long, and an HSM has each of them sign.
+// named returns the id of the key that has a name, if no key was found since it is a name, or that there are
+// no keys. Only a person at this machine is told: a list of keys is long, and an HSM has each of them sign.
 func (c *signCommand) named(ctx context.Context, err error, name string) []string {
 	if refused, ok := errors.AsType[*activity.Error](err); !ok || refused.Field != intents.FieldSignWith || name == "" {
 		return nil
 	}
+	none := []string{"It owns no keys here: 'countersign keys generate' creates one, --org names another organization"}
 	for info, err := range c.keystore.Keys(ctx, c.at.Organization) {
+		none = nil
 		if err == nil && info.Name == name {
 			return []string{"A key has this name: its id is " + info.ID}
 		}
 	}
-	return nil
+	return none
 }
 
 func (c *signCommand) prepareShown(cmd *cobra.Command, engine calls, intent activity.Intent) (*countersign.Prepared, error) {

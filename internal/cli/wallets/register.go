@@ -196,7 +196,7 @@ func logged(ctx context.Context, configured *config.Config, organizationID, acti
 	}
 	opened, err := deployment.OpenRemembered(ctx, configured, false, 0, nil)
 	if err != nil {
-		return "", deployment.IfInUse(err, "stop the server for this command, which adds a leaf to the log")
+		return "", err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	leaf := translog.NewWalletLeaf(organizationID, action, policy.Name(), policy.Digest(), time.Now())

@@ -20,34 +20,20 @@ import (
 // that the environment names. It has at most ten lines, and ends with a transaction that the
 // key has signed.
 func TestFromAnAWSKey(t *testing.T) {
-	document, err := os.ReadFile("../../../../docs/kms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(document), "## From an AWS key to a signed transaction")
-	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
-	if block == nil || strings.Count(block[1], "\n") > 10 {
-		t.Fatalf("the block is not there, or has more than ten lines: %q", block)
+	commands := block(t, "## From an AWS key to a signed transaction")
+	if strings.Count(commands, "\n") > 10 {
+		t.Fatalf("the block has more than ten lines: %q", commands)
 	}
 	aws := loopback.NewAWS(t)
 	aws.Keys.Generate("hot-key", remote.Secp256k1)
 	aws.Aliases["alias/hot"] = "hot-key"
 	address := common.Address(aws.Keys.Public("hot-key").Signing.KeccakAddress())
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "a folder")
 	build(t, folder)
-	shell := exec.CommandContext(t.Context(), "sh", "-eu", "-c", block[1])
-	shell.Dir = folder
-	shell.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "PUBLIC_KEY="+aws.Keys.Public("hot-key").Signing.String())
-	for name, value := range aws.Environment() {
-		shell.Env = append(shell.Env, name+"="+value)
-	}
-	var messages strings.Builder
-	shell.Stderr = &messages
-	out, err := shell.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out, &messages)
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	environment := aws.Environment()
+	environment["PUBLIC_KEY"] = aws.Keys.Public("hot-key").Signing.String()
+	out := run(t, folder, commands, environment)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
 	raw, err := hexutil.Decode("0x" + strings.TrimPrefix(lines[len(lines)-1], "0x"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +46,61 @@ func TestFromAnAWSKey(t *testing.T) {
 	if err != nil || sender != address {
 		t.Errorf("sender %v, %v, want %v", sender, err, address)
 	}
-	if !strings.Contains(string(out), sender.Hex()) {
+	if !strings.Contains(out, sender.Hex()) {
 		t.Errorf("keys add did not print %v:\n%s", sender, out)
 	}
+}
+
+// TestDevelopmentVault runs the block about a development Vault as it is printed, with a server on
+// loopback in its place; vault, which enables the engine there, does nothing.
+func TestDevelopmentVault(t *testing.T) {
+	vault := loopback.NewVault(t)
+	folder := filepath.Join(t.TempDir(), "a folder")
+	build(t, folder)
+	if err := os.WriteFile(filepath.Join(folder, "vault"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, commands, found := strings.Cut(block(t, "## A development Vault"), "VAULT_TOKEN=root\n")
+	if !found {
+		t.Fatal("the block does not begin with the address and the token")
+	}
+	out := run(t, folder, commands, vault.Environment())
+	if !strings.Contains(out, `"hot"`) && !strings.Contains(out, "vaulttransit:hot") {
+		t.Errorf("keys check does not name the key:\n%s", out)
+	}
+}
+
+// block returns the first block of commands below a heading of docs/kms.md.
+func block(t *testing.T, heading string) string {
+	t.Helper()
+	document, err := os.ReadFile("../../../../docs/kms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(document), "\n"+heading+"\n")
+	found := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
+	if found == nil {
+		t.Fatalf("no block below %s", heading)
+	}
+	return found[1]
+}
+
+// run runs commands in a folder, which is first in the path, and returns their output.
+func run(t *testing.T, folder, commands string, environment map[string]string) string {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "sh", "-eu", "-c", commands)
+	shell.Dir = folder
+	shell.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	for name, value := range environment {
+		shell.Env = append(shell.Env, name+"="+value)
+	}
+	var messages strings.Builder
+	shell.Stderr = &messages
+	out, err := shell.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, &messages)
+	}
+	return string(out)
 }
 
 // build builds the command into a folder.
