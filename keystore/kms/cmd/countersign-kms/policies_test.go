@@ -68,7 +68,7 @@ func TestAWSPolicy(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	aws.Keys.Generate("hot", remote.Secp256k1)
-	if err := use(t, "awskms", backends()["awskms"].Service, aws.Keys, "awskms:hot?region=eu-central-1", "hot"); err != nil {
+	if err := use(t, "awskms", services()["awskms"], aws.Keys, "awskms:hot?region=eu-central-1", "hot"); err != nil {
 		t.Fatal(err)
 	}
 	var policy struct {
@@ -100,7 +100,7 @@ func TestVaultPolicy(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	vault.Keys.Generate("NAME", remote.Ed25519)
-	if err := use(t, "vaulttransit", backends()["vaulttransit"].Service, vault.Keys, "vaulttransit:NAME?version=1", "NAME"); err != nil {
+	if err := use(t, "vaulttransit", services()["vaulttransit"], vault.Keys, "vaulttransit:NAME?version=1", "NAME"); err != nil {
 		t.Fatal(err)
 	}
 	var allowed, used []string
