@@ -29,9 +29,7 @@ import (
 func solanaList(t *testing.T, transfers int) activity.SignTransactionsIntent {
 	t.Helper()
 	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
 	for n := range activity.MaxTransactions {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // vector is a request and the answer that public clients accepted for it.
@@ -33,13 +34,9 @@ func vectors(t testing.TB) map[string]vector {
 	all := map[string]vector{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var one vector
-		if err := json.Unmarshal(text, &one); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, text, &one)
 		all[filepath.Base(path)] = one
 	}
 	return all
@@ -57,9 +54,7 @@ func (v vector) record(t testing.TB) *activity.Record {
 func recordOf(t testing.TB, body string, answer map[string]any) *activity.Record {
 	t.Helper()
 	request, err := activity.Decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record := &activity.Record{
 		ID: answer["id"].(string), Request: request, CreatedAt: someTime, UpdatedAt: someTime,
 		Status: activity.StatusCompleted,

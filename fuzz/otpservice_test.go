@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
@@ -60,9 +61,7 @@ func FuzzOTPService(f *testing.F) {
 			Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)),
 			Email: p, SMS: p, Limits: otpLimits, Clock: func() time.Time { return p.now },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for p.tape.More() {
 			p.step()
 		}

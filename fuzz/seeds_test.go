@@ -22,9 +22,7 @@ type vector struct {
 func vectorsOf(f *testing.F, chain string) []vector {
 	f.Helper()
 	files, err := filepath.Glob("../chains/" + chain + "/testdata/*.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	var vectors []vector
 	for _, file := range files {
 		text := testenv.Read(f, file)

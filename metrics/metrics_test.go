@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -95,9 +96,7 @@ func TestFromTheStart(t *testing.T) {
 // TestReasons checks that activity.Reasons has every reason that package activity declares.
 func TestReasons(t *testing.T) {
 	source, err := os.ReadFile("../activity/error.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	declared := regexp.MustCompile(`Reason = "([A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)
 	for _, one := range declared {
 		if !slices.Contains(activity.Reasons(), activity.Reason(one[1])) {

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 	"github.com/holiman/uint256"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
@@ -160,9 +161,7 @@ func TestOmittedMembers(t *testing.T) {
 				delete(left, one)
 				delete(left, two)
 				text, err := json.Marshal(left)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if !compare(t, text) {
 					continue
 				}

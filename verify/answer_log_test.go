@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/verify"
 )
 
@@ -20,9 +21,7 @@ func logIn(t *testing.T, answer []byte) *activity.LogProof {
 	var read struct {
 		Activity struct{ Log *activity.LogProof }
 	}
-	if err := json.Unmarshal(answer, &read); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, answer, &read)
 	return read.Activity.Log
 }
 
@@ -30,13 +29,9 @@ func logIn(t *testing.T, answer []byte) *activity.LogProof {
 func withLogOf(t *testing.T, answer []byte, other activity.LogProof) []byte {
 	t.Helper()
 	own, err := json.Marshal(logIn(t, answer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	others, err := json.Marshal(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !bytes.Contains(answer, own) {
 		t.Fatalf("%s is not in %s", own, answer)
 	}

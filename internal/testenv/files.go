@@ -55,8 +55,8 @@ func Encode(t testing.TB, value any) []byte {
 
 // Must ends the test at an error.
 func Must(t testing.TB, err error) {
-	t.Helper()
 	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -40,9 +41,7 @@ func ids(t *testing.T, store *file.Store, organizationID string) (ids []string) 
 func reopen(t *testing.T, dir string) *file.Store {
 	t.Helper()
 	store, err := file.Open(t.Context(), dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }

@@ -46,9 +46,7 @@ func TestContract(t *testing.T) {
 func create(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.Create(t.TempDir()+"/keys", passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }

@@ -24,9 +24,7 @@ func BenchmarkOpen(b *testing.B) {
 func benchmarkOpen(b *testing.B, many int) {
 	dir := filepath.Join(b.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	keys := make([]keystore.NewKey, many)
 	for i := range keys {
 		keys[i] = keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: make([]byte, keystore.SecretSize)}
@@ -34,17 +32,13 @@ func benchmarkOpen(b *testing.B, many int) {
 	}
 	_, errs := store.AddBatch(b.Context(), "org", keys)
 	for _, err := range errs {
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 	}
 	_ = store.Close()
 	before := processorTime(b)
 	for b.Loop() {
 		store, err := file.Open(b.Context(), dir, passphrase, fast)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		_ = store.Close()
 	}
 	opened := float64(b.N) * float64(many)

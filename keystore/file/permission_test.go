@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
@@ -70,13 +71,9 @@ func TestVolumeOfKubernetes(t *testing.T) {
 		}
 		return errors.Join(err, os.Chown(path, -1, group), os.Chmod(path, mode))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}

@@ -61,14 +61,10 @@ func newWalletStore(t *testing.T, dir string, others ...string) (*file.Store, st
 	t.Helper()
 	words := append(others, testWords)[0]
 	s, err := file.Create(dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	w, err := s.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(words)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s, w.ID
 }
 
@@ -194,8 +190,6 @@ func onlyRegistered(t *testing.T, dir string) (name string, content []byte) {
 func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
 	t.Helper()
 	policy, err := walletpolicy.New(name, template, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return policy
 }

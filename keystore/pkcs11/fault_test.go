@@ -32,13 +32,9 @@ func newRig(t testing.TB, sessions int) *rig {
 	r.store = open(t, token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(token.PIN), Sessions: sessions})
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		info, err := r.store.Generate(t.Context(), "org", "", curve)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := r.store.Find(t.Context(), "org", keystore.ByID(info.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r.keys = append(r.keys, key)
 	}
 	return r

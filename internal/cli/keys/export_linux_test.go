@@ -81,13 +81,9 @@ func TestImportPassword(t *testing.T) {
 func web3File(t *testing.T, i int) []byte {
 	t.Helper()
 	key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(i)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	file, err := key.Web3([]byte("password"), keyformat.Cost{LogN: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return file
 }
 
@@ -98,9 +94,7 @@ func TestDirectoryProgress(t *testing.T) {
 	s := clitest.NewSession(t)
 	const files = 30
 	dir := filepath.Join(s.Dir, "geth")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	for i := range files {
 		testenv.Write(t, filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i))
 	}
@@ -119,9 +113,7 @@ func TestDirectoryProgress(t *testing.T) {
 	}
 	for i, text := range lines {
 		key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var line show.KeyLine
 		if err := json.Unmarshal(text, &line); err != nil || line.PublicKey != key.PublicKey.String() {
 			t.Errorf("line %d is %s, %v", i+1, text, err)

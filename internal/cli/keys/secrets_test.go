@@ -94,13 +94,9 @@ const walletXPrv = "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiC
 func secretWIF(t *testing.T) []byte {
 	t.Helper()
 	key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text, err := keyformat.WIF{Key: key}.Format()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return text
 }
 

@@ -45,9 +45,7 @@ func (n *node) opens(log store.Log) {
 		Logger:   slog.New(slog.NewTextHandler(&n.logged, nil)),
 		Accepted: func(_ context.Context, organization string) { n.accepted = append(n.accepted, organization) },
 	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	n.check()
 }
 
@@ -55,9 +53,7 @@ func (n *node) opens(log store.Log) {
 func (n *node) check() {
 	n.t.Helper()
 	n.now = n.now.Add(time.Second)
-	if err := errors.Join(n.Check(n.t.Context()), n.Write()); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, errors.Join(n.Check(n.t.Context()), n.Write()))
 }
 
 // has checks which organizations have a conflict.
@@ -75,17 +71,13 @@ func (n *node) confirms(organization string) {
 	if err != nil || remembered[organization].Conflict == nil {
 		n.t.Fatalf("%+v, %v", remembered, err)
 	}
-	if err := logmemory.Confirm(n.path, organization, remembered[organization].Conflict); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, logmemory.Confirm(n.path, organization, remembered[organization].Conflict))
 }
 
 func opened(t *testing.T, path string) *bolt.Store {
 	t.Helper()
 	s, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -107,9 +99,7 @@ var grown int
 // copied closes a store and returns a copy of its file, open.
 func copied(t *testing.T, s *bolt.Store, path string) string {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	content := testenv.Read(t, path)
 	to := filepath.Join(t.TempDir(), "state.db")
 	testenv.Write(t, to, content)
@@ -119,9 +109,7 @@ func copied(t *testing.T, s *bolt.Store, path string) string {
 func leaves(t *testing.T, log store.Log, organization string) translog.Head {
 	t.Helper()
 	head, err := log.LogHead(t.Context(), organization)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return head
 }
 
@@ -309,9 +297,7 @@ func TestEmptiedStore(t *testing.T) {
 	if logmemory.Confirmed(n.path, "one", lost) {
 		t.Error("confirmed without a confirmation")
 	}
-	if err := logmemory.Confirm(n.path, "one", lost); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, logmemory.Confirm(n.path, "one", lost))
 	if !logmemory.Confirmed(n.path, "one", lost) || logmemory.Confirmed(n.path, "two", lost) {
 		t.Error("the confirmation is of one loss")
 	}
@@ -334,12 +320,8 @@ func TestLossConfirmsNoOther(t *testing.T) {
 	n := newNode(t)
 	n.opens(s)
 	remembered, err := logmemory.Read(n.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := logmemory.Confirm(n.path, "one", logmemory.Lost(remembered["one"])); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, logmemory.Confirm(n.path, "one", logmemory.Lost(remembered["one"])))
 	n.opens(opened(t, older))
 	n.has("a part is there", "one")
 }
@@ -352,14 +334,10 @@ func TestNotWritable(t *testing.T) {
 	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
 	var err error
 	n.Keeper, err = logmemory.New(logmemory.Options{Path: n.path, Log: s, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&n.logged, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 3 {
 		grow(t, s, "one", 1)
-		if err := n.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, n.Check(t.Context()))
 		if err := n.Write(); err == nil {
 			t.Error("written")
 		}
@@ -367,9 +345,7 @@ func TestNotWritable(t *testing.T) {
 	if n.Failures() != 3 || strings.Count(n.logged.String(), "cannot be written") != 1 {
 		t.Errorf("%d failures, logged: %s", n.Failures(), n.logged.String())
 	}
-	if err := os.Mkdir(filepath.Dir(n.path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Dir(n.path), 0o700))
 	if err := n.Write(); err != nil {
 		t.Error(err)
 	}
@@ -490,20 +466,14 @@ func TestLinkedMemory(t *testing.T) {
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	volume := filepath.Join(t.TempDir(), "memory")
-	if err := os.Symlink(volume, n.path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(volume, n.path))
 	n.Keeper, _ = logmemory.New(logmemory.Options{Path: n.path, Log: s, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
-	if err := n.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Check(t.Context()))
 	if err := n.Write(); err == nil || n.Failures() != 1 {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
 	testenv.Write(t, volume, logmemory.Memory{}.Encode())
-	if err := n.Write(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Write())
 	for _, path := range []string{volume, n.path} {
 		if remembered, err := logmemory.Read(path); err != nil || remembered["one"].Tree.N != 2 {
 			t.Errorf("%s: %+v, %v", path, remembered, err)
@@ -533,9 +503,7 @@ func TestSeveralStores(t *testing.T) {
 			n.Keeper, err = logmemory.New(logmemory.Options{Path: n.path, Log: s, Each: s.Each, Now: time.Now,
 				Logger: slog.New(slog.DiscardHandler)})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	}
 	table := map[string]string{"here": "", "there": "b"}

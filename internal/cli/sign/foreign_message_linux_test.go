@@ -34,9 +34,7 @@ func typedDigest(t *testing.T, text string) []byte {
 	var typed apitypes.TypedData
 	testenv.JSON(t, []byte(text), &typed)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return digest
 }
 
@@ -97,13 +95,9 @@ func TestEthMessageRequest(t *testing.T) {
 func TestTronRequest(t *testing.T) {
 	t.Parallel()
 	secret, err := crypto.HexToECDSA(clitest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.CompressPubkey(&secret.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	unsigned := tronSample.Unsigned(public)
 	raw := clitest.MustHex(t, unsigned)
 	address := common.HexToAddress(clitest.Address).Bytes()

@@ -56,9 +56,7 @@ func keystoneEthereum(t *testing.T, w *clitest.Wallets) {
 	answer := through(w, map[string]any{"chain": "eth", "signData": clitest.Unsigned, "dataType": 4, "path": "m/44'/60'/0'/0/5",
 		"chainId": 1, "address": strings.TrimPrefix(clitest.Address, "0x"), "origin": "a wallet"})
 	var signed types.Transaction
-	if err := signed.UnmarshalBinary(clitest.MustHex(t, clitest.Signed)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(clitest.MustHex(t, clitest.Signed)))
 	digest := types.LatestSignerForChainID(signed.ChainId()).Hash(&signed)
 	key, err := crypto.SigToPub(digest[:], clitest.MustHex(t, answer.Signature))
 	if err != nil || crypto.PubkeyToAddress(*key) != common.HexToAddress(clitest.Address) {
@@ -93,9 +91,7 @@ func keystoneBitcoin(t *testing.T, w *clitest.Wallets) {
 func fixtureKey(t *testing.T, curve keystore.Curve, public string) keystore.PublicKey {
 	t.Helper()
 	key, err := keystore.ParsePublicKey(curve, clitest.MustHex(t, public))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key
 }
 

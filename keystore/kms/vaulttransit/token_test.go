@@ -39,9 +39,7 @@ func TestIdle(t *testing.T) {
 	store, err := remote.Open(t.Context(), remote.Services{Scheme: newService()}, []remote.Pin{
 		{URI: "vaulttransit:sol?version=1", PublicKey: v.Keys.Public("sol").Signing, OrganizationID: "org"},
 	}, remote.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Await(t, "the third renewal", func() bool { return v.Renewed() >= 3 })
 	if err := store.Close(); err != nil { // it waits for Keep: package remote tests that
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
@@ -21,9 +22,7 @@ import (
 // key has signed.
 func TestFromAnAWSKey(t *testing.T) {
 	document, err := os.ReadFile("../../../../docs/kms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, section, _ := strings.Cut(string(document), "## From an AWS key to a signed transaction")
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
 	if block == nil || strings.Count(block[1], "\n") > 10 {
@@ -49,13 +48,9 @@ func TestFromAnAWSKey(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	raw, err := hexutil.Decode("0x" + strings.TrimPrefix(lines[len(lines)-1], "0x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var signed types.Transaction
-	if err := signed.UnmarshalBinary(raw); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(raw))
 	sender, err := types.Sender(types.LatestSignerForChainID(signed.ChainId()), &signed)
 	if err != nil || sender != address {
 		t.Errorf("sender %v, %v, want %v", sender, err, address)
