@@ -28,8 +28,7 @@ import (
 // another recipient, and a fee.
 func solanaList(t *testing.T, transfers int) activity.SignTransactionsIntent {
 	t.Helper()
-	seed, err := hex.DecodeString(enginetest.Secret)
-	testenv.Must(t, err)
+	seed := testenv.Hex(t, enginetest.Secret)
 	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
 	for n := range activity.MaxTransactions {

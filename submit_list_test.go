@@ -354,8 +354,7 @@ func TestPayroll(t *testing.T) {
 	submitter := ballot.Voter("user-1", "", b.APIKey)
 	submitter.APIKeys[0].Activities = activity.Types()
 	b.SetUsers(submitter, ballot.Voter("ann", "finance", b.Ann))
-	seed, err := hex.DecodeString(enginetest.Secret)
-	testenv.Must(t, err)
+	seed := testenv.Hex(t, enginetest.Secret)
 	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
 	for n := range activity.MaxTransactions {

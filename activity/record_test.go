@@ -96,8 +96,7 @@ func TestDecodeRecordOfAnotherResult(t *testing.T) {
 		members["result"] = json.RawMessage(`["a result"]`)
 		for _, kind := range activity.Types() {
 			members["type"] = json.RawMessage(strconv.Quote(string(kind)))
-			encoded, err := json.Marshal(members)
-			testenv.Must(t, err)
+			encoded := testenv.Encode(t, members)
 			if record, err := activity.DecodeRecord(encoded); err == nil {
 				t.Errorf("%s as %s: accepted as %+v", name, kind, record.Result)
 			}

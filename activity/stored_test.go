@@ -132,7 +132,6 @@ func meaning(t *testing.T, text json.RawMessage) json.RawMessage {
 	}
 	var value any
 	testenv.JSON(t, text, &value)
-	again, err := json.Marshal(value)
-	testenv.Must(t, err)
+	again := testenv.Encode(t, value)
 	return again
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -33,8 +32,7 @@ func vectors(t testing.TB) map[string]vector {
 	}
 	all := map[string]vector{}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		testenv.Must(t, err)
+		text := testenv.Read(t, path)
 		var one vector
 		testenv.JSON(t, text, &one)
 		all[filepath.Base(path)] = one

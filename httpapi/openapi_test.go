@@ -387,7 +387,6 @@ func TestOpenAPIParameters(t *testing.T) {
 
 func bodyOf(t *testing.T, kind activity.Type, parameters map[string]any) []byte {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"type": kind, "timestampMs": "1", "organizationId": "o", "parameters": parameters})
-	testenv.Must(t, err)
+	body := testenv.Encode(t, map[string]any{"type": kind, "timestampMs": "1", "organizationId": "o", "parameters": parameters})
 	return body
 }

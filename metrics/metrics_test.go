@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -95,8 +94,7 @@ func TestFromTheStart(t *testing.T) {
 
 // TestReasons checks that activity.Reasons has every reason that package activity declares.
 func TestReasons(t *testing.T) {
-	source, err := os.ReadFile("../activity/error.go")
-	testenv.Must(t, err)
+	source := testenv.Read(t, "../activity/error.go")
 	declared := regexp.MustCompile(`Reason = "([A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)
 	for _, one := range declared {
 		if !slices.Contains(activity.Reasons(), activity.Reason(one[1])) {

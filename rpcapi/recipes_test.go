@@ -1,7 +1,6 @@
 package rpcapi_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -211,7 +210,6 @@ func serveRecipe(t *testing.T, text string, of *recipe) (s *server, from, others
 // send asks for a signature of a transaction object.
 func (s *server) send(sent object) answered {
 	s.t.Helper()
-	text, err := json.Marshal([]object{sent})
-	testenv.Must(s.t, err)
+	text := testenv.Encode(s.t, []object{sent})
 	return s.call("eth_signTransaction", string(text))
 }

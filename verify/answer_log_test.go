@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -28,10 +27,8 @@ func logIn(t *testing.T, answer []byte) *activity.LogProof {
 // withLogOf returns an answer whose log proof is replaced by another one.
 func withLogOf(t *testing.T, answer []byte, other activity.LogProof) []byte {
 	t.Helper()
-	own, err := json.Marshal(logIn(t, answer))
-	testenv.Must(t, err)
-	others, err := json.Marshal(other)
-	testenv.Must(t, err)
+	own := testenv.Encode(t, logIn(t, answer))
+	others := testenv.Encode(t, other)
 	if !bytes.Contains(answer, own) {
 		t.Fatalf("%s is not in %s", own, answer)
 	}

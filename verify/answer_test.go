@@ -117,8 +117,7 @@ func TestVerifyAnswerMembers(t *testing.T) {
 		default:
 			set("x")
 			defer set(value)
-			changed, err := json.Marshal(whole)
-			testenv.Must(t, err)
+			changed := testenv.Encode(t, whole)
 			if _, err := verify.Answer(changed, trust); !errors.Is(err, verify.ErrAnswer) {
 				t.Errorf("%s altered: %v", path, err)
 			}

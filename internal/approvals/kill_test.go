@@ -3,7 +3,6 @@ package approvals_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -92,8 +91,7 @@ func TestHelperProcess(t *testing.T) {
 // kill starts the process and kills it where it blocks.
 func (v *victim) kill(t *testing.T) {
 	t.Helper()
-	text, err := json.Marshal(v)
-	testenv.Must(t, err)
+	text := testenv.Encode(t, v)
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
 	command.Env = append(os.Environ(), victimVariable+"="+string(text))
 	pipe, err := command.StdoutPipe()

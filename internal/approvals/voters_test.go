@@ -3,7 +3,6 @@ package approvals_test
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -200,8 +199,7 @@ func TestReadingChanged(t *testing.T) {
 			b.Approve(b.Ben, waiting)
 		}
 		other := memorykeys.New()
-		secret, err := hex.DecodeString(enginetest.Secret)
-		testenv.Must(t, err)
+		secret := testenv.Hex(t, enginetest.Secret)
 		if _, err := other.Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 			t.Fatal(err)
 		}

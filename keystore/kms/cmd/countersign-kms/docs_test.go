@@ -21,8 +21,7 @@ import (
 // that the environment names. It has at most ten lines, and ends with a transaction that the
 // key has signed.
 func TestFromAnAWSKey(t *testing.T) {
-	document, err := os.ReadFile("../../../../docs/kms.md")
-	testenv.Must(t, err)
+	document := testenv.Read(t, "../../../../docs/kms.md")
 	_, section, _ := strings.Cut(string(document), "## From an AWS key to a signed transaction")
 	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
 	if block == nil || strings.Count(block[1], "\n") > 10 {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,8 +23,7 @@ import (
 
 func policyFile(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("../../../../packaging/kms", name))
-	testenv.Must(t, err)
+	content := testenv.Read(t, filepath.Join("../../../../packaging/kms", name))
 	return content
 }
 

@@ -83,8 +83,7 @@ func serveAWS(t *testing.T) *served {
 			"--public-key", s.aws.Keys.Public(name).Signing.String())
 	}
 	path := filepath.Join(s.folder, "d", "countersign.yaml")
-	text, err := os.ReadFile(path)
-	testenv.Must(t, err)
+	text := testenv.Read(t, path)
 	with := strings.Replace(string(text), "proofKey: file:proof.pem", "proofKey: awskms:alias/proof?region=eu-central-1", 1)
 	testenv.Write(t, path, []byte(with))
 	s.start()
