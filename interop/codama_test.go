@@ -31,9 +31,7 @@ func codamaFolder(t *testing.T) string {
 func openPinned(t *testing.T, folder string) *descriptors.Folder {
 	t.Helper()
 	opened, err := descriptors.Open(os.DirFS(folder), descriptors.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pins := &descriptors.Pins{}
 	for _, file := range opened.Files() {
 		pins.Add(file)

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -41,13 +42,9 @@ func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs se
 	}
 	keys := memory.New()
 	info, err := keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer engine.Close()
 	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: info.ID, Type: activity.TransactionTypeEthereum, UnsignedTransaction: theirs.Unsigned,

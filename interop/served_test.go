@@ -60,12 +60,8 @@ func startProgram(t *testing.T, program, config string) string {
 	command := exec.Command(program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "none", "--log-level", "warn")
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
 		if err := command.Wait(); err != nil {
@@ -73,8 +69,6 @@ func startProgram(t *testing.T, program, config string) string {
 		}
 	})
 	var ready struct{ Listening string }
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(out).Decode(&ready))
 	return "http://" + ready.Listening
 }

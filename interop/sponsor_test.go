@@ -129,7 +129,7 @@ func newSponsor(t *testing.T) *sponsor {
 	writeFile(t, config, bytes.Replace(text, []byte("    name: Example\n"), []byte("    name: Example\n    policy: policy.yaml\n"), 1))
 	s.startRelay(t, folder, startProgram(t, program, config))
 	s.peer = runPeer(t, testenv.Node(t, "sponsor.mjs", s.nodeURL, s.relayURL))
-	t.Cleanup(func() { must(t, s.end()) })
+	t.Cleanup(func() { testenv.Must(t, s.end()) })
 	return s
 }
 
@@ -157,12 +157,8 @@ func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	).Replace(string(relay))
 	command := testenv.Node(t, "--input-type=module", "--eval", code)
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()

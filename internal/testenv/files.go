@@ -53,10 +53,12 @@ func Encode(t testing.TB, value any) []byte {
 	return text
 }
 
-// Must ends the test at an error.
-func Must(t testing.TB, err error) {
-	if err != nil {
-		t.Helper()
-		t.Fatal(err)
+// Must ends the test if there was an error.
+func Must(t testing.TB, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 	}
 }

@@ -120,7 +120,7 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 	if _, err := io.WriteString(payload, text); err != nil {
 		t.Fatal(err)
 	}
-	must(t, payload.Close())
+	testenv.Must(t, payload.Close())
 	return sealed.Bytes()
 }
 

@@ -59,8 +59,8 @@ func TestOpenOrCreateRefuses(t *testing.T) {
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
 		t.Fatal(err)
 	}
-	must(t, store.Close())
-	must(t, os.Remove(filepath.Join(dir, "identity.age")))
+	testenv.Must(t, store.Close())
+	testenv.Must(t, os.Remove(filepath.Join(dir, "identity.age")))
 	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast); !errors.Is(err, fs.ErrExist) || store != nil {
 		t.Errorf("%v, %v, want fs.ErrExist", store, err)
 	}

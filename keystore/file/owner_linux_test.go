@@ -38,7 +38,7 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 		t.Error(err)
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
+	testenv.Must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
 	_, err = file.Create(empty, []byte("passphrase"), options)
 	mustRefuseOwner(t, err)
 	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)
