@@ -2,7 +2,6 @@ package interop
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,9 +69,8 @@ func (p *peer) end() error { return errors.Join(p.in.Close(), p.command.Wait()) 
 // exchange sends a request and returns the answer.
 func (p *peer) exchange(t *testing.T, request any) json.RawMessage {
 	t.Helper()
-	line, err := json.Marshal(request)
-	testenv.Must(t, err)
-	_, err = p.in.Write(append(line, '\n'))
+	line := testenv.Encode(t, request)
+	_, err := p.in.Write(append(line, '\n'))
 	var answer json.RawMessage
 	if err == nil {
 		err = p.out.Decode(&answer)
@@ -91,12 +89,12 @@ func (p *peer) try(t *testing.T, request, answer any) (problem string) {
 	text := p.exchange(t, request)
 	if bytes.HasPrefix(text, []byte("{")) {
 		var failure struct{ Error string }
-		testenv.Must(t, json.Unmarshal(text, &failure))
+		testenv.JSON(t, text, &failure)
 		if failure.Error != "" {
 			return failure.Error
 		}
 	}
-	testenv.Must(t, json.Unmarshal(text, answer))
+	testenv.JSON(t, text, answer)
 	return ""
 }
 
@@ -133,7 +131,6 @@ func decode(t *testing.T, text []byte, into any) {
 // unhex decodes hex, with or without 0x.
 func unhex(t *testing.T, text string) []byte {
 	t.Helper()
-	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
-	testenv.Must(t, err)
+	raw := testenv.Hex(t, strings.TrimPrefix(text, "0x"))
 	return raw
 }

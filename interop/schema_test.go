@@ -46,7 +46,7 @@ func schemaCases(t *testing.T) map[string]schemaCase {
 		}},
 		"config": {"countersign.schema.json", setup.Schemas["config"], configurations, func(t *testing.T, text string) bool {
 			path := filepath.Join(t.TempDir(), "countersign.yaml")
-			testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
+			testenv.Write(t, path, []byte(text))
 			_, err := config.Read(path)
 			return err == nil
 		}},

@@ -242,35 +242,23 @@ func countTron(t *testing.T, store *memory.Store, unsigned string, counts *teste
 func signTron(t *testing.T, store *memory.Store, number int, unsigned string) string {
 	t.Helper()
 	signed, err := readyTron(t, store, number, unsigned).AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(signed)
 }
 
 func readyTron(t *testing.T, store *memory.Store, number int, unsigned string) chains.Signing {
 	t.Helper()
 	raw, err := chains.DecodeHex(unsigned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx, err := tron.New(tron.Limits{}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signWith := fmt.Sprintf("key-%d", number)
 	request, err := tx.Request(signWith)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := store.Find(context.Background(), "org", request.Locators()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(keystore.Verified(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signing
 }
 
@@ -280,11 +268,7 @@ func writeTronVectors(t *testing.T, made []tronBuilt) {
 	text, err := json.MarshalIndent(map[string]any{
 		"source": "made with tronweb 6.5.1 by interop/tron_test.go -update-tron; test-only key", "privateKey": tronKeys[0], "transactions": made,
 	}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(testenv.Root(), "chains", "tron", "testdata", "tronweb.json")
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, append(text, '\n'), 0o644))
 }

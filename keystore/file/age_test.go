@@ -33,7 +33,7 @@ func TestAgeCommand(t *testing.T) {
 	sealed := filepath.Join(dir, "identity.age")
 	plain := filepath.Join(t.TempDir(), "identity.txt")
 	paper := filepath.Join(t.TempDir(), "paper.txt")
-	testenv.Must(t, os.WriteFile(paper, []byte(recovery.String()+"\n"), 0o600))
+	testenv.Write(t, paper, []byte(recovery.String()+"\n"))
 	onTerminal(t, command, "-d", "-o", plain, sealed)
 	key := filepath.Join(dir, "keys", info.ID+".age")
 	for name, identity := range map[string]string{"the decrypted identity": plain, "the recovery identity": paper} {

@@ -33,11 +33,11 @@ func TestIdentityFile(t *testing.T) {
 		"bad recovery": {encryptedWithPassphrase("# recovery: age1xyz\n"+newIdentityText(t), 4), file.ErrMalformed},
 		"work factor":  {encryptedWithPassphrase(newIdentityText(t), 9), file.ErrWorkFactor},
 		"not encrypted": {func(t *testing.T, path string) {
-			testenv.Must(t, os.WriteFile(path, []byte(newIdentityText(t)), 0o600))
+			testenv.Write(t, path, []byte(newIdentityText(t)))
 		}, file.ErrMalformed},
 		"to a recipient": {func(t *testing.T, path string) {
 			identity, _ := age.GenerateX25519Identity()
-			testenv.Must(t, os.WriteFile(path, encryptTo(t, newIdentityText(t), identity.Recipient()), 0o600))
+			testenv.Write(t, path, encryptTo(t, newIdentityText(t), identity.Recipient()))
 		}, file.ErrMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,11 +81,10 @@ func TestWorkFactorAboveTheLimit(t *testing.T) {
 func TestIdentityAltered(t *testing.T) {
 	x := newAttacked(t)
 	path := filepath.Join(x.dir, "identity.age")
-	content, err := os.ReadFile(path)
-	testenv.Must(t, err)
+	content := testenv.Read(t, path)
 	content[len(content)-1] ^= 1
-	testenv.Must(t, os.WriteFile(path, content, 0o600))
-	_, err = file.Open(t.Context(), x.dir, passphrase, fast)
+	testenv.Write(t, path, content)
+	_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 	if !errors.Is(err, file.ErrMalformed) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "authenticate") {
 		t.Errorf("opened with %v, want that %s cannot be authenticated", err, path)
 	}
@@ -98,8 +97,7 @@ func TestDefaultWorkFactor(t *testing.T) {
 	testenv.Must(t, err)
 	defer store.Close()
 	check := func(after string) {
-		content, err := os.ReadFile(filepath.Join(store.Dir(), "identity.age"))
-		testenv.Must(t, err)
+		content := testenv.Read(t, filepath.Join(store.Dir(), "identity.age"))
 		if header := strings.Split(string(content), "\n")[1]; !strings.HasPrefix(header, "-> scrypt ") || !strings.HasSuffix(header, " 18") {
 			t.Errorf("%s: %q, want work factor 18", after, header)
 		}
@@ -120,6 +118,6 @@ func encryptedWithPassphrase(text string, workFactor int) func(*testing.T, strin
 		recipient, err := age.NewScryptRecipient(string(passphrase))
 		testenv.Must(t, err)
 		recipient.SetWorkFactor(workFactor)
-		testenv.Must(t, os.WriteFile(path, encryptTo(t, text, recipient), 0o600))
+		testenv.Write(t, path, encryptTo(t, text, recipient))
 	}
 }

@@ -47,7 +47,7 @@ func TestOpenMissing(t *testing.T) {
 		}
 	}
 	plain := filepath.Join(empty, "plain")
-	testenv.Must(t, os.WriteFile(plain, nil, 0o600))
+	testenv.Write(t, plain, nil)
 	if _, err := file.Open(t.Context(), plain, passphrase, fast); err == nil {
 		t.Error("opened a file")
 	}
@@ -151,7 +151,7 @@ func TestClosedStore(t *testing.T) {
 // TestCreateImpossible: the error names the directory, and nothing is left behind.
 func TestCreateImpossible(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
-	testenv.Must(t, os.WriteFile(plain, nil, 0o600))
+	testenv.Write(t, plain, nil)
 	for _, dir := range []string{plain, filepath.Join(plain, "below")} {
 		if _, err := file.Create(dir, passphrase, fast); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("created with %v, want an error with %s", err, dir)

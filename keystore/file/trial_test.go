@@ -92,7 +92,7 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 func write(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, content := range files {
-		testenv.Must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		testenv.Write(t, filepath.Join(dir, name), content)
 	}
 }
 
