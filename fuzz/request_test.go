@@ -55,9 +55,9 @@ func FuzzSignRequest(f *testing.F) {
 // addKey adds the key of a vector unless another vector has added it.
 func addKey(f *testing.F, keys *memory.Store, v vector) {
 	f.Helper()
-	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
+	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: testenv.Hex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
 	if v.SecretKeySeedHex != "" {
-		key = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: unhex(f, v.SecretKeySeedHex)}
+		key = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: testenv.Hex(f, v.SecretKeySeedHex)}
 	}
 	if _, err := keys.Add(f.Context(), "org", key); err != nil && !errors.Is(err, keystore.ErrKeyExists) {
 		f.Fatal(err)

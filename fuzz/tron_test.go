@@ -209,7 +209,7 @@ func addTronSeeds(f *testing.F) {
 	}
 	var vector struct{ SignedTransaction string }
 	readTronJSON(f, "trx.json", &vector)
-	f.Add(unhex(f, vector.SignedTransaction))
+	f.Add(testenv.Hex(f, vector.SignedTransaction))
 }
 
 // tronSeeds returns the transactions that TronWeb built, of every type that it
@@ -220,7 +220,7 @@ func tronSeeds(f *testing.F) [][]byte {
 	readTronJSON(f, "tronweb.json", &file)
 	var seeds [][]byte
 	for _, made := range file.Transactions {
-		seeds = append(seeds, unhex(f, made.RawDataHex))
+		seeds = append(seeds, testenv.Hex(f, made.RawDataHex))
 	}
 	return seeds
 }

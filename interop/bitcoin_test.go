@@ -21,7 +21,7 @@ func askBitcoin(t *testing.T, op, lib string, raw, secret []byte) []byte {
 	startPeer(t, "bitcoin.mjs").ask(t, map[string]string{
 		"op": op, "lib": lib, "psbt": hex.EncodeToString(raw), "privateKey": hex.EncodeToString(secret),
 	}, &answer)
-	return unhex(t, answer.Hex)
+	return testenv.Hex(t, answer.Hex)
 }
 
 func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.SecretSize) }

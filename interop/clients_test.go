@@ -69,7 +69,7 @@ func (c *clients) call(t *testing.T, op, client string, line map[string]any) (go
 		"signWith": enginetest.Address, "unsigned": enginetest.Unsigned,
 	}
 	maps.Copy(request, line)
-	decode(t, c.exchange(t, request), &got)
+	testenv.JSON(t, c.exchange(t, request), &got)
 	return got
 }
 

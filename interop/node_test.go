@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -118,19 +117,4 @@ func printed[T any](t *testing.T, script string, args ...string) (values []T) {
 		values = append(values, value)
 	}
 	return values
-}
-
-// decode reads JSON text.
-func decode(t *testing.T, text []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-}
-
-// unhex decodes hex, with or without 0x.
-func unhex(t *testing.T, text string) []byte {
-	t.Helper()
-	raw := testenv.Hex(t, strings.TrimPrefix(text, "0x"))
-	return raw
 }

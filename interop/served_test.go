@@ -20,11 +20,11 @@ func TestClientsAndCommand(t *testing.T) {
 	dir := t.TempDir()
 	program := testenv.GoProgram(t, ".", "./cmd/countersign")
 	var made struct{ Config, OrganizationID, APIPublicKey, APIPrivateKeyFile string }
-	decode(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
+	testenv.JSON(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
 	runProgram(t, enginetest.Secret, program, "keys", "import", "--config", made.Config, "--curve", "CURVE_SECP256K1")
 	var key struct{ PrivateKey string }
 	content := testenv.Read(t, made.APIPrivateKeyFile)
-	decode(t, content, &key)
+	testenv.JSON(t, content, &key)
 	line := map[string]any{
 		"baseUrl": startProgram(t, program, made.Config), "organizationId": made.OrganizationID,
 		"apiPublicKey": made.APIPublicKey, "apiPrivateKey": key.PrivateKey,

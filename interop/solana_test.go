@@ -90,7 +90,7 @@ func TestSolana(t *testing.T) {
 		}
 		peer.ask(t, build, &answer)
 		for _, c := range answer.Cases {
-			signed := signSolana(t, unhex(t, c.Unsigned), build.Signers, keys, random)
+			signed := signSolana(t, testenv.Hex(t, c.Unsigned), build.Signers, keys, random)
 			if got := hex.EncodeToString(signed); got != c.Signed {
 				t.Fatalf("%+v by %s:\n got %s\nwant %s", build, c.By, got, c.Signed)
 			}
@@ -99,7 +99,7 @@ func TestSolana(t *testing.T) {
 				continue // nearly the same transaction: it would be a duplicate
 			}
 			for _, broken := range [][]byte{
-				flipSolana(t, signed, unhex(t, answer.Blockhash), random),
+				flipSolana(t, signed, testenv.Hex(t, answer.Blockhash), random),
 				flipSolana(t, signed, solanaSlot(t, signed, random), random),
 			} {
 				if failure := runSolana(t, broken); failure != "SignatureFailure" {

@@ -39,7 +39,7 @@ func TestSolanaClients(t *testing.T) {
 	var counts testenv.Outcomes
 	withTables := 0
 	for _, c := range printed[solanaClient](t, "solanaclients.mjs") {
-		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
+		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

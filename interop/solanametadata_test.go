@@ -23,7 +23,7 @@ func TestSolanaMetadata(t *testing.T) {
 	var blind []string
 	var counts testenv.Outcomes
 	for _, c := range printed[solanaClient](t, "solanametadata.mjs") {
-		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
+		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}

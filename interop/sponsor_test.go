@@ -117,7 +117,7 @@ func newSponsor(t *testing.T) *sponsor {
 	var generated struct {
 		Addresses []struct{ Format, Address string }
 	}
-	decode(t, key, &generated)
+	testenv.JSON(t, key, &generated)
 	s.address = generated.Addresses[0].Address
 	writeFile(t, filepath.Join(made, "key.json"), key)
 	rules := strings.Replace(testenv.SamplePolicies(t)["A sponsor on Tempo"], `max: "50"`, `max: "2"`, 1) // a shorter day: 40 fees of 0.05
@@ -210,7 +210,7 @@ func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
 
 func (s *sponsor) call(t *testing.T, line map[string]any) (got sponsorAnswer) {
 	t.Helper()
-	decode(t, s.exchange(t, line), &got)
+	testenv.JSON(t, s.exchange(t, line), &got)
 	return got
 }
 

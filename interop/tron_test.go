@@ -207,7 +207,7 @@ func compareWithWalletCore(t *testing.T, store *memory.Store, c tronCase) string
 	maps.Copy(transaction, c.WalletCore)
 	var theirs tronBuilt
 	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "walletCore", "transaction": transaction, "privateKey": tronKeys[0]}, &theirs)
-	id := sha256.Sum256(unhex(t, theirs.RawDataHex))
+	id := sha256.Sum256(testenv.Hex(t, theirs.RawDataHex))
 	if got := hex.EncodeToString(id[:]); got != theirs.TxID {
 		t.Errorf("Wallet Core's id is %s, that of its raw_data %s", theirs.TxID, got)
 	}
@@ -223,7 +223,7 @@ func tronStore(t *testing.T) *memory.Store {
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	for number, secret := range tronKeys {
-		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhex(t, secret)}
+		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: testenv.Hex(t, secret)}
 		if _, err := store.Add(t.Context(), "org", key); err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestUnmodified(t *testing.T) {
 			Value json.RawMessage
 			Error string
 		}
-		decode(t, peer.exchange(t, line), &got)
+		testenv.JSON(t, peer.exchange(t, line), &got)
 		switch {
 		case row.refused == "" && got.Error != "":
 			t.Errorf("%s %s: %s", row.client, row.call, got.Error)
@@ -112,7 +112,7 @@ func TestUnmodified(t *testing.T) {
 			t.Errorf("%s %s: %s, error %q, want %q", row.client, row.call, got.Value, got.Error, row.refused)
 		case row.call == "initOtp":
 			var sent struct{ OTPID, OTPEncryptionTargetBundle string }
-			decode(t, got.Value, &sent)
+			testenv.JSON(t, got.Value, &sent)
 			line["otpId"], line["target"], line["code"] = sent.OTPID, sent.OTPEncryptionTargetBundle, outbox.Code(t, sent.OTPID)
 		}
 	}
@@ -157,7 +157,7 @@ func unmodifiedTable(t *testing.T) string {
 	text, err := os.ReadFile("package.json")
 	testenv.Must(t, err)
 	var versions struct{ Dependencies map[string]string }
-	decode(t, text, &versions)
+	testenv.JSON(t, text, &versions)
 	table := new(strings.Builder)
 	table.WriteString("| client | works | refused | why, and what to do |\n|---|---|---|---|\n")
 	for i := 0; i < len(unmodified); {

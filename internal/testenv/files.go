@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -25,10 +26,10 @@ func Write(t testing.TB, path string, content []byte) {
 	}
 }
 
-// Hex decodes hex.
+// Hex decodes hex, with or without 0x.
 func Hex(t testing.TB, text string) []byte {
 	t.Helper()
-	raw, err := hex.DecodeString(text)
+	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil {
 		t.Fatal(err)
 	}

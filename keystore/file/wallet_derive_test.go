@@ -33,7 +33,7 @@ func TestDerive(t *testing.T) {
 	serves(t, other, w)
 	serves(t, reopen(t, store.Dir()), w)
 	// The second address that Hardhat and Anvil print.
-	if at := keystore.ByKeccak([20]byte(unhexed(t, "70997970c51812dc3a010c7d01b50e0d17dc79c8"))); keystore.Locators(w.Accounts[7].PublicKey)[0] != at {
+	if at := keystore.ByKeccak([20]byte(testenv.Hex(t, "70997970c51812dc3a010c7d01b50e0d17dc79c8"))); keystore.Locators(w.Accounts[7].PublicKey)[0] != at {
 		t.Errorf("m/44'/60'/0'/0/1 is not at %v", at)
 	}
 	// The other Store continues from there and loses nothing.

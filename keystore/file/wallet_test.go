@@ -2,7 +2,6 @@ package file_test
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -61,7 +60,7 @@ func TestWallet(t *testing.T) {
 	if len(w.Accounts) != len(wallet.UsualAccounts()) || w.Accounts[0].Name != "test m/44'/60'/0'/0/0" {
 		t.Fatalf("%+v", w)
 	}
-	if at := keystore.Locators(w.Accounts[0].PublicKey)[0]; at != keystore.ByKeccak([20]byte(unhexed(t, testAddress))) {
+	if at := keystore.Locators(w.Accounts[0].PublicKey)[0]; at != keystore.ByKeccak([20]byte(testenv.Hex(t, testAddress))) {
 		t.Errorf("the first account is at %v, not at %s", at, testAddress)
 	}
 	serves(t, store, w)
@@ -84,13 +83,6 @@ func equalWallets(a, b file.Wallet) bool {
 		slices.EqualFunc(a.Accounts, b.Accounts, func(a, b file.Account) bool {
 			return a.KeyInfo == b.KeyInfo && a.Curve == b.Curve && slices.Equal(a.Path, b.Path)
 		})
-}
-
-func unhexed(t *testing.T, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	testenv.Must(t, err)
-	return raw
 }
 
 func TestWalletRefused(t *testing.T) {

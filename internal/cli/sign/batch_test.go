@@ -101,7 +101,7 @@ func checkSigned(t *testing.T, line []byte, number int, address string) {
 		t.Fatalf("%v: %s", err, line)
 	}
 	var tx types.Transaction
-	if err := tx.UnmarshalBinary(clitest.MustHex(t, answer.SignedTransaction)); err != nil {
+	if err := tx.UnmarshalBinary(testenv.Hex(t, answer.SignedTransaction)); err != nil {
 		t.Fatalf("answer %d: %v: %s", number, err, line)
 	}
 	if tx.Value().Uint64() != 1<<32+uint64(number) {

@@ -69,7 +69,7 @@ func TestCamera(t *testing.T) {
 // messageLoop takes another wallet's typed data across the air gap, and the signature back.
 // go-ethereum recovers the key.
 func messageLoop(t *testing.T, s *clitest.Session, key show.KeyLine, readers []pictureReader) {
-	public, err := crypto.DecompressPubkey(clitest.MustHex(t, key.PublicKey))
+	public, err := crypto.DecompressPubkey(testenv.Hex(t, key.PublicKey))
 	testenv.Must(t, err)
 	address := crypto.PubkeyToAddress(*public)
 	request := ethMessage(t, ur.EthTyped, typedText)
@@ -96,7 +96,7 @@ type pictureReader func(dir string) []byte
 
 // loop takes one transaction there and back.
 func loop(t *testing.T, s *clitest.Session, c cameraCase, key show.KeyLine, body string, read pictureReader) {
-	public, err := keystore.ParsePublicKey(c.chain.Curve, clitest.MustHex(t, key.PublicKey))
+	public, err := keystore.ParsePublicKey(c.chain.Curve, testenv.Hex(t, key.PublicKey))
 	testenv.Must(t, err)
 	unsigned, err := c.unsigned(public)
 	testenv.Must(t, err)

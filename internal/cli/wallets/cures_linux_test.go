@@ -72,7 +72,7 @@ func TestPrintedCures(t *testing.T) {
 			t.Parallel()
 			s := clitest.NewSession(t)
 			s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
-			raw, signWith := clitest.MustHex(t, r.PSBT), r.SignWith
+			raw, signWith := testenv.Hex(t, r.PSBT), r.SignWith
 			if string(r.Wallet) != "null" {
 				register(s, r.Wallet)
 			} else {

@@ -251,7 +251,7 @@ func TestRegisteredWalletByCameraElsewhere(t *testing.T) {
 	}
 	read := func(node int, raw, in []byte) []byte {
 		folder := filepath.Join(m.nodes[node].Dir, m.drawn(node, raw, codes(in)))
-		return clitest.MustHex(t, others.Ask(map[string]any{"op": "signature", "parts": strings.Fields(string(others.JsQR(folder)))}).PSBT)
+		return testenv.Hex(t, others.Ask(map[string]any{"op": "signature", "parts": strings.Fields(string(others.JsQR(folder)))}).PSBT)
 	}
 	raw := m.psbt()
 	m.finalized(m.elsewhere(read(0, raw, raw)))
@@ -353,7 +353,7 @@ func TestClaimedKeys(t *testing.T) {
 func TestLongPSBT(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSession(t)
-	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, clitest.MustHex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, testenv.Hex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
 	testenv.Must(t, err)
 	var inputs []bitcointest.Input
 	for i := range 60 {
