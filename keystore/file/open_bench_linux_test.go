@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -35,7 +33,7 @@ func benchmarkOpen(b *testing.B, many int) {
 		testenv.Must(b, err)
 	}
 	_ = store.Close()
-	before := processorTime(b)
+	before := testenv.OwnTime(b)
 	for b.Loop() {
 		store, err := file.Open(b.Context(), dir, passphrase, fast)
 		testenv.Must(b, err)
@@ -43,12 +41,5 @@ func benchmarkOpen(b *testing.B, many int) {
 	}
 	opened := float64(b.N) * float64(many)
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/opened, "µs/key")
-	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/opened, "cpu-µs/key")
-}
-
-// processorTime returns the CPU time of this process, in user and system mode.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	testenv.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.ReportMetric(float64((testenv.OwnTime(b)-before).Microseconds())/opened, "cpu-µs/key")
 }

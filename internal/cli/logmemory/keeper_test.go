@@ -106,6 +106,16 @@ func copied(t *testing.T, s *bolt.Store, path string) string {
 	return to
 }
 
+// openedWithOlder opens a store, and returns a copy of its file of when it had two leaves.
+func openedWithOlder(t *testing.T) (s *bolt.Store, older string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s = opened(t, path)
+	grow(t, s, "one", 2)
+	older = copied(t, s, path)
+	return opened(t, path), older
+}
+
 func leaves(t *testing.T, log store.Log, organization string) translog.Head {
 	t.Helper()
 	head, err := log.LogHead(t.Context(), organization)
@@ -215,11 +225,7 @@ func TestConflicts(t *testing.T) {
 
 // TestConfirmsExactly: a confirmation is of one conflict. It is dropped if there is another.
 func TestConfirmsExactly(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	n, more := newNode(t), newNode(t)
 	grow(t, s, "one", 2)
 	n.opens(s)
@@ -247,11 +253,7 @@ func TestConfirmsExactly(t *testing.T) {
 // TestAcceptedTwice: a node that checks only after the acceptance finds a conflict of its
 // own. Putting the store back once more is another conflict, too.
 func TestAcceptedTwice(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	n, late := newNode(t), newNode(t)
 	grow(t, s, "one", 4)
 	n.opens(s)
@@ -311,11 +313,7 @@ func TestEmptiedStore(t *testing.T) {
 
 // TestLossConfirmsNoOther: a confirmed loss of everything is not one of a part.
 func TestLossConfirmsNoOther(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	n.opens(s)
@@ -437,11 +435,7 @@ func TestEditedMemory(t *testing.T) {
 // TestMarkRemoved: a mark that was removed from the store, with the rest as it is, comes back
 // with the next check, and the loss is not taken for accepted.
 func TestMarkRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	n.opens(s)

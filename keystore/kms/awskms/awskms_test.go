@@ -20,9 +20,7 @@ const inRegion = "?region=eu-central-1"
 func newServer(t *testing.T) *loopback.AWS {
 	t.Helper()
 	s := loopback.NewAWS(t)
-	for name, value := range s.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, s)
 	return s
 }
 

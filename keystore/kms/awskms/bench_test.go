@@ -28,9 +28,7 @@ const clients = 64
 
 func benchmarkClients(b *testing.B, latency time.Duration) {
 	aws := loopback.NewAWS(b)
-	for name, value := range aws.Environment() {
-		b.Setenv(name, value)
-	}
+	loopback.Use(b, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
 	pin := remote.Pin{URI: "awskms:hot" + inRegion, PublicKey: aws.Keys.Public("hot").Signing, OrganizationID: "org"}
 	store, err := remote.Open(b.Context(), remote.Services{awskms.Scheme: awskms.New()}, []remote.Pin{pin}, remote.Options{})

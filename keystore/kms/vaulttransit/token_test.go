@@ -16,9 +16,7 @@ import (
 func newVault(t *testing.T) *loopback.Vault {
 	t.Helper()
 	v := loopback.NewVault(t)
-	for name, value := range v.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, v)
 	t.Setenv("HOME", t.TempDir())
 	v.SetTTL(1)
 	return v

@@ -22,9 +22,7 @@ import (
 func newServer(t *testing.T) *loopback.Vault {
 	t.Helper()
 	v := loopback.NewVault(t)
-	for name, value := range v.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, v)
 	t.Setenv("HOME", t.TempDir())
 	return v
 }

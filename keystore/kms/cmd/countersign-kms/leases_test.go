@@ -50,9 +50,7 @@ func (r *renewals) Renew(ctx context.Context, lease store.Lease, ttl time.Durati
 func TestClientsWaitWithLeases(t *testing.T) {
 	const clients = 64
 	aws := loopback.NewAWS(t)
-	for name, value := range aws.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
 	public := aws.Keys.Public("hot").Signing
 	leases := &renewals{Store: storememory.New(1 << 20), renewed: map[store.Fingerprint]bool{}, all: clients, done: make(chan struct{})}

@@ -59,9 +59,7 @@ func same(t *testing.T, file string, allowed, used []string) {
 // TestAWSPolicy: the policy allows the calls that opening and signing make, and no others.
 func TestAWSPolicy(t *testing.T) {
 	aws := loopback.NewAWS(t)
-	for name, value := range aws.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
 	testenv.Must(t, use(t, "awskms", services()["awskms"], aws.Keys, "awskms:hot?region=eu-central-1", "hot"))
 	var policy struct {
@@ -87,9 +85,7 @@ func TestAWSPolicy(t *testing.T) {
 // TestVaultPolicy: the same for the paths and capabilities of Vault.
 func TestVaultPolicy(t *testing.T) {
 	vault := loopback.NewVault(t)
-	for name, value := range vault.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, vault)
 	vault.Keys.Generate("NAME", remote.Ed25519)
 	testenv.Must(t, use(t, "vaulttransit", services()["vaulttransit"], vault.Keys, "vaulttransit:NAME?version=1", "NAME"))
 	var allowed, used []string
