@@ -19,15 +19,15 @@ import (
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// serialised is a transaction serialized by a library, in hex.
-type serialised struct{ Unsigned, Signed string }
+// serialized is a transaction serialized by a library, in hex.
+type serialized struct{ Unsigned, Signed string }
 
 // TestEthereumLibraries has viem and ethers serialize and sign random transactions of all
 // types, and checks that we sign what they serialized to the same bytes.
 func TestEthereumLibraries(t *testing.T) {
 	peer := startPeer(t, "ethereum.mjs")
 	for _, c := range ethereumCases(360) {
-		var answer map[string]serialised
+		var answer map[string]serialized
 		peer.ask(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": ethereumFields(c.Tx)}, &answer)
 		for _, library := range []string{"viem", "ethers"} {
 			compareEthereum(t, library, &c, answer[library])
@@ -35,7 +35,7 @@ func TestEthereumLibraries(t *testing.T) {
 	}
 }
 
-func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs serialised) {
+func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs serialized) {
 	t.Helper()
 	if want := hexutil.Encode(c.Unsigned); theirs.Unsigned != want {
 		t.Fatalf("%s serialises, unsigned\n%s\ngo-ethereum\n%s", library, theirs.Unsigned, want)

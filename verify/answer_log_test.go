@@ -70,8 +70,8 @@ func TestVerifyAnswerLog(t *testing.T) {
 	earlier.Checkpoint = logIn(t, first).Checkpoint
 	moved.Index = 4
 	record := []byte(strings.SplitN(good.Proof, "\n", 3)[1])
-	relabelled := good
-	relabelled.Proof = strings.Replace(good.Proof, string(record), "extra "+strings.Repeat("A", 8), 1)
+	relabeled := good
+	relabeled.Proof = strings.Replace(good.Proof, string(record), "extra "+strings.Repeat("A", 8), 1)
 	foreign := *logIn(t, answerTo(t, other, other.Body(enginetest.Request{Proofs: true})))
 	plain := f.Body(enginetest.Request{SignWith: strings.ToLower(enginetest.Address)})
 	for name, tried := range map[string]struct {
@@ -83,7 +83,7 @@ func TestVerifyAnswerLog(t *testing.T) {
 		"an earlier checkpoint": {withLogOf(t, answer, earlier), trust, "log: translog: leaf 5 is not in a log of 1"},
 		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is that of another body"},
 		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, not of leaf 4"},
-		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: not a leaf"},
+		"no leaf":               {withLogOf(t, answer, relabeled), trust, "log: translog: not a leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},
 		"another key":           {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: enginetest.LogSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
 		"another origin":        {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: enginetest.LogSigner(1).VerifierKey(enginetest.OtherOrganization)}, "log: translog: checkpoint of"},

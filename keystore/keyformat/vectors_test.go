@@ -166,7 +166,7 @@ func TestWeb3Tron(t *testing.T) {
 	is(t, key, err, want)
 }
 
-// TestWeb3Normalized opens files whose password was normalised before it was used, as ethers
+// TestWeb3Normalized opens files whose password was normalized before it was used, as ethers
 // does (NFKC), and one that was not, as geth does, with the password as a keyboard sends it.
 func TestWeb3Normalized(t *testing.T) {
 	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)

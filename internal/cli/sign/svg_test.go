@@ -103,7 +103,7 @@ const demoLines = 50
 func TestDemoPicture(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var output bytes.Buffer
-	testenv.Must(t, demo.Run(t.Context(), &demo.Narrator{Out: &output, Colour: true}))
+	testenv.Must(t, demo.Run(t.Context(), &demo.Narrator{Out: &output, Color: true}))
 	resolved, err := filepath.EvalSymlinks(os.TempDir())
 	testenv.Must(t, err)
 	text := strings.ReplaceAll(strings.ReplaceAll(output.String(), os.TempDir(), "/tmp"), resolved, "/tmp")
