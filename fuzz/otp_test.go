@@ -54,7 +54,7 @@ func FuzzOTPRequest(f *testing.F) {
 		testenv.Must(t, err)
 		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
 			Type: otp.TypeEmail, Contact: contact, AppName: app, ExpirationSeconds: expiration, UserIdentifier: user,
-			Email:                   &otp.EmailCustomization{LogoURL: logo, MagicLinkTemplate: link, TemplateVariables: variables, TemplateID: "t"},
+			Email:                   otp.EmailCustomization{LogoURL: logo, MagicLinkTemplate: link, TemplateVariables: variables, TemplateID: "t"},
 			SendFromEmailSenderName: name, SendFromEmailAddress: from, ReplyToEmailAddress: reply,
 		})
 		if err != nil {
@@ -86,7 +86,7 @@ func FuzzOTPText(f *testing.F) {
 		service, err := otp.New(otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), SMS: sender})
 		testenv.Must(t, err)
 		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
-			Type: otp.TypeSMS, Contact: contact, AppName: app, UserIdentifier: user, SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}" + behind},
+			Type: otp.TypeSMS, Contact: contact, AppName: app, UserIdentifier: user, SMS: otp.SMSCustomization{Template: "{{.OtpCode}}" + behind},
 		})
 		if err != nil {
 			if _, refused := errors.AsType[*otp.ParameterError](err); !refused {

@@ -89,7 +89,7 @@ func (p *otpPlayer) issue() {
 	p.fails = p.tape.OneIn(4)
 	id, err := p.service.Issue(p.t.Context(), "org", "App", otp.Request{
 		Type: otp.TypeSMS, Contact: code.contact, UserIdentifier: code.user, ExpirationSeconds: strconv.Itoa(seconds),
-		Length: length, Alphanumeric: &alphanumeric, SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}"},
+		Length: length, Alphanumeric: &alphanumeric, SMS: otp.SMSCustomization{Template: "{{.OtpCode}}"},
 	})
 	wait := p.model.mayIssue(p.now, code.user, code.contact)
 	switch {

@@ -61,7 +61,7 @@ func newService(t testing.TB, change func(*otp.Config)) (*otp.Service, *outbox) 
 }
 
 func email(change func(*otp.Request)) otp.Request {
-	request := otp.Request{Type: otp.TypeEmail, Contact: "user@example.com", Email: &otp.EmailCustomization{}, SMS: &otp.SMSCustomization{}}
+	request := otp.Request{Type: otp.TypeEmail, Contact: "user@example.com"}
 	if change != nil {
 		change(&request)
 	}
