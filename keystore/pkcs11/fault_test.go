@@ -170,22 +170,6 @@ func TestScanWithoutLogin(t *testing.T) {
 	}
 }
 
-// TestPINRefusedLater: after the PIN was changed on the token, the old one is tried once, so
-// that the token does not lock itself.
-func TestPINRefusedLater(t *testing.T) {
-	r := newRig(t, 2)
-	before := r.proxy.Logins()
-	r.proxy.LogOut(1)
-	r.proxy.RefusePIN(100)
-	for range 3 {
-		r.mustFail(t, "with another PIN", pkcs11.ErrPIN)
-		r.mustFail(t, "with another PIN", keystore.ErrDenied)
-	}
-	if tried := r.proxy.Logins() - before; tried != 1 {
-		t.Errorf("the PIN was tried %d times, want once", tried)
-	}
-}
-
 // TestSessionCap: the token grants two sessions to a pool of eight.
 func TestSessionCap(t *testing.T) {
 	r := newRig(t, 8)

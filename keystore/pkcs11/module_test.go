@@ -214,9 +214,9 @@ func TestRefusedPINNamesItsFile(t *testing.T) {
 }
 
 // TestChangedPINIsTriedOnce: a Store and a ProofSigner together try a changed PIN once per
-// process.
+// process, so that the token does not lock itself.
 func TestChangedPINIsTriedOnce(t *testing.T) {
-	r := newRig(t, 1)
+	r := newRig(t, 2)
 	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	before := r.proxy.Logins()
 	r.proxy.LogOut(1)
@@ -224,6 +224,7 @@ func TestChangedPINIsTriedOnce(t *testing.T) {
 	digest := sha256.Sum256(nil)
 	for range 3 {
 		r.mustFail(t, "after the PIN was changed", pkcs11.ErrPIN)
+		r.mustFail(t, "after the PIN was changed", keystore.ErrDenied)
 		if _, err := proof.Sign(nil, digest[:], nil); err == nil {
 			t.Error("an app proof without login")
 		}
