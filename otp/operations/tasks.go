@@ -72,8 +72,8 @@ func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Reque
 		Length: intent.OTPLength, Alphanumeric: intent.Alphanumeric, ExpirationSeconds: intent.ExpirationSeconds,
 		AppName: intent.AppName, UserIdentifier: intent.UserIdentifier,
 		SendFromEmailAddress: intent.SendFromEmailAddress, SendFromEmailSenderName: intent.SendFromEmailSenderName,
-		ReplyToEmailAddress: intent.ReplyToEmailAddress,
-		Email:               otp.EmailCustomization(intent.EmailCustomization), SMS: otp.SMSCustomization(intent.SMSCustomization),
+		ReplyToEmailAddress: intent.ReplyToEmailAddress, Email: otp.EmailCustomization(intent.EmailCustomization),
+		SMS: otp.SMSCustomization(intent.SMSCustomization),
 	}
 }
 
