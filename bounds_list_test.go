@@ -28,10 +28,7 @@ import (
 // another recipient, and a fee.
 func solanaList(t *testing.T, transfers int) activity.SignTransactionsIntent {
 	t.Helper()
-	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := testenv.Hex(t, enginetest.Secret)
 	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
 	for n := range activity.MaxTransactions {

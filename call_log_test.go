@@ -64,9 +64,7 @@ func TestLogCalls(t *testing.T) {
 			ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1"})
 			sign := func(nth int) error { return callsOf(f.Engine.As(engines.Machine, ""), nth)[name](ctx) }
 			for nth := range 2 {
-				if err := sign(nth); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, sign(nth))
 				lines := linesOf(t, &log)
 				if len(lines) != 1 {
 					t.Fatalf("%d lines", len(lines))
@@ -153,19 +151,13 @@ func TestLogCallsWithoutStore(t *testing.T) {
 		config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: engines.Ruled{}}
 		engines.LogInto(&log)(&config)
 		engine, err := countersign.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := callsOf(engine.As(engines.Machine, ""), 0)[call](t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, callsOf(engine.As(engines.Machine, ""), 0)[call](t.Context()))
 		lines := linesOf(t, &log)
 		if len(lines) != 1 || lines[0].User != engines.Machine.ID || lines[0].Activity != "" || !slices.Equal(lines[0].Rules, []string{"small sums"}) {
 			t.Errorf("%s: %+v", call, lines)
 		}
-		if err := engine.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, engine.Close())
 	}
 }
 

@@ -92,18 +92,14 @@ func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store))
 	})
 	t.Run("bolt", func(t *testing.T) {
 		shared, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		test(t, func() store.Store { return shared })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		dsn := testenv.Postgres(t).DSN
 		test(t, func() store.Store {
 			opened, err := postgres.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return opened
 		})
 	})
@@ -132,9 +128,7 @@ func TestCallCharges(t *testing.T) {
 			}
 			away = false
 			for nth := range 2 {
-				if err := sign(t.Context(), nth); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, sign(t.Context(), nth))
 			}
 			before := f.Signing.Signatures.Load()
 			enginetest.Refusal(t, sign(t.Context(), 2), activity.ReasonLimitExceeded, "1 is over the 0 left of 2 in 24h0m0s")
@@ -181,9 +175,7 @@ func TestCallRecordWithoutPolicy(t *testing.T) {
 	for name := range callsOf(nil, 0) {
 		t.Run(name, func(t *testing.T) {
 			f := enginetest.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
-			if err := callsOf(f.Engine.As(engines.Machine, ""), 0)[name](t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, callsOf(f.Engine.As(engines.Machine, ""), 0)[name](t.Context()))
 			record := onlyRecord(t, f.Config.Store)
 			if vote := record.Submitter(); vote.Scheme != activity.SchemeLocal || vote.UserID != engines.Machine.ID {
 				t.Errorf("the vote is %+v", vote)
@@ -203,9 +195,7 @@ func onlyRecord(t *testing.T, opened store.Store) *activity.Record {
 		t.Fatalf("%d activities, %v", len(all), err)
 	}
 	record, err := activity.DecodeRecord(all[0].Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return record
 }
 
@@ -229,9 +219,7 @@ func (l *lossy) Complete(ctx context.Context, lease store.Lease, done store.Acti
 func TestRepeatedSignChargedOnce(t *testing.T) {
 	f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = &lossy{Full: memory.New(0)} })
 	prepared, err := f.Engine.As(engines.Machine, "").Prepare(t.Context(), enginetest.Organization, payout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if result, err := prepared.Sign(t.Context()); err == nil {
 		t.Fatalf("signed %+v without a record", result)
 	}
@@ -310,9 +298,7 @@ func TestSameCallAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := nodes[0].As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if first.(store.Full).Forgets() {
 			f.WantSignatures(t, 3)
 		} else {
@@ -361,9 +347,7 @@ func TestCallerIsNotStamped(t *testing.T) {
 	written, err := activity.NewRequest(activity.Envelope{
 		OrganizationID: enginetest.Organization, Time: f.Clock.Now(), Submitter: activity.Submitter{UserID: "user-1", Scheme: "LOCAL"},
 	}, payout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = f.Engine.Submit(t.Context(), f.APIKey.Sign(string(written.Body)))
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "submitter: only the body of a call")
 	f.WantSignatures(t, 0)
@@ -378,9 +362,7 @@ func TestCallsWithoutStore(t *testing.T) {
 			Chains:   all.Chains(all.Limits{}),
 			Keystore: staysOpen{keystore.Keystore(f.Signing)}, Policy: new(daily), Store: opened, Now: f.Clock.Now,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { _ = engine.Close() })
 		return engine
 	}
@@ -415,13 +397,9 @@ func TestSignAsksAgain(t *testing.T) {
 				return nil
 			}),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		prepared, err := engine.As(engines.Machine, "").Prepare(t.Context(), enginetest.Organization, payout())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		denies.Store(true)
 		_, err = prepared.Sign(t.Context())
 		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "denied by policy")

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -27,9 +28,7 @@ func TestPlainStore(t *testing.T) {
 	user := access.UserConfig{ID: "user", APIKeys: []access.APIKeyConfig{key.Config()}}
 	user.APIKeys[0].Activities = append([]activity.Type{activity.TypeSignTransaction}, activity.TypeApproveActivity)
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{user}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := enginetest.New(t, func(c *countersign.Config) {
 		c.Store, c.Logger, c.Directory = plain{memory.New(0)}, slog.New(slog.NewTextHandler(&logged, nil)), directory
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -42,15 +43,11 @@ func (c *conflicts) mark() {
 func (c *conflicts) accept() time.Time {
 	c.t.Helper()
 	head, err := c.LogHead(c.t.Context(), enginetest.Organization)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, err)
 	head, err = c.AcceptConflict(c.t.Context(), enginetest.Organization, store.Acceptance{
 		Remembered: seenBefore, Found: head.Tree(), Now: c.clock.Now(), Skew: countersign.DefaultMaxRequestSkew, Leaf: store.LogEntry{ID: "accept/1", Leaf: []byte("leaf")},
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, err)
 	return head.Accepted
 }
 
@@ -71,9 +68,7 @@ func TestConflict(t *testing.T) {
 	c.clock = f.Clock
 	done, lost := enginetest.Request{}, enginetest.Request{At: f.Clock.Now().Add(-time.Second)}
 	first, err := f.Submit(t, done)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sign := f.APIKey.Sign(f.Body(done))
 	c.mark()
 	signed := f.Signing.Signatures.Load()

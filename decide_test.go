@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -29,13 +30,9 @@ import (
 func delegating(t *testing.T, count int, gas uint64) string {
 	t.Helper()
 	key, err := crypto.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xba}, Nonce: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	list := make([]types.SetCodeAuthorization, count)
 	for i := range list {
 		list[i] = signed
@@ -43,9 +40,7 @@ func delegating(t *testing.T, count int, gas uint64) string {
 	items, err := rlp.EncodeToBytes([]any{
 		big.NewInt(1), uint64(7), big.NewInt(1), big.NewInt(2), gas, common.Address{1}, big.NewInt(0), []byte{}, types.AccessList{}, list,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return "04" + hex.EncodeToString(items)
 }
 
@@ -98,9 +93,7 @@ rules:
     chains: [eip155:1, solana, tron]
     hazards: HAZARD
 `, "HAZARD", hazard)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return file
 }
 
@@ -112,9 +105,7 @@ func (s *seen) Observe(observation countersign.Observation) { s.Observation = ob
 // TestObservedRule checks that an observer learns which rule refused a request.
 func TestObservedRule(t *testing.T) {
 	file, err := policy.Parse("policy.yaml", []byte("schema: countersign.policy/2\nrules: [{name: never, deny: transfer}]\n"), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	observed := new(seen)
 	f := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Observer = file, observed })
 	_, err = f.Submit(t, enginetest.Request{})
@@ -131,9 +122,7 @@ func TestPolicyAuthorization(t *testing.T) {
 	})
 	enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if asked.Organization.Name != "Example" || asked.User.Name != "ci" || asked.Chain != inspection.Summary.Chain || asked.Summary().Digest() != inspection.Summary.Digest() ||
 		asked.Intent.(activity.SignTransactionIntent).UnsignedTransaction != enginetest.Unsigned || asked.Credential.PublicKeyText() != f.APIKey.PublicKey {
 		t.Errorf("asked %+v", asked)

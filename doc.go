@@ -67,6 +67,12 @@
 //	effect        one thing that a signature does; a hazard is a danger of it, by name
 //	decision      what a policy demands of a submission: votes, charges, hazards that it allows
 //	activity      what becomes of a submission; its record is what the store keeps and an answer shows
+//	organization  whose keys, users, policy and log are its own: two share nothing
+//	member        a user with the credential of a stamp, or a user who calls without one (access.Member)
+//	vote          what a user says of an activity that waits: approve or reject; a request is its submitter's
+//	reading       what a descriptor says of a call, in addition to the bytes (chains.Reading)
+//	halt          a mark of the log that stops signing until enough users ask to resume it (translog.Stop)
+//	service       what holds keys elsewhere and signs with them, such as a cloud's KMS (remote.Service)
 //
 // # The packages
 //

@@ -58,9 +58,7 @@ func newEngine(t testing.TB, config countersign.Config) (*countersign.Engine, *m
 		config.Chains, config.Operations = all.Chains(all.Limits{}), messages.Operations(all.Chains(all.Limits{})...)
 	}
 	engine, err := countersign.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
@@ -377,9 +375,7 @@ func TestCancelledContext(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	prepared, err := engine.Prepare(ctx, org, ethereumIntent(vectorAddr, transfer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cancel()
 	const message = "the request ended before the key signed: context canceled"
 	_, err = engine.SignTransaction(ctx, org, ethereumIntent(vectorAddr, transfer))
@@ -396,12 +392,8 @@ func TestCancelledContext(t *testing.T) {
 func TestSignAfterClose(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{})
 	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, transfer))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, engine.Close())
 	const message = "the keystore is closed: the engine is shutting down"
 	_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	checkError(t, err, activity.ReasonUnavailable, 14, "", message)

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -87,9 +88,7 @@ func TestFaultySigner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, keys := newEngine(t, countersign.Config{})
 			engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: &faultyStore{Keystore: keys, sign: sign}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 			checkError(t, err, activity.ReasonInternal, 13, "", "the key's backend returned a signature that does not verify; it was not released")
 			if !errors.Is(err, keystore.ErrSignatureCheck) || result.SignedTransaction != "" {
@@ -108,9 +107,7 @@ func TestReleaseUnverifiedSignatures(t *testing.T) {
 		Keystore:                    &faultyStore{Keystore: keys, sign: faultySigners["last bit of s"]},
 		ReleaseUnverifiedSignatures: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	result, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	if err != nil || result.SignedTransaction == signed || result.SignedTransaction == "" {
 		t.Errorf("%v, %v", result, err)
@@ -145,9 +142,7 @@ func TestBackendErrors(t *testing.T) {
 				store.find = func() error { return c.err }
 			}
 			engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 			checkError(t, err, c.reason, c.code, "", c.message)
 			var want time.Duration
@@ -169,9 +164,7 @@ func TestBackendErrors(t *testing.T) {
 func TestNoKeyNoError(t *testing.T) {
 	_, keys := newEngine(t, countersign.Config{})
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: &keyless{keys}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, transfer))
 	checkError(t, err, activity.ReasonInternal, 13, "", "the key could not be used")
 }
@@ -187,9 +180,7 @@ func (*keyless) Find(context.Context, string, keystore.Locator) (keystore.Key, e
 func TestConcurrency(t *testing.T) {
 	keys := memory.New()
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	random := rand.New(rand.NewPCG(10, 11))
 	var cases []gethoracle.Case
 	for number := range 60 {

@@ -69,9 +69,7 @@ func (h *halted) resume(parameters string) {
 	h.T.Helper()
 	for missing, by := range []*enginetest.APIKey{h.Dan, h.Cid} {
 		record, err := h.asks(by, activity.TypeResume, parameters)
-		if err != nil {
-			h.T.Fatal(err)
-		}
+		testenv.Must(h.T, err)
 		if result := record.Result.(activity.HaltResult); result.Missing != 1-missing {
 			h.T.Errorf("%d are missing after %d", result.Missing, missing+1)
 		}
@@ -165,9 +163,7 @@ func TestHaltWithholdsAnswers(t *testing.T) {
 	list := fmt.Sprintf(`{"organizationId":%q}`, enginetest.Organization)
 	shown := func() (all []activity.Result) {
 		record, err := h.Engine.GetActivity(t.Context(), h.APIKey.Sign(get))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		listed, err := h.Engine.ListActivities(t.Context(), h.APIKey.Sign(list))
 		if err != nil || len(listed) < 2 {
 			t.Fatal(listed, err)
@@ -303,9 +299,7 @@ func TestHaltOfUserWithoutID(t *testing.T) {
 	enginetest.MustSubmit(t, h.Engine, h.APIKey.Sign(h.Body(enginetest.Request{})))
 	for id, warns := range map[string]bool{"dan": false, named.UserID(enginetest.Organization): true} {
 		record, err := h.asks(h.Cid, activity.TypeHalt, fmt.Sprintf(`"userId":%q`, id))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sentence, of := record.Result.(activity.HaltResult).Sentence(), "signing is halted for user "+id
 		if sentence != of && !warns || warns && !strings.HasPrefix(sentence, of+": a rename of the user ends it, unless ") {
 			t.Errorf("the halt of %s says %q", id, sentence)
@@ -567,9 +561,7 @@ func TestHaltIsInTheLog(t *testing.T) {
 	s := memory.New(0)
 	h := newHalted(t, func(c *countersign.Config) { c.Store, c.Events = s, activity.EventTypes() })
 	record, err := h.asks(h.Cid, activity.TypeHalt, `"userId":"ann"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := h.Engine.Log().Prove(t.Context(), record); err != nil || record.Log == nil {
 		t.Errorf("%+v, %v", record.Log, err)
 	}
@@ -598,16 +590,12 @@ var fullStores = map[string]func(t *testing.T) store.Full{
 	"memory": func(*testing.T) store.Full { return memory.New(0) },
 	"bolt": func(t *testing.T) store.Full {
 		s, err := bolt.Open(t.TempDir() + "/store.db")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	},
 	"postgres": func(t *testing.T) store.Full {
 		s, err := postgres.Open(t.Context(), testenv.Postgres(t).DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	},
 }
@@ -740,9 +728,7 @@ func TestHaltUnderLoad(t *testing.T) {
 	}
 	group.Wait()
 	halt, err := stores[0].LogIndex(t.Context(), enginetest.Organization, haltID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	released := 0
 	for i := range bodies {
 		if errs[i] != nil {
@@ -851,9 +837,7 @@ func (h *heldBack) widens(approvals int, ids ...string) {
 func (h *heldBack) asksFor(by *enginetest.APIKey, digit string, missing int, marks ...string) {
 	h.T.Helper()
 	record, err := h.asks(by, activity.TypeResume, policyOf(digit))
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	testenv.Must(h.T, err)
 	want := activity.HaltResult{Of: "policy " + strings.Repeat("0", 63) + digit, Halted: missing > 0, Missing: missing}
 	if record.Result != activity.Result(want) {
 		h.T.Errorf("%+v, want %+v", record.Result, want)
@@ -864,9 +848,7 @@ func (h *heldBack) asksFor(by *enginetest.APIKey, digit string, missing int, mar
 func (h *heldBack) hasPolicies(want ...string) {
 	h.T.Helper()
 	head, err := h.Log.LogHead(h.T.Context(), enginetest.Organization)
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	testenv.Must(h.T, err)
 	var marks []string
 	for _, stop := range head.Stops {
 		if !stop.Halts() {

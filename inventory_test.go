@@ -241,9 +241,7 @@ func TestInventoryTellsTypes(t *testing.T) {
 		}
 		directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Resume: access.ResumeConfig{Approvals: 1},
 			Users: []access.UserConfig{{Name: "ci", APIKeys: []access.APIKeyConfig{config}}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f := enginetest.New(t, func(c *countersign.Config) { c.Directory = directory })
 		got, err := ask(t, f.Engine, key, "list_private_keys", "")
 		if err != nil || (len(got.PrivateKeys) == 2) != kind.Signs() {

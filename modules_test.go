@@ -1,7 +1,6 @@
 package countersign_test
 
 import (
-	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -227,17 +226,12 @@ func TestNoInsides(t *testing.T) {
 func TestNewActivityType(t *testing.T) {
 	testenv.Slow(t)
 	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files := map[string]string{}
 	for at, name := range map[string]string{"activity/echo.go": "activity.go.txt", "echo_operation_test.go": "engine.go.txt", "echo_test.go": "echo_test.go.txt"} {
 		files[filepath.Join(root, at)] = filepath.Join(root, "testdata", "newtype", name)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": files})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := testenv.Encode(t, map[string]any{"Replace": files})
 	path := filepath.Join(t.TempDir(), "overlay.json")
 	testenv.Write(t, path, overlay)
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-overlay", path, "-run", "^TestEcho$", "-count=1", "-v", ".").CombinedOutput()

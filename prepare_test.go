@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -20,9 +21,7 @@ import (
 func TestPrepareTransaction(t *testing.T) {
 	engine, _ := newEngine(t, countersign.Config{AllowHazards: []string{countersign.AllHazards}})
 	prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(vectorAddr, legacy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if ids := prepared.KeyIDs(); !slices.Equal(ids, []string{"vector key"}) {
 		t.Errorf("keys %v", ids)
 	}
@@ -33,16 +32,12 @@ func TestPrepareTransaction(t *testing.T) {
 		t.Errorf("signer view %v, %v", view, err)
 	}
 	inspected, err := all.Inspect(activity.TransactionTypeEthereum, legacy, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if prepared.Summary().Digest() != inspected.Summary.Digest() {
 		t.Error("the summary differs between inspection and preparation")
 	}
 	direct, err := engine.SignTransaction(t.Context(), org, ethereumIntent(vectorAddr, legacy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 2 {
 		if got, err := prepared.Sign(t.Context()); err != nil || got != direct {
 			t.Errorf("%v, %v, want %v", got, err, direct)
@@ -59,9 +54,7 @@ func TestInspectRefuses(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	_, keys := newEngine(t, countersign.Config{})
 	key, err := keys.Find(t.Context(), org, keystore.ByID("vector key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	found := false
 	for _, address := range all.Addresses(key.PublicKey()) {
 		found = found || address.Address == vectorAddr
@@ -99,24 +92,18 @@ func TestSignWithWallet(t *testing.T) {
 	wallet := keystore.Wallet{ID: "w", Name: "treasury"}
 	add := func(curve keystore.Curve, secret byte, path string) {
 		info, err := keys.Add(t.Context(), org, keystore.NewKey{Name: path, Curve: curve, Secret: bytes.Repeat([]byte{secret}, keystore.SecretSize)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		wallet.Accounts = append(wallet.Accounts, keystore.Account{KeyInfo: info, Path: path})
 	}
 	add(keystore.CurveSecp256k1, 0x46, "m/44'/60'/0'/0/0")
 	add(keystore.CurveEd25519, 0x46, "m/44'/501'/0'/0'")
 	prepare := func(unsigned string) (*countersign.Prepared, error) {
 		engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: walletOf{keys, wallet}, AllowHazards: []string{countersign.AllHazards}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return engine.Prepare(t.Context(), org, ethereumIntent("treasury", unsigned))
 	}
 	prepared, err := prepare(transfer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signers, err := prepared.Keys(t.Context())
 	if err != nil || len(signers) != 1 || signers[0].WalletName != "treasury" || signers[0].Path != "m/44'/60'/0'/0/0" || signers[0].Name == "" {
 		t.Errorf("keys %+v, %v", signers, err)
@@ -137,16 +124,12 @@ func TestSignWithWallet(t *testing.T) {
 // account of the organization, and an account from itself, which is change.
 func checkMine(t *testing.T, keys walletOf) {
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for account, change := range map[int]bool{0: true, 2: false} {
 		to := all.Addresses(keys.wallet.Accounts[account].PublicKey)[0].Address
 		unsigned := strings.Replace(transfer, "08d2b0a37f869ff76bacb5bab3278e26ab7067b7", strings.ToLower(to[2:]), 1)
 		prepared, err := engine.Prepare(t.Context(), org, ethereumIntent(keys.wallet.Accounts[0].ID, unsigned))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		effects, err := prepared.Effects(t.Context())
 		if err != nil || effects[0].To.String() != to || effects[0].Change != change || effects[0].Controlled != chains.ControlledYes {
 			t.Errorf("to account %d: %+v, %v", account, effects, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/stamp"
@@ -23,9 +24,7 @@ func TestGetActivity(t *testing.T) {
 	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{})))
 	body := engines.GetActivity(enginetest.Organization, record.ID)
 	found, err := f.Engine.GetActivity(t.Context(), f.APIKey.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, want := found.AppendAnswer(nil), record.AppendAnswer(nil); !bytes.Equal(got, want) {
 		t.Errorf("answered\n%s\nand when it was submitted\n%s", got, want)
 	}
@@ -65,9 +64,7 @@ func TestReady(t *testing.T) {
 	if err := f.Engine.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := f.Engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Engine.Close())
 	enginetest.Refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
 }
 
@@ -114,9 +111,7 @@ func submittedBy(t *testing.T, kind activity.Type, list []activity.Type) error {
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users,
 		Resume: access.ResumeConfig{Approvals: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := enginetest.New(t, enginetest.WithLog(1), enginetest.WithOTP(t, new(enginetest.Outbox)), func(config *countersign.Config) { config.Directory = directory })
 	_, err = f.Engine.Submit(t.Context(), key.Sign(fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":%s}`,
 		kind, f.Clock.Now().UnixMilli(), enginetest.Organization, minimal[kind])))

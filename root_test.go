@@ -62,18 +62,14 @@ type rootFile struct {
 func parsedRoot(t *testing.T) (files []rootFile) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
 		source := testenv.Read(t, path)
 		tree, err := parser.ParseFile(token.NewFileSet(), path, source, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		files = append(files, rootFile{tree, strings.Count(string(source), "\n")})
 	}
 	return files
@@ -152,9 +148,7 @@ func TestNoHazardOnAFixedEffect(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if calls < 20 {
 		t.Errorf("%d calls: the functions have other names", calls)
 	}

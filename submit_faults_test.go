@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
@@ -175,9 +176,7 @@ func TestProofKeyError(t *testing.T) {
 	}
 	lost.found = true
 	repaired, err := countersign.New(f.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record, err := repaired.Submit(t.Context(), f.APIKey.Sign(redeem))
 	if err != nil {
 		t.Fatalf("the same body with a key that works: %v", err)
@@ -296,9 +295,7 @@ func (s *leavingStore) Complete(ctx context.Context, lease store.Lease, done sto
 func TestNewRefusesSubmission(t *testing.T) {
 	f := enginetest.New(t)
 	wrongCurve, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, test := range map[string]struct {
 		change  func(*countersign.Config)
 		problem string

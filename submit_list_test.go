@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/chainvectors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	keysmemory "github.com/countersign-dev/countersign/keystore/memory"
@@ -95,9 +96,7 @@ func TestList(t *testing.T) {
 		t.Errorf("by a call: %v, %v", byCall, err)
 	}
 	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx, err := messages.ReadAny(list, f.Config.Chains, time.Now)
 	if err != nil || tx.Summary().Digest() != prepared.Summary().Digest() || len(prepared.Summary().Fields) != 3 {
 		t.Errorf("read without keys it has another summary: %v", err)
@@ -161,9 +160,7 @@ func spentWei(t testing.TB, f *enginetest.Fixture) int64 {
 		sum, _, err = store.Spent(ledger, store.Charge{Limit: "day", Subject: "organization", Window: 24 * time.Hour}, f.Clock.Now())
 		return nil, err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return sum.Int64()
 }
 
@@ -357,10 +354,7 @@ func TestPayroll(t *testing.T) {
 	submitter := ballot.Voter("user-1", "", b.APIKey)
 	submitter.APIKeys[0].Activities = activity.Types()
 	b.SetUsers(submitter, ballot.Voter("ann", "finance", b.Ann))
-	seed, err := hex.DecodeString(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := testenv.Hex(t, enginetest.Secret)
 	payer := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	list := activity.SignTransactionsIntent{Type: activity.TransactionTypeSolana}
 	for n := range activity.MaxTransactions {

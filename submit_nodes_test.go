@@ -25,9 +25,7 @@ func twoNodes(t *testing.T) (*enginetest.Fixture, *countersign.Engine) {
 	dsn := testenv.Postgres(t).DSN
 	open := func() store.Store {
 		opened, err := postgres.Open(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return opened
 	}
 	f := enginetest.New(t, func(c *countersign.Config) {
@@ -76,9 +74,7 @@ func TestTakeover(t *testing.T) {
 	sent := f.APIKey.Sign(body)
 	dead := f.Config.Store // all that can be seen of what the dead node did
 	record, err := second.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now().Add(-time.Minute)})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	claim := store.Claim{OrganizationID: enginetest.Organization, Fingerprint: fingerprint(body), LeaseTTL: 2 * time.Second, Now: time.Now()}
 	started := time.Now()
 	begun, err := dead.Begin(t.Context(), claim, nil)
@@ -109,9 +105,7 @@ func TestSubmitAfterReopen(t *testing.T) {
 	var signer *enginetest.Fixture
 	for round := range 2 {
 		opened, err := bolt.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f := enginetest.New(t, func(c *countersign.Config) {
 			c.Store, c.AnyRequestTime = opened, true
 			if signer != nil {
@@ -128,8 +122,6 @@ func TestSubmitAfterReopen(t *testing.T) {
 		} else if !bytes.Equal(answer, first) || f.Signing.Signatures.Load() != 0 {
 			t.Errorf("answered\n%s\nand before\n%s", answer, first)
 		}
-		if err := f.Engine.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, f.Engine.Close())
 	}
 }

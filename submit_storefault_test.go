@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/rpcapi"
@@ -230,9 +231,7 @@ var entries = map[string]func(e *entered) (any, error){
 // ask asks the JSON-RPC signer.
 func (e *entered) ask() (any, error) {
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: faultToken}}, nil)
-	if err != nil {
-		e.T.Fatal(err)
-	}
+	testenv.Must(e.T, err)
 	handler := rpcapi.New(e.Engine, rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: e.Directory, Keystore: e.Signing,
 		Host: func(string) bool { return true }, ChainID: 1,

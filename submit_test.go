@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -226,13 +227,9 @@ func TestAppProof(t *testing.T) {
 		t.Fatalf("%d proofs", len(record.AppProofs))
 	}
 	payload, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	inspection, err := all.Inspect(activity.TransactionTypeEthereum, enginetest.Unsigned, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := activity.AppProofPayload{
 		TimestampMs: f.Clock.Now().UnixMilli(), OrganizationID: enginetest.Organization, ActivityID: record.ID,
 		ActivityType: activity.TypeSignTransaction, Fingerprint: record.Request.Fingerprint.String(),

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
@@ -106,9 +107,7 @@ func TestWithoutService(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
 
 	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer embedded.Close()
 	_, err = embedded.GetActivity(t.Context(), countersign.SignedBody{})
 	refuseWithoutDirectory(t, err)

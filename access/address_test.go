@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -45,9 +46,7 @@ func TestParseNetwork(t *testing.T) {
 
 func TestWithin(t *testing.T) {
 	networks, err := access.ParseNetworks([]string{"10.0.0.0/8", "2001:db8::/32", "fe80::/10"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for text, want := range map[string]bool{
 		"10.255.0.1": true, "::ffff:10.1.2.3": true, "2001:db8:1::1": true, "fe80::1%eth0": true,
 		"11.0.0.1": false, "::ffff:11.0.0.1": false, "::10.0.0.1": false, "2001:db9::1": false,

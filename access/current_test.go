@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 var _ names.Labeled = (*access.Current)(nil)
@@ -18,9 +19,7 @@ var _ names.Labeled = (*access.Current)(nil)
 func directory(t *testing.T, users ...access.UserConfig) access.Directory {
 	t.Helper()
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return directory
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -35,9 +36,7 @@ func TestNewDirectory(t *testing.T) {
 	config.Users[1].Name, config.Users[1].ID = "", "5" // the id names the user
 	config.Users[1].Passkeys[0].Origins = []string{"https://app.example.com", "android:apk-key-hash:abc"}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{config, {ID: "other"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	point, _ := hex.DecodeString(basePoint)
 	member, err := directory.Member(t.Context(), "org", stamp.APIKeyID(point))
 	if err != nil || member.User.Name != "ci" || len(member.Credential.Activities) != 1 {

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const signBody = `{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"1763650000000","organizationId":"org","parameters":{"signWith":"0xab","unsignedTransaction":"02c0","type":"TRANSACTION_TYPE_ETHEREUM"}}`
 
 func TestDecodeSignTransaction(t *testing.T) {
 	request, err := activity.Decode([]byte(signBody))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := activity.SignTransactionIntent{SignWith: "0xab", UnsignedTransaction: "02c0", Type: activity.TransactionTypeEthereum}
 	if request.Intent != want {
 		t.Errorf("intent %+v, want %+v", request.Intent, want)
@@ -34,9 +33,7 @@ func TestDecodeOTPIntents(t *testing.T) {
 	request, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_INIT_OTP_AUTH_V3","timestampMs":"1","organizationId":"o","parameters":{
 		"otpType":"OTP_TYPE_SMS","contact":"+15555550100","otpLength":6,"appName":"App","emailCustomization":{"logoUrl":"l","magicLinkTemplate":"m","templateVariables":"{}","templateId":"t"},
 		"smsCustomization":{"template":"{{.OtpCode}}"},"userIdentifier":"u","sendFromEmailAddress":"a@b.c","alphanumeric":false,"sendFromEmailSenderName":"n","expirationSeconds":"300","replyToEmailAddress":"r@b.c"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	no := false
 	want := activity.InitOTPAuthIntent{
 		OTPType: "OTP_TYPE_SMS", Contact: "+15555550100", OTPLength: 6, AppName: "App",
@@ -49,9 +46,7 @@ func TestDecodeOTPIntents(t *testing.T) {
 		t.Errorf("intent %+v, want %+v", request.Intent, want)
 	}
 	request, err = activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_VERIFY_OTP","timestampMs":"1","organizationId":"o","parameters":{"otpId":"i","otpCode":"c","publicKey":"p","expirationSeconds":"60"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := (activity.VerifyOTPIntent{OTPID: "i", OTPCode: "c", PublicKey: "p", ExpirationSeconds: "60"}); request.Intent != want {
 		t.Errorf("intent %+v, want %+v", request.Intent, want)
 	}

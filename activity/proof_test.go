@@ -13,14 +13,13 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func proofKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key
 }
 
@@ -33,9 +32,7 @@ func TestAppProof(t *testing.T) {
 	key := proofKey(t)
 	for range 64 { // enough for r and s with leading zeros
 		proof, err := activity.NewAppProof(key, somePayload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := activity.VerifyAppProof(proof, &key.PublicKey)
 		if err != nil || got != somePayload {
 			t.Fatalf("payload %+v, error %v", got, err)
@@ -47,9 +44,7 @@ func TestAppProofPayloadForm(t *testing.T) {
 	payload := somePayload
 	payload.SummaryDigest = ""
 	proof, err := activity.NewAppProof(proofKey(t), payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := `{"type":"APP_PROOF_TYPE_ACTIVITY_OUTCOME","timestampMs":"1763650000000","activityOutcomeProof":{"organizationId":"org <1>","activityId":"a","activityType":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","fingerprint":"sha256:00","outcome":"ACTIVITY_STATUS_COMPLETED","resultDigest":"11"}}`
 	if proof.ProofPayload != want {
 		t.Errorf("%s\nwant\n%s", proof.ProofPayload, want)
@@ -59,17 +54,13 @@ func TestAppProofPayloadForm(t *testing.T) {
 func TestAppProofOfAnotherKey(t *testing.T) {
 	trusted, other := proofKey(t), proofKey(t)
 	proof, err := activity.NewAppProof(other, somePayload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := activity.VerifyAppProof(proof, &trusted.PublicKey); !errors.Is(err, activity.ErrAppProof) {
 		t.Errorf("a well-formed proof by another key: %v", err)
 	}
 	// The same proof with the trusted key written into it.
 	own, err := activity.NewAppProof(trusted, somePayload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proof.PublicKey = own.PublicKey
 	if _, err := activity.VerifyAppProof(proof, &trusted.PublicKey); !errors.Is(err, activity.ErrAppProof) {
 		t.Errorf("another key's signature under the trusted key's name: %v", err)
@@ -80,9 +71,7 @@ func TestAppProofOfAnotherKey(t *testing.T) {
 func TestAppProofMutations(t *testing.T) {
 	key := proofKey(t)
 	proof, err := activity.NewAppProof(key, somePayload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, member := range []func(*activity.AppProof) *string{
 		func(p *activity.AppProof) *string { return &p.Scheme },
 		func(p *activity.AppProof) *string { return &p.PublicKey },
@@ -109,16 +98,12 @@ func TestAppProofMutations(t *testing.T) {
 
 func TestProofKeyMustBeP256(t *testing.T) {
 	wrong, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := activity.NewAppProof(wrong, somePayload); err == nil || !strings.Contains(err.Error(), "expected an ECDSA key on P-256") {
 		t.Errorf("error %v", err)
 	}
 	proof, err := activity.NewAppProof(proofKey(t), somePayload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, trusted := range []*ecdsa.PublicKey{nil, &wrong.PublicKey, offCurve} {
 		if _, err := activity.VerifyAppProof(proof, trusted); err == nil || !strings.Contains(err.Error(), "trusted key: ") {
 			t.Errorf("under %v: %v", trusted, err)
@@ -179,9 +164,7 @@ func TestBrokenProofKey(t *testing.T) {
 func TestAppProofOfAnotherPayload(t *testing.T) {
 	key := proofKey(t)
 	proof, err := activity.NewAppProof(key, somePayload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for text, problem := range map[string]string{
 		"{}": "type",
 		strings.Replace(proof.ProofPayload, "APP_PROOF_TYPE_ACTIVITY_OUTCOME", "APP_PROOF_TYPE_ADDRESS_DERIVATION", 1): "unknown type",
@@ -190,9 +173,7 @@ func TestAppProofOfAnotherPayload(t *testing.T) {
 	} {
 		digest := sha256.Sum256([]byte(text))
 		r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		raw := make([]byte, 64)
 		r.FillBytes(raw[:32])
 		s.FillBytes(raw[32:])

@@ -9,6 +9,7 @@ import (
 	"testing/quick"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestParametersByteForByte: an answer has the parameters exactly as submitted, with their
@@ -29,9 +30,7 @@ func TestStoredRecordAnswer(t *testing.T) {
 		record.AppProofs = []activity.AppProof{{Scheme: "s", PublicKey: "p", ProofPayload: `{"a":"<>"}`, Signature: "x"}}
 		encoded := record.Encode()
 		decoded, err := activity.DecodeRecord(encoded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, want := decoded.AppendAnswer(nil), record.AppendAnswer(nil); !bytes.Equal(got, want) {
 			t.Errorf("%s: answered\n%s\nand from the store\n%s", name, want, got)
 		}
@@ -93,16 +92,11 @@ func TestDecodeRecordRefuses(t *testing.T) {
 func TestDecodeRecordOfAnotherResult(t *testing.T) {
 	for name, vector := range vectors(t) {
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(vector.record(t).Encode(), &members); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, vector.record(t).Encode(), &members)
 		members["result"] = json.RawMessage(`["a result"]`)
 		for _, kind := range activity.Types() {
 			members["type"] = json.RawMessage(strconv.Quote(string(kind)))
-			encoded, err := json.Marshal(members)
-			if err != nil {
-				t.Fatal(err)
-			}
+			encoded := testenv.Encode(t, members)
 			if record, err := activity.DecodeRecord(encoded); err == nil {
 				t.Errorf("%s as %s: accepted as %+v", name, kind, record.Result)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // marshaled is Encode by encoding/json alone.
@@ -31,9 +32,7 @@ func (r *Record) marshaled(t testing.TB) []byte {
 		}
 	}
 	encoded, err := strictjson.Marshal(&form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return encoded
 }
 
@@ -117,9 +116,7 @@ func TestEncodeIsMarshal(t *testing.T) {
 		if err := json.Unmarshal(record.Encode(), &got); err != nil {
 			t.Fatalf("seed %d: %v in %q", seed, err, record.Encode())
 		}
-		if err := json.Unmarshal(record.marshaled(t), &want); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, record.marshaled(t), &want)
 		got.Result, want.Result = meaning(t, got.Result), meaning(t, want.Result)
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: read from what is stored\n%+v\nand from encoding/json\n%+v", seed, got, want)
@@ -134,12 +131,7 @@ func meaning(t *testing.T, text json.RawMessage) json.RawMessage {
 		return nil
 	}
 	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatal(err)
-	}
-	again, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &value)
+	again := testenv.Encode(t, value)
 	return again
 }

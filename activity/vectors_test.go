@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // vector is a request and the answer that public clients accepted for it.
@@ -32,14 +32,9 @@ func vectors(t testing.TB) map[string]vector {
 	}
 	all := map[string]vector{}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testenv.Read(t, path)
 		var one vector
-		if err := json.Unmarshal(text, &one); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, text, &one)
 		all[filepath.Base(path)] = one
 	}
 	return all
@@ -57,9 +52,7 @@ func (v vector) record(t testing.TB) *activity.Record {
 func recordOf(t testing.TB, body string, answer map[string]any) *activity.Record {
 	t.Helper()
 	request, err := activity.Decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record := &activity.Record{
 		ID: answer["id"].(string), Request: request, CreatedAt: someTime, UpdatedAt: someTime,
 		Status: activity.StatusCompleted,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestParseFingerprint: a fingerprint is "sha256:" and 64 lower-case hex digits.
@@ -110,9 +111,7 @@ func TestAnsweredVotes(t *testing.T) {
 	var answer struct {
 		Activity struct{ Votes activity.AnsweredVotes }
 	}
-	if err := json.Unmarshal(record.AppendAnswer(nil), &answer); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, record.AppendAnswer(nil), &answer)
 	if votes := answer.Activity.Votes; len(votes) != 1 || votes[0] != shown {
 		t.Errorf("%+v, want %+v", votes, shown)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 	miekg "github.com/miekg/pkcs11"
-	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -39,7 +38,7 @@ func measured(b *testing.B, workers int, call func(worker int) error) pace {
 	b.Helper()
 	var calls atomic.Int64
 	var done sync.WaitGroup
-	start, used := time.Now(), processorTime(b)
+	start, used := time.Now(), testenv.OwnTime(b)
 	for worker := range workers {
 		done.Go(func() {
 			for time.Since(start) < hsmBatch {
@@ -53,17 +52,7 @@ func measured(b *testing.B, workers int, call func(worker int) error) pace {
 	}
 	done.Wait()
 	count := float64(calls.Load())
-	return pace{count / time.Since(start).Seconds(), float64((processorTime(b) - used).Microseconds()) / count}
-}
-
-// processorTime returns the processor time that this process has used.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return pace{count / time.Since(start).Seconds(), float64((testenv.OwnTime(b) - used).Microseconds()) / count}
 }
 
 // comparePaces reports the calls per second of ours and of theirs, and the medians, over

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -66,14 +65,14 @@ func growing(b *testing.B, open func(b *testing.B) store.Full) {
 			defer empty.Close()
 			compareSizes(b, s, empty)
 			const rounds = 100
-			cpu, start := ownTime(b), time.Now()
+			cpu, start := testenv.OwnTime(b), time.Now()
 			for range rounds {
 				found, err := s.List(b.Context(), "org", store.Filter{Types: []string{"SIGN"}, Statuses: []string{"REJECTED"}, Limit: 100})
 				if err != nil || len(found) > 0 {
 					b.Fatal(len(found), err)
 				}
 			}
-			b.ReportMetric(float64(ownTime(b)-cpu)/rounds, "none-cpu-ns")
+			b.ReportMetric(float64(testenv.OwnTime(b)-cpu)/rounds, "none-cpu-ns")
 			b.ReportMetric(float64(time.Since(start))/rounds, "none-ns")
 		})
 	}
@@ -109,9 +108,9 @@ func compareSizes(b *testing.B, large, empty store.Store) {
 
 // spending returns what one of sizeActivities took.
 func spending(b *testing.B, s store.Store) (each spent) {
-	cpu, written, start := ownTime(b), bytesWritten(b), time.Now()
+	cpu, written, start := testenv.OwnTime(b), bytesWritten(b), time.Now()
 	storeMany(b, s, sizeActivities, storeClients)
-	for i, total := range []float64{float64(time.Since(start)), float64(ownTime(b) - cpu), float64(bytesWritten(b) - written)} {
+	for i, total := range []float64{float64(time.Since(start)), float64(testenv.OwnTime(b) - cpu), float64(bytesWritten(b) - written)} {
 		each[i] = total / sizeActivities
 	}
 	return each
@@ -139,15 +138,6 @@ func storeMany(b *testing.B, s store.Store, count, fillers int) {
 		})
 	}
 	all.Wait()
-}
-
-func ownTime(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func bytesWritten(b *testing.B) (written int64) {

@@ -73,7 +73,7 @@ var memoTron = padded(80, "invoice 7"+strings.Repeat(" ", 47), "  amount        
 	"  to                    TQLCsShbQNXMTVCjprY64qZmEA4rBarpQp", "  note                  ok")
 
 // TestRenderHostileText: on a terminal of 80 columns or more, text of a transaction cannot
-// move the cursor, colour the terminal, reverse the line, look like other text, or fake a
+// move the cursor, color the terminal, reverse the line, look like other text, or fake a
 // line, wherever it appears.
 func TestRenderHostileText(t *testing.T) {
 	for _, hostile := range []string{

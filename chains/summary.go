@@ -23,7 +23,7 @@ const summaryTables = 9
 const MaxSummaryBytes = 256
 
 // Summary describes what a transaction does: its effects, and an ordered tree of
-// labelled, typed fields. It is a function of the transaction's bytes alone, and so is
+// labeled, typed fields. It is a function of the transaction's bytes alone, and so is
 // its digest: the same in an inspection, a policy, a record and a proof.
 type Summary struct {
 	Chain   string   // such as "ethereum"
@@ -49,7 +49,7 @@ const (
 	TypeList    FieldType = "list"    // fields
 )
 
-// Field is one labelled value, or a labelled list of fields. Create fields with the
+// Field is one labeled value, or a labeled list of fields. Create fields with the
 // functions that are named after the types.
 type Field struct {
 	Label    string    `json:"label"`

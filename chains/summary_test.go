@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // canonical has fields of every type. Its canonical form must not change while the schema
@@ -45,9 +46,7 @@ const canonicalForm = `{"schema":"countersign.summary/2","tables":9,"chain":"eth
 
 func TestSummaryCanonicalForm(t *testing.T) {
 	form, err := canonical.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if string(form) != canonicalForm {
 		t.Errorf("\n got %s\nwant %s", form, canonicalForm)
 	}

@@ -11,7 +11,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -32,13 +32,9 @@ func keyOf(t *testing.T, key *enginetest.APIKey) *client.Key {
 	path := filepath.Join(t.TempDir(), "api-key.json")
 	content := fmt.Sprintf(`{"organizationId":%q,"publicKey":%q,"privateKey":%q,"curve":"API_KEY_CURVE_P256"}`,
 		enginetest.Organization, key.PublicKey, key.PrivateKey())
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte(content))
 	read, err := client.ReadKey(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return read
 }
 
@@ -52,9 +48,7 @@ func TestClient(t *testing.T) {
 	server := httptest.NewServer(httpapi.New(f.Engine, httpapi.Options{}))
 	defer server.Close()
 	to, err := client.New(client.Config{URL: server.URL + "/", Key: keyOf(t, f.APIKey), Now: f.Clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := to.SignTransaction(t.Context(), intent())
 	if err != nil || signed != enginetest.Signed {
 		t.Errorf("%s, %v", signed, err)
@@ -64,13 +58,9 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v, %v", who, err)
 	}
 	request, err := to.NewRequest(intent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first, err := to.Submit(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	again, err := to.Submit(t.Context(), request)
 	if err != nil || again.ID != first.ID || !bytes.Equal(again.Answer, first.Answer) {
 		t.Errorf("the same request again: %+v, %v", again, err)
@@ -131,13 +121,9 @@ func newFake(t *testing.T, list ...func() (*http.Response, error)) (*client.Clie
 	f := enginetest.NewAPIKey(t)
 	server := &answers{list: list}
 	to, err := client.New(client.Config{URL: "http://signer.test", Key: keyOf(t, f), HTTP: &http.Client{Transport: server}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request, err := to.NewRequest(intent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return to, server, request
 }
 
@@ -147,17 +133,13 @@ func TestSignMessage(t *testing.T) {
 	server := httptest.NewServer(httpapi.New(f.Engine, httpapi.Options{}))
 	defer server.Close()
 	to, err := client.New(client.Config{URL: server.URL, Key: keyOf(t, f.APIKey), Now: f.Clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	message := activity.SignMessageIntent{
 		SignWith: enginetest.Address, Payload: "\x19Ethereum Signed Message:\n23Approve Portals sign-in",
 		Encoding: "PAYLOAD_ENCODING_TEXT_UTF8", HashFunction: "HASH_FUNCTION_KECCAK256",
 	}
 	want, err := f.Engine.SignMessage(t.Context(), enginetest.Organization, message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if signature, err := to.SignMessage(t.Context(), message); err != nil || signature != want {
 		t.Errorf("%+v, %v, want %+v", signature, err, want)
 	}
@@ -275,9 +257,7 @@ func TestOtherScheme(t *testing.T) {
 func TestMismatchedAnswer(t *testing.T) {
 	to, server, request := newFake(t)
 	other, err := activity.NewRequest(activity.Envelope{OrganizationID: "o", Time: time.UnixMilli(1763650000000)}, intent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	server.list = append(server.list, status(200, answer(other, activity.StatusCompleted, "")))
 	if _, err := to.Submit(t.Context(), request); err == nil || !strings.Contains(err.Error(), "another request") {
 		t.Error(err)
@@ -299,9 +279,7 @@ func TestWaitForApprovals(t *testing.T) {
 		}
 		server.list = append(server.list[:0], waiting)
 		first, err := to.Submit(t.Context(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, query := range server.bodies[1:3] {
 			if query != `{"organizationId":"`+enginetest.Organization+`","activityId":"a1"}` {
 				t.Errorf("asked %s", query)
@@ -368,9 +346,7 @@ func TestParseKeyCurves(t *testing.T) {
 	secret := bytes.Repeat([]byte{7}, 32)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveEd25519, stamp.CurveSecp256k1} {
 		signer, err := stamp.NewSigner(curve, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		text := fmt.Appendf(nil, `{"organizationId":"o","publicKey":"%x","privateKey":"%x","curve":%q}`, signer.PublicKey(), secret, curve)
 		_, err = client.ParseKey(text)
 		if curve == stamp.CurveSecp256k1 {

@@ -13,15 +13,14 @@ import (
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // inProcess returns a client of a handler in this process.
 func inProcess(t *testing.T, f *enginetest.Fixture, handler http.Handler) *client.Client {
 	t.Helper()
 	to, err := client.New(client.Config{Handler: handler, Key: keyOf(t, f.APIKey), Now: f.Config.Now, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return to
 }
 
@@ -102,9 +101,7 @@ func TestWaitAsksAtOnce(t *testing.T) {
 		server.list = append(server.list, status(200, answer(request, activity.StatusConsensusNeeded, "")),
 			status(200, answer(request, activity.StatusCompleted, `"signTransactionResult":{"signedTransaction":"ab"}`)))
 		submitted, err := to.Submit(t.Context(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		started := time.Now()
 		if done, err := to.Wait(t.Context(), submitted); err != nil || done.Status != activity.StatusCompleted || time.Since(started) != 0 {
 			t.Errorf("%v, %v after %v", done, err, time.Since(started))

@@ -131,9 +131,7 @@ func resultOf(kind activity.Type) activity.Result {
 // that what is read can be answered.
 func FuzzActivityRecord(f *testing.F) {
 	request, err := activity.Decode([]byte(`{"type":"ACTIVITY_TYPE_SIGN_TRANSACTION_V2","timestampMs":"1","organizationId":"o","parameters":{"signWith":"a","unsignedTransaction":"b","type":"c"}}`))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add(recordOf(request).Encode())
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		record, err := activity.DecodeRecord(stored)

@@ -45,13 +45,9 @@ func bitcoinKey(f *testing.F) keystore.Key {
 	secret := testenv.Hex(f, "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
 	store := memory.New()
 	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	return keystore.Verified(key)
 }
 
@@ -79,9 +75,7 @@ func compareWithBTCD(t *testing.T, packet *psbt.Packet) {
 		return // it wants more than the format does, such as a P2WPKH script in a witness UTXO
 	}
 	var unsigned bytes.Buffer
-	if err := theirs.UnsignedTx.SerializeNoWitness(&unsigned); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, theirs.UnsignedTx.SerializeNoWitness(&unsigned))
 	if !bytes.Equal(unsigned.Bytes(), packet.Unsigned()) {
 		t.Fatal("btcd reads another transaction")
 	}
@@ -129,9 +123,7 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 	tx.Summary().Digest()
 	tx.Hazards()
 	request, err := tx.Request(key.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(key)
 	if err != nil {
 		return
@@ -161,9 +153,7 @@ func checkBitcoinSigned(t *testing.T, chain bitcoin.Chain, key keystore.Key, raw
 func readPSBT(t *testing.T, raw []byte) *psbt.Packet {
 	t.Helper()
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return packet
 }
 
@@ -202,16 +192,12 @@ func FuzzBitcoinAddress(f *testing.F) {
 	secret := bytes.Repeat([]byte{1}, 32)
 	store := memory.New()
 	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	spend := bitcointest.P2WPKH(info.PublicKey)
 	tx, err := chain.Parse(bitcointest.PSBT{
 		Inputs: []bitcointest.Input{spend.Input(10_000, 1)}, Outputs: []bitcointest.Output{spend.Output(9_000)},
 	}.Encode())
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		request, err := tx.Request(text)
 		if err != nil {

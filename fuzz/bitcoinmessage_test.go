@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // FuzzBitcoinMessage checks that a BIP-322 message is refused if its text cannot be
@@ -52,9 +53,7 @@ func FuzzBitcoinMessage(f *testing.F) {
 			t.Fatalf("%q is shown as %+v", text, tx.Summary().Fields)
 		}
 		signed, err := chaintest.Sign(t.Context(), bitcoin.Chain{}, raw, message.Address, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if signature, ok, err := bitcoin.MessageSignature(signed); !ok || err != nil || len(signature) < 60 {
 			t.Fatalf("%q: signature %q, %v", text, signature, err)
 		}
@@ -104,9 +103,7 @@ func shows(fields []chains.Field, text string) bool {
 func withText(t *testing.T, raw, text []byte) []byte {
 	t.Helper()
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	records := packet.Global.Records[:0]
 	for _, record := range packet.Global.Records {
 		if record.Type == uint64(psbt.GlobalSignedMessage) {

@@ -66,9 +66,7 @@ func ethereumKey(f *testing.F) keystore.Key {
 		f.Fatal(err)
 	}
 	key, err := keys.Find(f.Context(), "org", keystore.ByID("key"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	return keystore.Verified(key)
 }
 
@@ -116,9 +114,7 @@ func FuzzEthereumSignWith(f *testing.F) {
 	raw, key := ethereumSeeds(f)[0], ethereumKey(f)
 	f.Fuzz(func(t *testing.T, signWith string) {
 		tx, err := ethereum.Chain{}.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		address, isAddress, refused := ethereumOracle(signWith)
 		checkSignWith(t, tx, key, signWith, address, isAddress, refused)
 	})
@@ -221,9 +217,7 @@ func showEverything(t *testing.T, tx chains.Transaction, key keystore.Key) {
 			t.Fatalf("an effect is said as %q", line)
 		}
 	}
-	if err := chains.Render(&strings.Builder{}, tx.Summary().Fields); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chains.Render(&strings.Builder{}, tx.Summary().Fields))
 }
 
 func checkEthereumSigned(t *testing.T, raw, signed []byte, key keystore.Key) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/internal/strictjson"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // FuzzStrictJSON checks that what the strict reader accepts is an object for
@@ -52,9 +53,7 @@ func countMembers(t *testing.T, text []byte) (members int) {
 			t.Fatal(err)
 		}
 		var value json.RawMessage
-		if err := tokens.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, tokens.Decode(&value))
 	}
 	return members
 }

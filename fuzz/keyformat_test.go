@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 	"github.com/gagliardetto/solana-go"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -92,9 +93,7 @@ func FuzzKeyformatPKCS8(f *testing.F) {
 			return
 		}
 		file, err := key.PKCS8(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		again, err := keyformat.ParsePKCS8(file, nil)
 		if err != nil || !bytes.Equal(again.Secret, key.Secret) || !bytes.Contains(der, key.Secret) {
 			t.Errorf("%x: read again as another key, %v", der, err)
@@ -179,9 +178,7 @@ func FuzzWalletExtendedKey(f *testing.F) {
 		}
 		defer root.Wipe()
 		written, err := root.ExtendedKey(root.Path())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		again, err := wallet.ParseExtendedKey(written)
 		if err != nil {
 			t.Fatalf("%q is written %q: %v", text, written, err)
@@ -193,9 +190,7 @@ func FuzzWalletExtendedKey(f *testing.F) {
 			t.Fatalf("%q is read, btcutil says %v", text, err)
 		}
 		secret, err := theirs.ECPrivKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, read := range []*wallet.Root{root, again} {
 			ours, err := read.Derive(keystore.CurveSecp256k1, read.Path())
 			if err != nil || !bytes.Equal(ours, secret.Serialize()) {
@@ -214,9 +209,7 @@ func FuzzWalletPath(f *testing.F) {
 	f.Add("m")
 	f.Add("m/0h/2147483647")
 	root, err := wallet.FromSeed(bytes.Repeat([]byte{1}, wallet.SeedSize))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		path, err := wallet.ParsePath(text)
 		if err != nil {

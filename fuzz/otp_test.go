@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -50,12 +51,10 @@ func FuzzOTPRequest(f *testing.F) {
 			Email: sender, SenderDomains: []string{"example.com"},
 			Templates: map[string]otp.Template{"t": {Subject: "{{.a}} {{.AppName}}", Text: "{{.OtpCode}} {{.a}}", HTML: "<p>{{.a}} {{.AppName}}</p>"}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
 			Type: otp.TypeEmail, Contact: contact, AppName: app, ExpirationSeconds: expiration, UserIdentifier: user,
-			Email:                   &otp.EmailCustomization{LogoURL: logo, MagicLinkTemplate: link, TemplateVariables: variables, TemplateID: "t"},
+			Email:                   otp.EmailCustomization{LogoURL: logo, MagicLinkTemplate: link, TemplateVariables: variables, TemplateID: "t"},
 			SendFromEmailSenderName: name, SendFromEmailAddress: from, ReplyToEmailAddress: reply,
 		})
 		if err != nil {
@@ -85,11 +84,9 @@ func FuzzOTPText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contact, app, behind, user string) {
 		sender := &otpSender{t: t}
 		service, err := otp.New(otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), SMS: sender})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		id, err := service.Issue(t.Context(), "org", "Example", otp.Request{
-			Type: otp.TypeSMS, Contact: contact, AppName: app, UserIdentifier: user, SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}" + behind},
+			Type: otp.TypeSMS, Contact: contact, AppName: app, UserIdentifier: user, SMS: otp.SMSCustomization{Template: "{{.OtpCode}}" + behind},
 		})
 		if err != nil {
 			if _, refused := errors.AsType[*otp.ParameterError](err); !refused {
@@ -146,22 +143,14 @@ func FuzzOTPMeter(f *testing.F) {
 // or was encrypted to the key of this code, which the fuzzer does not know how to do.
 func FuzzOTPBundle(f *testing.F) {
 	service, err := otp.New(otp.Config{Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)), Email: &otpSender{}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
 	target, err := service.TargetBundle("org", id, key)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	good, err := otp.Encrypt("123456789", "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", target, &key.PublicKey, "org", id)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add(good)
 	f.Add(target)
 	f.Add(`{"encappedPublic":"04","ciphertext":""}`)

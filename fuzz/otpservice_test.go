@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tape"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
@@ -60,9 +61,7 @@ func FuzzOTPService(f *testing.F) {
 			Store: memory.New(0), Secret: keystore.NewSecret(make([]byte, otp.MinSecretSize)),
 			Email: p, SMS: p, Limits: otpLimits, Clock: func() time.Time { return p.now },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for p.tape.More() {
 			p.step()
 		}
@@ -90,7 +89,7 @@ func (p *otpPlayer) issue() {
 	p.fails = p.tape.OneIn(4)
 	id, err := p.service.Issue(p.t.Context(), "org", "App", otp.Request{
 		Type: otp.TypeSMS, Contact: code.contact, UserIdentifier: code.user, ExpirationSeconds: strconv.Itoa(seconds),
-		Length: length, Alphanumeric: &alphanumeric, SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}"},
+		Length: length, Alphanumeric: &alphanumeric, SMS: otp.SMSCustomization{Template: "{{.OtpCode}}"},
 	})
 	wait := p.model.mayIssue(p.now, code.user, code.contact)
 	switch {

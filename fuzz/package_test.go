@@ -17,15 +17,11 @@ import (
 func targets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var names []string
 	for _, path := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, declaration := range parsed.Decls {
 			if function, ok := declaration.(*ast.FuncDecl); ok && strings.HasPrefix(function.Name.Name, "Fuzz") {
 				names = append(names, function.Name.Name)
@@ -40,9 +36,7 @@ func targets(t *testing.T) []string {
 // go command ignores such folders.
 func TestSeedsBelongToTargets(t *testing.T) {
 	folders, err := os.ReadDir("testdata/fuzz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	known := targets(t)
 	for _, folder := range folders {
 		if !slices.Contains(known, folder.Name()) {

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2"
 
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/stamp"
@@ -73,9 +74,7 @@ func FuzzEthereumCalldata(f *testing.F) {
 	f.Add(multicall, uint64(36))
 	f.Fuzz(func(t *testing.T, data []byte, at uint64) {
 		tx, err := ethereum.Chain{}.Parse(withCalldata(t, data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		digest := tx.Summary().Digest()
 		if len(data) == 0 {
 			return
@@ -83,9 +82,7 @@ func FuzzEthereumCalldata(f *testing.F) {
 		changed := bytes.Clone(data)
 		changed[at%uint64(len(data))] ^= 1
 		other, err := ethereum.Chain{}.Parse(withCalldata(t, changed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if other.Summary().Digest() == digest {
 			t.Errorf("%x and %x are shown alike", data, changed)
 		}

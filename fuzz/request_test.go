@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -32,9 +33,7 @@ func FuzzSignRequest(f *testing.F) {
 	}
 	f.Add(uint8(0), "key", "AuwBB4Q7msoAhQSoF8gA")
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Cleanup(func() { engine.Close() })
 	f.Fuzz(func(t *testing.T, number uint8, signWith, unsigned string) {
 		result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
@@ -56,9 +55,9 @@ func FuzzSignRequest(f *testing.F) {
 // addKey adds the key of a vector unless another vector has added it.
 func addKey(f *testing.F, keys *memory.Store, v vector) {
 	f.Helper()
-	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
+	key := keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: testenv.Hex(f, strings.TrimPrefix(v.PrivateKey, "0x"))}
 	if v.SecretKeySeedHex != "" {
-		key = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: unhex(f, v.SecretKeySeedHex)}
+		key = keystore.NewKey{Curve: keystore.CurveEd25519, Secret: testenv.Hex(f, v.SecretKeySeedHex)}
 	}
 	if _, err := keys.Add(f.Context(), "org", key); err != nil && !errors.Is(err, keystore.ErrKeyExists) {
 		f.Fatal(err)
@@ -74,9 +73,7 @@ func signsTo(t *testing.T, kind activity.TransactionType, secret, unsigned, want
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: "key", Type: kind, UnsignedTransaction: hex.EncodeToString(unsigned),
 	})

@@ -22,9 +22,7 @@ type vector struct {
 func vectorsOf(f *testing.F, chain string) []vector {
 	f.Helper()
 	files, err := filepath.Glob("../chains/" + chain + "/testdata/*.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	var vectors []vector
 	for _, file := range files {
 		text := testenv.Read(f, file)
@@ -47,13 +45,7 @@ func transactionsOf(f *testing.F, chain string) [][]byte {
 	f.Helper()
 	var raw [][]byte
 	for _, v := range vectorsOf(f, chain) {
-		raw = append(raw, unhex(f, v.UnsignedTransaction), unhex(f, v.SignedTransaction))
+		raw = append(raw, testenv.Hex(f, v.UnsignedTransaction), testenv.Hex(f, v.SignedTransaction))
 	}
-	return raw
-}
-
-func unhex(f *testing.F, digits string) []byte {
-	f.Helper()
-	raw := testenv.Hex(f, digits)
 	return raw
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/stamp"
@@ -28,9 +29,7 @@ import (
 func signedKey(f *testing.F) *ecdsa.PrivateKey {
 	f.Helper()
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte(strings.Repeat("\x07", 32)))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	return key
 }
 
@@ -39,9 +38,7 @@ func signRaw(t *testing.T, key *ecdsa.PrivateKey, message []byte) []byte {
 	t.Helper()
 	digest := sha256.Sum256(message)
 	r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature := make([]byte, 64)
 	r.FillBytes(signature[:32])
 	s.FillBytes(signature[32:])
@@ -54,15 +51,11 @@ func signRaw(t *testing.T, key *ecdsa.PrivateKey, message []byte) []byte {
 func FuzzStampPasskey(f *testing.F) {
 	key := signedKey(f)
 	point, err := key.PublicKey.Bytes()
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	cose := append([]byte("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20"), point[1:33]...)
 	cose = append(append(cose, "\x22\x58\x20"...), point[33:]...)
 	credential, err := stamp.NewPasskey([]byte("id"), cose, "example.com", "https://example.com")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	body := []byte("{}")
 	hash, rp := sha256.Sum256(body), sha256.Sum256([]byte("example.com"))
 	challenge := base64.RawURLEncoding.EncodeToString([]byte(hex.EncodeToString(hash[:])))
@@ -74,9 +67,7 @@ func FuzzStampPasskey(f *testing.F) {
 		clientHash := sha256.Sum256([]byte(client))
 		digest := sha256.Sum256(append(append([]byte{}, authenticator...), clientHash[:]...))
 		signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		encode := base64.RawURLEncoding.EncodeToString
 		header := fmt.Sprintf(`{"authenticatorData":"%s","clientDataJson":"%s","credentialId":"%s","signature":"%s"}`,
 			encode(authenticator), encode([]byte(client)), encode([]byte("id")), encode(signature))
@@ -102,9 +93,7 @@ func FuzzAppProof(f *testing.F) {
 		TimestampMs: 1, OrganizationID: "o", ActivityID: "a", ActivityType: activity.TypeSignTransaction,
 		Fingerprint: "f", Outcome: activity.StatusCompleted, ResultDigest: strings.Repeat("0a", 32), SummaryDigest: strings.Repeat("0b", 32),
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add(good.ProofPayload)
 	f.Add(strings.Replace(good.ProofPayload, `"o"`, `"\u006f"`, 1))
 	f.Fuzz(func(t *testing.T, payload string) {
@@ -118,9 +107,7 @@ func FuzzAppProof(f *testing.F) {
 			return
 		}
 		own, err := activity.NewAppProof(key, read)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if again, err := activity.VerifyAppProof(own, &key.PublicKey); err != nil || again != read {
 			t.Fatalf("%s is read as %+v, then as %+v, %v", payload, read, again, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -31,18 +32,14 @@ func seedSolana(f *testing.F) {
 func solanaV1(f *testing.F, raw []byte) []byte {
 	f.Helper()
 	tx, err := sdk.TransactionFromBytes(raw)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	if _, err := tx.Message.SetVersion(sdk.MessageVersionV1); err != nil {
 		f.Fatal(err)
 	}
 	tx.Signatures = nil
 	tx.Message.TransactionConfig = sdk.TransactionConfig{}.WithComputeUnitLimit(1).WithPriorityFee(2).WithHeapSize(1 << 16)
 	v1, err := tx.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	return v1
 }
 
@@ -98,13 +95,9 @@ func FuzzSolanaSign(f *testing.F) {
 	private := ed25519.NewKeyFromSeed(secret)
 	store := memory.New()
 	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret})
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	chain := solana.New(solana.Limits{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		tx, err := sdk.TransactionFromBytes(raw)
@@ -121,14 +114,10 @@ func FuzzSolanaSign(f *testing.F) {
 			return
 		}
 		signing, err := chaintest.Ready(parsed, info.ID, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing.Hazards()
 		signed, err := signing.AppendSigned(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		message := parsed.(*solana.Transaction).Message()
 		want := bytes.Replace(raw, make([]byte, 64), ed25519.Sign(private, message), 1)
 		if raw[0] == 0x81 {
@@ -207,9 +196,7 @@ func FuzzSolanaSignWith(f *testing.F) {
 		f.Add(text)
 	}
 	tx, err := solana.New(solana.Limits{}).Parse(oneSigner())
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		request, err := tx.Request(text)
 		want := keystore.ByID(text)

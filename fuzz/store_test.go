@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -38,9 +39,7 @@ func FuzzStoreMemory(f *testing.F) {
 func FuzzStoreBolt(f *testing.F) {
 	fuzzStore(f, func(t testing.TB) store.Store {
 		opened, err := bolt.Open(filepath.Join(t.TempDir(), "store"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return opened
 	})
 }

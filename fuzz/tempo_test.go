@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 )
 
@@ -37,9 +38,7 @@ func FuzzTempoParse(f *testing.F) {
 	}
 	key := ethereumKey(f)
 	payer, err := crypto.HexToECDSA(ethereumSecret)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		before := bytes.Clone(raw)
 		tx, err := tempo.Chain{}.Parse(raw)
@@ -52,9 +51,7 @@ func FuzzTempoParse(f *testing.F) {
 		}
 		showEverything(t, tx, key)
 		decoded, err := tempomodel.Decode(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed, err := signed(t, tx, key, "")
 		if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
 			t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)

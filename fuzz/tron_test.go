@@ -58,9 +58,7 @@ func tronReencode(t *testing.T, declared protoreflect.MessageDescriptor, raw []b
 		t.Fatalf("accepted %x, the oracle says %v", raw, err)
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return out, m
 }
 
@@ -163,9 +161,7 @@ func checkTronSigned(t *testing.T, tx chains.Transaction, key keystore.Key, raw 
 	}
 	signature := [65]byte(signed[tail+2:])
 	signature[64] -= 27
-	if err := keystore.VerifyECDSA(key.PublicKey(), sha256.Sum256(rawData), signature); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, keystore.VerifyECDSA(key.PublicKey(), sha256.Sum256(rawData), signature))
 	if _, err := (tron.Chain{}).Parse(signed); err != nil {
 		t.Fatalf("our own output is refused: %v", err)
 	}
@@ -182,9 +178,7 @@ func FuzzTronSignWith(f *testing.F) {
 	raw, key := tronSeeds(f)[0], ethereumKey(f)
 	f.Fuzz(func(t *testing.T, signWith string) {
 		tx, err := tron.New(tron.Limits{}).Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		address, isAddress, refused := tronOracle(signWith)
 		checkSignWith(t, tx, key, signWith, address, isAddress, refused)
 	})
@@ -215,7 +209,7 @@ func addTronSeeds(f *testing.F) {
 	}
 	var vector struct{ SignedTransaction string }
 	readTronJSON(f, "trx.json", &vector)
-	f.Add(unhex(f, vector.SignedTransaction))
+	f.Add(testenv.Hex(f, vector.SignedTransaction))
 }
 
 // tronSeeds returns the transactions that TronWeb built, of every type that it
@@ -226,7 +220,7 @@ func tronSeeds(f *testing.F) [][]byte {
 	readTronJSON(f, "tronweb.json", &file)
 	var seeds [][]byte
 	for _, made := range file.Transactions {
-		seeds = append(seeds, unhex(f, made.RawDataHex))
+		seeds = append(seeds, testenv.Hex(f, made.RawDataHex))
 	}
 	return seeds
 }
@@ -246,8 +240,6 @@ func tronKey(f *testing.F) keystore.Key {
 		f.Fatal(err)
 	}
 	key, err := store.Find(f.Context(), "org", keystore.ByID("key"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	return key
 }

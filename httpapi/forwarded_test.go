@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // listed returns a fixture whose API key, which may vote too, may be used from some networks.
@@ -25,9 +26,7 @@ func listed(t *testing.T, addresses ...string) *enginetest.Fixture {
 	config.Addresses, config.Activities = addresses, activity.Types()
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Resume: access.ResumeConfig{Approvals: 1},
 		Users: []access.UserConfig{{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{config}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := enginetest.New(t, func(c *countersign.Config) { c.Directory = directory })
 	f.APIKey = key
 	return f
@@ -161,9 +160,7 @@ func TestAddressesOnSocket(t *testing.T) {
 	f := listed(t, "0.0.0.0/0", "::/0")
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	server := httpapi.NewServer(httpapi.New(f.Engine, httpapi.Options{}))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -173,15 +170,11 @@ func TestAddressesOnSocket(t *testing.T) {
 		}}}
 	body := f.Body(enginetest.Request{})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://unix"+signPath, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stamped := f.APIKey.Header([]byte(body))
 	r.Header.Set(stamped.Name, stamped.Value)
 	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	response.Body.Close()
 	if response.StatusCode != http.StatusForbidden {
 		t.Errorf("a socket matches a list: %s", response.Status)

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -39,9 +40,7 @@ func serve(t testing.TB, f *enginetest.Fixture, options httpapi.Options) *httpte
 func post(t testing.TB, url string, body io.Reader, headers ...stamp.Header) (*http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, header := range headers {
 		request.Header.Add(header.Name, header.Value)
 	}
@@ -51,14 +50,10 @@ func post(t testing.TB, url string, body io.Reader, headers ...stamp.Header) (*h
 func do(t testing.TB, request *http.Request) (*http.Response, []byte) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return response, text
 }
 
@@ -174,9 +169,7 @@ func TestOtherMethods(t *testing.T) {
 	server := serve(t, f, httpapi.Options{})
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+signPath, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		response, answer := do(t, request)
 		checkError(t, response, answer, http.StatusMethodNotAllowed, "REQUEST_INVALID")
 		if response.Header.Get("Allow") != "POST" {
@@ -256,9 +249,7 @@ func TestCORS(t *testing.T) {
 		{closed, "https://app.example.com", false},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, test.server.URL+signPath, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		request.Header.Set("Origin", test.origin)
 		request.Header.Set("Access-Control-Request-Method", "POST")
 		request.Header.Set("Access-Control-Request-Headers", "x-stamp")
@@ -291,9 +282,7 @@ func TestAdmin(t *testing.T) {
 	check := func(path string, status int) (body string) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		response, answer := do(t, request)
 		if response.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, response.Status, status)
@@ -304,9 +293,7 @@ func TestAdmin(t *testing.T) {
 	check("/readyz", 200)
 	check("/metrics", 200)
 	check(signPath, 404)
-	if err := f.Engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, f.Engine.Close())
 	check("/healthz", 200)
 	if body := check("/readyz", 503); body != `{"status":"unavailable","cause":"store: closed"}` {
 		t.Error(body)

@@ -62,9 +62,7 @@ func TestHugeBody(t *testing.T) {
 		body := new(endless)
 		body.left.Store(1 << 30)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+signPath, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		request.ContentLength = length
 		wellFormed(f, request.Header)
 		response, err := http.DefaultClient.Do(request)
@@ -109,9 +107,7 @@ func TestLongBodyRefusedEarly(t *testing.T) {
 		"in chunks":     "Transfer-Encoding: chunked\r\n\r\n2711\r\n" + strings.Repeat(" ", 10_001) + "\r\n",
 	} {
 		conn := dial(t, server)
-		if err := conn.SetDeadline(time.Now().Add(testenv.Patience)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, conn.SetDeadline(time.Now().Add(testenv.Patience)))
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nX-Stamp: %s\r\n%s", signPath, header.Get("X-Stamp"), sent)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
@@ -185,9 +181,7 @@ func TestMalformedChunks(t *testing.T) {
 		conn := dial(t, server)
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n%s", signPath, test.body)
 		if test.want == "ended early" { // the others are answered before their end, and may be closed by now
-			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, conn.(*net.TCPConn).CloseWrite())
 		}
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
@@ -216,9 +210,7 @@ func TestSlowBody(t *testing.T) {
 			header := f.APIKey.Header([]byte(sent))
 			go fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", signPath, header.Name, header.Value, length, sent)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer response.Body.Close()
 			answer, _ := io.ReadAll(response.Body)
 			return response, answer
@@ -241,9 +233,7 @@ func TestSlowBody(t *testing.T) {
 func dial(t testing.TB, server *httptest.Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -294,9 +284,7 @@ func TestDeepJSON(t *testing.T) {
 func TestIdleConnections(t *testing.T) {
 	testenv.Slow(t)
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	count := int(min(10_000, (limit.Cur-200)/2)) // both ends are ours
 	f := enginetest.New(t)
 	server := serve(t, f, httpapi.Options{})

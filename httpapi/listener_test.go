@@ -29,9 +29,7 @@ func TestServeWithFewFiles(t *testing.T) {
 	if os.Getenv(limitedFiles) == "" {
 		return
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 256, Max: 256}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 256, Max: 256}))
 	f := enginetest.New(t)
 	api, admin := listen(t), listen(t)
 	go func() {
@@ -45,9 +43,7 @@ func TestServeWithFewFiles(t *testing.T) {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return listener
 }
 
@@ -58,16 +54,10 @@ func TestIdleStrangers(t *testing.T) {
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServeWithFewFiles$")
 	command.Env = append(os.Environ(), limitedFiles+"=1")
 	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	defer func() { _, _ = input.Close(), command.Wait() }()
 	var api, admin string
 	if _, err := fmt.Fscanf(output, "serving %s %s\n", &api, &admin); err != nil {
@@ -75,9 +65,7 @@ func TestIdleStrangers(t *testing.T) {
 	}
 	for i := range 300 {
 		conn, err := net.Dial("tcp", api)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer conn.Close()
 		switch i % 4 {
 		case 1:
@@ -102,9 +90,7 @@ func TestIdleStrangers(t *testing.T) {
 			{http.MethodGet, "http://" + admin + "/healthz", http.StatusOK},
 		} {
 			made, err := http.NewRequestWithContext(t.Context(), request.method, request.url, strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			response, err := client.Do(made)
 			if err != nil {
 				t.Fatalf("%s: %v", request.url, err)

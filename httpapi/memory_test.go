@@ -31,9 +31,7 @@ func TestBodiesWithoutStamp(t *testing.T) {
 		stamp := map[int]string{0: "", 1: "X-Stamp: e30\r\n", 2: "X-Stamp: a\r\nX-Stamp: a\r\n"}[i%3]
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: 1048577\r\n\r\n%s", signPath, stamp, strings.Repeat(" ", 8<<10))
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		answer, _ := io.ReadAll(response.Body)
 		response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized || !response.Close {
@@ -122,9 +120,7 @@ func (a *answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func TestUnreadAnswers(t *testing.T) {
 	f := enginetest.New(t)
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, 2<<20-1000, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	doNotRead(t, f, "get_activity", fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID), 100)
 }
 

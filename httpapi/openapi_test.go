@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/wallettest"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/stamp"
@@ -59,9 +60,7 @@ type description struct {
 func openAPI(t *testing.T) *description {
 	t.Helper()
 	var read description
-	if err := json.Unmarshal(httpapi.OpenAPI, &read); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, httpapi.OpenAPI, &read)
 	return &read
 }
 
@@ -162,19 +161,13 @@ func exchanges(t *testing.T, f *enginetest.Fixture, outbox *enginetest.Outbox, v
 		return fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{%s}}`, kind, f.Clock.Now().UnixMilli(), enginetest.Organization, parameters)
 	}
 	record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(envelope(activity.TypeInitOTPAuth, `"otpType":"OTP_TYPE_SMS","contact":"+15555550100","alphanumeric":false`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	id := record.Result.(activity.InitOTPAuthResult).OTPID
 	targeted, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(envelope(activity.TypeInitOTPV3, `"otpType":"OTP_TYPE_SMS","contact":"+15555550101","alphanumeric":false`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	encrypted := targeted.Result.(activity.InitOTPV3Result)
 	bundle, err := otp.Encrypt(outbox.Code(t, encrypted.OTPID), "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", encrypted.TargetBundle, &f.ProofKey.PublicKey, enginetest.Organization, encrypted.OTPID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(envelope(activity.TypeHalt, `"userId":"user-2"`)))
 	asking := func(more string) string { return fmt.Sprintf(`{"organizationId":%q%s}`, enginetest.Organization, more) }
 	all := map[string][]countersign.SignedBody{}
@@ -295,9 +288,7 @@ func withVoter(t *testing.T, voter *enginetest.APIKey) func(*countersign.Config)
 		voters, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{
 			{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{credential}},
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		config.Directory = both{config.Directory, voters}
 	}
 }
@@ -396,9 +387,6 @@ func TestOpenAPIParameters(t *testing.T) {
 
 func bodyOf(t *testing.T, kind activity.Type, parameters map[string]any) []byte {
 	t.Helper()
-	body, err := json.Marshal(map[string]any{"type": kind, "timestampMs": "1", "organizationId": "o", "parameters": parameters})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testenv.Encode(t, map[string]any{"type": kind, "timestampMs": "1", "organizationId": "o", "parameters": parameters})
 	return body
 }

@@ -24,9 +24,7 @@ func twoCredentials(t *testing.T) (*enginetest.Fixture, *enginetest.APIKey) {
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{
 		{Name: "ann", APIKeys: []access.APIKeyConfig{second.Config()}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return enginetest.New(t, func(config *countersign.Config) { config.Directory = both{config.Directory, directory} }), second
 }
 
@@ -37,9 +35,7 @@ func ask(t *testing.T, conn net.Conn, key *enginetest.APIKey, path, body string)
 	stamp := key.Header([]byte(body))
 	fmt.Fprintf(conn, "POST /public/v1/%s HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", path, stamp.Name, stamp.Value, len(body), body)
 	response, err := http.ReadResponse(bufio.NewReaderSize(conn, 16), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return response.StatusCode
 }
 
@@ -49,9 +45,7 @@ func TestAnswersOfOneCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no answer is given up while another is asked for
 		f, other := twoCredentials(t)
 		record, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(longBody(f, 200<<10, 0)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, record.ID)
 		listener := newPipes()
 		server := httpapi.NewServer(httpapi.New(f.Engine, httpapi.Options{MaxAnswerBytes: 8 << 20}))
@@ -97,9 +91,7 @@ func TestConnectionsOfOneCredential(t *testing.T) {
 	defer server.Close()
 	dialed := func() net.Conn {
 		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		return conn
 	}

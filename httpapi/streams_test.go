@@ -31,16 +31,12 @@ func TestResetStreams(t *testing.T) {
 	defer server.Close()
 	trusted := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{RootCAs: trusted, NextProtos: []string{"h2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(testenv.Patience))
 	send := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	_, err = conn.Write([]byte(http2.ClientPreface))
 	send(err)

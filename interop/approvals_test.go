@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -40,9 +41,7 @@ func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.API
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
 	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fixture := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Now = file, time.Now })
 	submitter, voter := fixture.APIKey.Config(), ann.Config()
 	voter.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}
@@ -50,9 +49,7 @@ func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.API
 		{ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{submitter}},
 		{ID: "ann", Name: "ann", Tags: []string{"finance"}, APIKeys: []access.APIKeyConfig{voter}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fixture.Config.Directory = directory
 	fixture.Engine = fixture.Second(t)
 	return fixture, ann

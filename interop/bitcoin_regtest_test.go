@@ -34,9 +34,7 @@ func startRegtest(t *testing.T, miningAddress string) *regtest {
 	command := exec.CommandContext(t.Context(), binary,
 		"--configfile", config, "--datadir", folder, "--logdir", folder, "--regtest", "--txindex", "--notls", "--nolisten",
 		"--rpclisten", rpc, "--rpcuser", rpcSecret, "--rpcpass", rpcSecret, "--miningaddr", miningAddress)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	// The test's context kills the node, so its exit status means nothing.
 	t.Cleanup(func() { _ = command.Wait() })
 	node := &regtest{"http://" + rpc}
@@ -50,13 +48,9 @@ func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMess
 		params = []any{}
 	}
 	body, err := json.Marshal(map[string]any{"jsonrpc": "1.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request.SetBasicAuth(rpcSecret, rpcSecret)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -79,9 +73,7 @@ func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMess
 func (n *regtest) mustCall(t *testing.T, into any, method string, params ...any) {
 	t.Helper()
 	result, err := n.call(t, method, params...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.JSON(t, result, into)
 }
 
@@ -132,9 +124,7 @@ func pay(t *testing.T, version uint32, from []coin, to []bitcointest.Output, key
 		signed = signBitcoin(t, signed, key)
 	}
 	final, err := bitcoin.Finalize(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return final
 }
 

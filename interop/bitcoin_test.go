@@ -21,7 +21,7 @@ func askBitcoin(t *testing.T, op, lib string, raw, secret []byte) []byte {
 	startPeer(t, "bitcoin.mjs").ask(t, map[string]string{
 		"op": op, "lib": lib, "psbt": hex.EncodeToString(raw), "privateKey": hex.EncodeToString(secret),
 	}, &answer)
-	return unhex(t, answer.Hex)
+	return testenv.Hex(t, answer.Hex)
 }
 
 func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.SecretSize) }
@@ -30,13 +30,9 @@ func bitcoinKey(t *testing.T, secret []byte) keystore.Key {
 	t.Helper()
 	store := memory.New()
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return keystore.Verified(key)
 }
 
@@ -107,9 +103,7 @@ func compareLibraries(t *testing.T, raw []byte, libs []string, a, b keystore.Key
 		ours = signBitcoin(t, ours, b)
 	}
 	final, err := bitcoin.Finalize(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, lib := range libs {
 		if got := askBitcoin(t, "finalize", lib, ours, nil); !bytes.Equal(got, final) {
 			t.Errorf("%s finalizes to\n%x, we to\n%x", lib, got, final)
@@ -121,9 +115,7 @@ func compareLibraries(t *testing.T, raw []byte, libs []string, a, b keystore.Key
 func signBitcoin(t *testing.T, raw []byte, key keystore.Key) []byte {
 	t.Helper()
 	signed, err := readyBitcoin(t, raw, key).AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 
@@ -134,13 +126,9 @@ func readyBitcoin(t *testing.T, raw []byte, key keystore.Key) chains.Signing {
 		t.Fatalf("%v\n%x", err, raw)
 	}
 	request, err := tx.Request(key.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signing
 }
 
@@ -150,13 +138,9 @@ func readyBitcoin(t *testing.T, raw []byte, key keystore.Key) chains.Signing {
 func compareBitcoinSignatures(t *testing.T, lib string, ours, theirs []byte) {
 	t.Helper()
 	got, err := psbt.Read(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want, err := psbt.Read(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range got.Inputs {
 		signatures := 0
 		for _, record := range got.Inputs[i].Records {

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/messages/bip137"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestBitcoinMessages checks that bitcoinjs-message verifies our signatures of messages
@@ -24,26 +25,18 @@ func TestBitcoinMessages(t *testing.T) {
 	for _, message := range []string{"hello", "Grüße, 世界 😁", strings.Repeat("x", 252), strings.Repeat("x", 253), strings.Repeat("x", 70_000)} {
 		preimage := bip137.Preimage([]byte(message))
 		read, err := bip137.Parse(preimage, bitcoin.Chain{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing, err := chaintest.Ready(read, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed, err := signing.AppendSigned(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		theirs := bitcoin.Chain{}.Addresses(other.PublicKey())
 		for i, address := range (bitcoin.Chain{}).Addresses(key.PublicKey()) {
 			if !strings.Contains(address.Format, "_MAINNET_") || strings.HasSuffix(address.Format, "_P2TR") {
 				continue
 			}
 			signature, err := bitcoin.LegacySignature(preimage, [65]byte(signed), address.Address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !verifies(message, address.Address, signature) {
 				t.Errorf("%.20q for %s: %s does not verify", message, address.Address, signature)
 			}

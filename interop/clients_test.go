@@ -69,7 +69,7 @@ func (c *clients) call(t *testing.T, op, client string, line map[string]any) (go
 		"signWith": enginetest.Address, "unsigned": enginetest.Unsigned,
 	}
 	maps.Copy(request, line)
-	decode(t, c.exchange(t, request), &got)
+	testenv.JSON(t, c.exchange(t, request), &got)
 	return got
 }
 
@@ -203,9 +203,7 @@ func TestAppProofInClients(t *testing.T) {
 // TestStampers signs requests with wallets of Ethereum and Solana, and with a passkey.
 func TestStampers(t *testing.T) {
 	walletKey, err := crypto.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	solanaKey, solanaDER := newKey(t, func() (any, any, error) {
 		pub, key, err := ed25519.GenerateKey(rand.Reader)
 		return []byte(pub), key, err
@@ -219,9 +217,7 @@ func TestStampers(t *testing.T) {
 		return point, key, err
 	})
 	cose, err := cbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: passkeyKey[1:33], -3: passkeyKey[33:]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const credentialID, rpID, origin = "VdkaNWFoSzLfXlig2RlouQ", "example.com", "https://app.example.com"
 	c := newClients(t, func(config *countersign.Config) {
 		config.Directory = stamperDirectory(t,
@@ -252,9 +248,7 @@ func stamperDirectory(t *testing.T, keys []access.APIKeyConfig, passkey access.P
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Users: []access.UserConfig{
 		{Name: "ada", APIKeys: keys, Passkeys: []access.PasskeyConfig{passkey}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return directory
 }
 
@@ -262,13 +256,9 @@ func stamperDirectory(t *testing.T, keys []access.APIKeyConfig, passkey access.P
 func newKey(t *testing.T, generate func() (public, secret any, err error)) ([]byte, string) {
 	t.Helper()
 	public, secret, err := generate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return public.([]byte), base64.StdEncoding.EncodeToString(der)
 }
 

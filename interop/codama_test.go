@@ -31,9 +31,7 @@ func codamaFolder(t *testing.T) string {
 func openPinned(t *testing.T, folder string) *descriptors.Folder {
 	t.Helper()
 	opened, err := descriptors.Open(os.DirFS(folder), descriptors.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pins := &descriptors.Pins{}
 	for _, file := range opened.Files() {
 		pins.Add(file)
@@ -58,7 +56,7 @@ func TestCodama(t *testing.T) {
 	program := chains.PartyWritten(sdk.VoteProgramID[:], sdk.VoteProgramID.String())
 	counts := map[string]int{}
 	for _, c := range printed[codamaCase](t, "codama.mjs", filepath.Join(folder, "codama.json"), "100") {
-		data := unhex(t, c.Data)
+		data := testenv.Hex(t, c.Data)
 		accounts := make([]chains.Party, map[string]int{"numbers": 3, "options": 4, "lists": 1}[c.Instruction])
 		for i := range accounts {
 			accounts[i] = chains.PartyWritten(make([]byte, 32), "account")

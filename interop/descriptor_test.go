@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -60,7 +61,7 @@ const testMnemonic = "abandon abandon abandon abandon abandon abandon abandon ab
 func newStore(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), []byte("passphrase"), file.Options{WorkFactor: 1})
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -71,13 +72,13 @@ func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
 	t.Helper()
 	store := newStore(t)
 	root, err := wallet.FromMnemonic([]byte(testMnemonic), nil)
-	must(t, err)
+	testenv.Must(t, err)
 	var first []wallet.Account
 	for account := range accounts {
 		path, err := wallet.ParsePath(account)
-		must(t, err)
+		testenv.Must(t, err)
 		accounts[account], err = root.Watch(path)
-		must(t, err)
+		testenv.Must(t, err)
 		first = append(first, wallet.Account{Curve: keystore.CurveSecp256k1, Path: append(path, 0, 0)})
 	}
 	return addSigner(t, store, file.NewWallet{Name: "treasury", Mnemonic: []byte(testMnemonic), Accounts: first})
@@ -86,9 +87,9 @@ func newSigner(t *testing.T, accounts map[string]*wallet.WatchOnly) signer {
 func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
 	t.Helper()
 	w, err := store.AddWallet(t.Context(), "org", add)
-	must(t, err)
+	testenv.Must(t, err)
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: store})
-	must(t, err)
+	testenv.Must(t, err)
 	return signer{store, engine, w.ID}
 }
 
@@ -96,13 +97,13 @@ func addSigner(t *testing.T, store *file.Store, add file.NewWallet) signer {
 func (s signer) discover(t *testing.T, raw []byte) int {
 	t.Helper()
 	derivations, err := bitcoin.Derivations(raw)
-	must(t, err)
+	testenv.Must(t, err)
 	var named []file.Named
 	for _, d := range derivations {
 		named = append(named, file.Named{Fingerprint: d.Fingerprint, Path: d.Path, PublicKey: d.PublicKey})
 	}
 	added, _, err := s.store.Discover(t.Context(), "org", s.wallet, named, file.GapLimit)
-	must(t, err)
+	testenv.Must(t, err)
 	return len(added)
 }
 
@@ -112,9 +113,9 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	prepared, err := s.engine.Prepare(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: "treasury", Type: activity.TransactionTypeBitcoin, UnsignedTransaction: hex.EncodeToString(raw),
 	})
-	must(t, err)
+	testenv.Must(t, err)
 	effects, err := prepared.Effects(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	for _, effect := range effects {
 		if effect.Change {
 			change--
@@ -124,11 +125,11 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 		t.Errorf("%d change outputs are not shown as change", change)
 	}
 	result, err := prepared.Sign(t.Context())
-	must(t, err)
+	testenv.Must(t, err)
 	signed, err := hex.DecodeString(result.(activity.SignTransactionResult).SignedTransaction)
-	must(t, err)
+	testenv.Must(t, err)
 	final, err := bitcoin.Finalize(signed)
-	must(t, err)
+	testenv.Must(t, err)
 	return final
 }
 
@@ -178,14 +179,14 @@ func TestWatchOnlyWallet(t *testing.T) {
 // extended private key with its origin.
 func TestWatchOnlyAccountKey(t *testing.T) {
 	whole, err := wallet.FromMnemonic([]byte(testMnemonic), nil)
-	must(t, err)
+	testenv.Must(t, err)
 	account, err := wallet.ParsePath("m/84'/1'/0'")
-	must(t, err)
+	testenv.Must(t, err)
 	key, err := whole.ExtendedKey(account)
-	must(t, err)
+	testenv.Must(t, err)
 	s := addSigner(t, newStore(t), file.NewWallet{Name: "treasury", ExtendedKey: key})
 	var watched *wallet.WatchOnly
-	must(t, s.store.RevealRoot(t.Context(), "org", s.wallet, func(root *wallet.Root) (err error) {
+	testenv.Must(t, s.store.RevealRoot(t.Context(), "org", s.wallet, func(root *wallet.Root) (err error) {
 		watched, err = root.Watch(account)
 		return err
 	}))

@@ -14,19 +14,20 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
-// serialised is a transaction serialized by a library, in hex.
-type serialised struct{ Unsigned, Signed string }
+// serialized is a transaction serialized by a library, in hex.
+type serialized struct{ Unsigned, Signed string }
 
 // TestEthereumLibraries has viem and ethers serialize and sign random transactions of all
 // types, and checks that we sign what they serialized to the same bytes.
 func TestEthereumLibraries(t *testing.T) {
 	peer := startPeer(t, "ethereum.mjs")
 	for _, c := range ethereumCases(360) {
-		var answer map[string]serialised
+		var answer map[string]serialized
 		peer.ask(t, map[string]any{"privateKey": hexutil.Encode(crypto.FromECDSA(c.Key)), "tx": ethereumFields(c.Tx)}, &answer)
 		for _, library := range []string{"viem", "ethers"} {
 			compareEthereum(t, library, &c, answer[library])
@@ -34,20 +35,16 @@ func TestEthereumLibraries(t *testing.T) {
 	}
 }
 
-func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs serialised) {
+func compareEthereum(t *testing.T, library string, c *gethoracle.Case, theirs serialized) {
 	t.Helper()
 	if want := hexutil.Encode(c.Unsigned); theirs.Unsigned != want {
 		t.Fatalf("%s serialises, unsigned\n%s\ngo-ethereum\n%s", library, theirs.Unsigned, want)
 	}
 	keys := memory.New()
 	info, err := keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: crypto.FromECDSA(c.Key)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer engine.Close()
 	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: info.ID, Type: activity.TransactionTypeEthereum, UnsignedTransaction: theirs.Unsigned,

@@ -75,9 +75,7 @@ func TestVeto(t *testing.T) {
 	server := httptest.NewServer(httpapi.New(engine, httpapi.Options{}))
 	t.Cleanup(server.Close)
 	key, err := json.Marshal(map[string]string{"organizationId": enginetest.Organization, "publicKey": ann.PublicKey, "privateKey": ann.PrivateKey()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	keyFile := filepath.Join(t.TempDir(), "api-key.json")
 	testenv.Write(t, keyFile, key)
 	var waiting []*activity.Record
@@ -104,13 +102,9 @@ func TestVeto(t *testing.T) {
 func deliverTo(t *testing.T, s *memory.Store, url, configured string) (stats func() events.Stats) {
 	t.Helper()
 	secrets, err := webhook.ParseSecrets([]byte(configured))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sender, err := events.New(events.Config{Outbox: s, URL: url, Secrets: secrets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	go sender.Run(ctx)
@@ -125,19 +119,13 @@ func receiver(t *testing.T, script string, environment ...string) (url string) {
 	command.Dir, command.Stderr = node.Dir, node.Stderr
 	command.Env = append(append(command.Environ(), "SECRET="+eventSecret, "PORT=0"), environment...)
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait() // killed
 	})
 	port, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return "http://127.0.0.1:" + strings.TrimSpace(port)
 }

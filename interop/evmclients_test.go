@@ -74,12 +74,8 @@ func evmClientKey(t *testing.T) keystore.Key {
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{0x46}, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return keystore.Verified(key)
 }

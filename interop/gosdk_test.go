@@ -76,9 +76,7 @@ func askGoClient(t *testing.T, fixture *enginetest.Fixture, voter string) (got g
 		"host": strings.TrimPrefix(server.URL, "http://"), "organizationId": enginetest.Organization, "voterPrivateKey": voter,
 		"apiPrivateKey": fixture.APIKey.PrivateKey(), "signWith": enginetest.Address, "unsignedTransaction": enginetest.Unsigned,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	command := exec.CommandContext(t.Context(), program)
 	command.Stdin = strings.NewReader(string(question))
 	out, err := command.Output()

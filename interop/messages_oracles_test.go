@@ -116,9 +116,7 @@ func apitypesDigest(t *testing.T, text string) string {
 	var data apitypes.TypedData
 	testenv.JSON(t, []byte(text), &data)
 	digest, _, err := apitypes.TypedDataAndHash(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(digest)
 }
 
@@ -265,9 +263,7 @@ func randomAuthorizations(t *testing.T, p *messagePeer) {
 		r := rand.New(rand.NewPCG(seed, 73))
 		authorization := map[string]any{"address": fmt.Sprintf("0x%040x", r.Uint64()), "chainId": r.Uint64N(1 << r.IntN(54)), "nonce": r.Uint64N(1 << r.IntN(54))}
 		text, err := json.Marshal(authorization)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var theirs struct{ Signatures map[string]string }
 		p.ask(p.t, map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
 		allAre(t, string(text), p.sign(enginetest.Address, string(text), activity.EncodingAuthorization, activity.HashNone), theirs.Signatures, "viem", "sigUtil")

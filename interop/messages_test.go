@@ -30,11 +30,11 @@ func messageLine(t *testing.T) map[string]any {
 func TestClientsSignMessages(t *testing.T) {
 	files := fstest.MapFS{"text.json": {Data: []byte(`{"texts": [{"domain": "interop.example", "text": "Log in to the interop tests"}]}`)}}
 	unpinned, err := descriptors.Open(files, descriptors.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	pins := new(descriptors.Pins)
 	pins.Add(unpinned.Files()[0])
 	pinned, err := descriptors.Open(files, descriptors.Options{Pins: pins})
-	must(t, err)
+	testenv.Must(t, err)
 	c := newClients(t, func(c *countersign.Config) { c.AllowHazards, c.Descriptors = []string{"ethereum/delegation"}, pinned })
 	for _, client := range []string{"viem typed data", "ethers typed data", "viem authorization", "viem preimage", "solana transactions", "solana message"} {
 		var verdict string

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/drawn"
 	"github.com/countersign-dev/countersign/internal/messages/eip712"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // tronKey is the address of the tests' key on Tron.
@@ -49,9 +50,7 @@ func (d *tronDocument) rewrite(t *testing.T, text string) string {
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&document); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&document))
 	domain := []map[string]string{{"name": "name", "type": "string"}, {"name": "version", "type": "string"}, {"name": "chainId", "type": "uint256"}}
 	if members := document.Types["EIP712Domain"]; len(members) > len(domain) {
 		domain = members
@@ -73,10 +72,7 @@ func (d *tronDocument) rewrite(t *testing.T, text string) string {
 	}
 	d.structure("EIP712Domain", document.Domain)
 	d.structure(document.PrimaryType, document.Message)
-	changed, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := testenv.Encode(t, document)
 	return string(changed)
 }
 
@@ -139,13 +135,9 @@ const ethermint = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"n
 // ethers takes no such domain: it knows the types of a domain's members itself.
 func textDomains(t *testing.T, p *messagePeer) {
 	data, err := eip712.Parse([]byte(ethermint))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(ethermint)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Compact(&compact, []byte(ethermint)))
 	var theirs typedAnswer
 	p.ask(p.t, map[string]any{"op": "typed", "document": compact.String()}, &theirs)
 	digest := data.Digest()

@@ -2,14 +2,12 @@ package interop
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -58,10 +56,10 @@ func runPeer(t *testing.T, node *exec.Cmd) *peer {
 	command := exec.Command(node.Path, node.Args[1:]...) // not bound to the test, as node is
 	command.Dir, command.Stderr = node.Dir, node.Stderr
 	in, err := command.StdinPipe()
-	must(t, err)
+	testenv.Must(t, err)
 	out, err := command.StdoutPipe()
-	must(t, err)
-	must(t, command.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	return &peer{node.Args[1], command, in, json.NewDecoder(out)}
 }
 
@@ -70,9 +68,8 @@ func (p *peer) end() error { return errors.Join(p.in.Close(), p.command.Wait()) 
 // exchange sends a request and returns the answer.
 func (p *peer) exchange(t *testing.T, request any) json.RawMessage {
 	t.Helper()
-	line, err := json.Marshal(request)
-	must(t, err)
-	_, err = p.in.Write(append(line, '\n'))
+	line := testenv.Encode(t, request)
+	_, err := p.in.Write(append(line, '\n'))
 	var answer json.RawMessage
 	if err == nil {
 		err = p.out.Decode(&answer)
@@ -91,12 +88,12 @@ func (p *peer) try(t *testing.T, request, answer any) (problem string) {
 	text := p.exchange(t, request)
 	if bytes.HasPrefix(text, []byte("{")) {
 		var failure struct{ Error string }
-		must(t, json.Unmarshal(text, &failure))
+		testenv.JSON(t, text, &failure)
 		if failure.Error != "" {
 			return failure.Error
 		}
 	}
-	must(t, json.Unmarshal(text, answer))
+	testenv.JSON(t, text, answer)
 	return ""
 }
 
@@ -113,34 +110,11 @@ func (p *peer) ask(t *testing.T, request, answer any) {
 func printed[T any](t *testing.T, script string, args ...string) (values []T) {
 	t.Helper()
 	out, err := testenv.Node(t, script, args...).Output()
-	must(t, err)
+	testenv.Must(t, err)
 	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
 		var value T
-		must(t, decoder.Decode(&value))
+		testenv.Must(t, decoder.Decode(&value))
 		values = append(values, value)
 	}
 	return values
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// decode reads JSON text.
-func decode(t *testing.T, text []byte, into any) {
-	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-}
-
-// unhex decodes hex, with or without 0x.
-func unhex(t *testing.T, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
-	must(t, err)
-	return raw
 }

@@ -22,13 +22,9 @@ func drawnPolicy(t *testing.T, random *rand.Rand) *walletpolicy.Policy {
 			seed[i] = byte(random.Uint32())
 		}
 		root, err := wallet.FromSeed(seed[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := root.XPub(wallet.Path{48 + wallet.Hardened, wallet.Hardened, wallet.Hardened + random.Uint32N(9), 2 + wallet.Hardened})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys = append(keys, key)
 	}
 	step := 0
@@ -83,9 +79,7 @@ func TestRegisteredWallets(t *testing.T) {
 			keys = append(keys, key.Text)
 		}
 		script, err := policy.Script(change, index)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var answer struct{ Hex, Described string }
 		peer.ask(t, map[string]any{"template": policy.Template(), "keys": keys, "change": change, "index": index, "descriptor": policy.BranchDescriptor(change)}, &answer)
 		if want := hex.EncodeToString(script); answer.Hex != want || answer.Described != want {

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -29,20 +30,20 @@ func TestRPCClients(t *testing.T) {
 		c.Store, c.AllowHazards = memory.New(0), []string{"eip712/unknown-type", "eip712/no-verifying-contract"}
 	})
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: rpcToken}}, nil)
-	must(t, err)
+	testenv.Must(t, err)
 	server := httptest.NewServer(rpcapi.New(f.Engine, rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: f.Config.Directory.(access.Users), Keystore: f.Signing,
 		Host: func(string) bool { return true }, ChainID: 1,
 	}))
 	defer server.Close()
 	key, err := crypto.HexToECDSA(enginetest.Secret)
-	must(t, err)
+	testenv.Must(t, err)
 	to, fee := common.HexToAddress("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"), big.NewInt(20e9)
 	local := func(data types.TxData) string {
 		signed, err := types.SignTx(types.NewTx(data), types.LatestSignerForChainID(big.NewInt(1)), key)
-		must(t, err)
+		testenv.Must(t, err)
 		raw, err := signed.MarshalBinary()
-		must(t, err)
+		testenv.Must(t, err)
 		return "0x" + hex.EncodeToString(raw)
 	}
 	transactions := map[string]string{
@@ -50,7 +51,7 @@ func TestRPCClients(t *testing.T) {
 		"legacy":  local(&types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 60000, To: &to, Value: big.NewInt(123)}),
 	}
 	text, err := crypto.Sign(accounts.TextHash([]byte("Please sign this message to connect to Foundation.")), key)
-	must(t, err)
+	testenv.Must(t, err)
 	text[64] += 27
 	ask := map[string]string{"url": server.URL, "token": rpcToken, "address": enginetest.Address}
 	var typed []string

@@ -46,7 +46,7 @@ func schemaCases(t *testing.T) map[string]schemaCase {
 		}},
 		"config": {"countersign.schema.json", setup.Schemas["config"], configurations, func(t *testing.T, text string) bool {
 			path := filepath.Join(t.TempDir(), "countersign.yaml")
-			must(t, os.WriteFile(path, []byte(text), 0o600))
+			testenv.Write(t, path, []byte(text))
 			_, err := config.Read(path)
 			return err == nil
 		}},
@@ -61,7 +61,7 @@ func TestSchemas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, "schema.mjs")
 			schema, err := c.schema()
-			must(t, err)
+			testenv.Must(t, err)
 			path := filepath.Join(testenv.Root(), "docs", c.published)
 			if published, err := os.ReadFile(path); errors.Is(err, os.ErrNotExist) || string(published) != string(schema) {
 				t.Errorf("%s: write 'countersign schema %s' to it", path, name)

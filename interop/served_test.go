@@ -20,11 +20,11 @@ func TestClientsAndCommand(t *testing.T) {
 	dir := t.TempDir()
 	program := testenv.GoProgram(t, ".", "./cmd/countersign")
 	var made struct{ Config, OrganizationID, APIPublicKey, APIPrivateKeyFile string }
-	decode(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
+	testenv.JSON(t, runProgram(t, "", program, "init", filepath.Join(dir, "made")), &made)
 	runProgram(t, enginetest.Secret, program, "keys", "import", "--config", made.Config, "--curve", "CURVE_SECP256K1")
 	var key struct{ PrivateKey string }
 	content := testenv.Read(t, made.APIPrivateKeyFile)
-	decode(t, content, &key)
+	testenv.JSON(t, content, &key)
 	line := map[string]any{
 		"baseUrl": startProgram(t, program, made.Config), "organizationId": made.OrganizationID,
 		"apiPublicKey": made.APIPublicKey, "apiPrivateKey": key.PrivateKey,
@@ -60,12 +60,8 @@ func startProgram(t *testing.T, program, config string) string {
 	command := exec.Command(program, "serve", "--config", config, "--listen", "127.0.0.1:0", "--admin", "none", "--log-level", "warn")
 	command.Stderr = os.Stderr
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
 		if err := command.Wait(); err != nil {
@@ -73,8 +69,6 @@ func startProgram(t *testing.T, program, config string) string {
 		}
 	})
 	var ready struct{ Listening string }
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(out).Decode(&ready))
 	return "http://" + ready.Listening
 }

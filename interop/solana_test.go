@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -67,13 +68,9 @@ func solanaSigners(t *testing.T) map[string]keystore.Key {
 	for i := range 12 {
 		secret := sha256.Sum256(fmt.Appendf(nil, "interop signer %d", i))
 		info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret[:]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := store.Find(context.Background(), "org", keystore.ByEd25519(info.PublicKey.Ed25519()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys[solana.Chain{}.Addresses(info.PublicKey)[0].Address] = keystore.Verified(key)
 	}
 	return keys
@@ -93,7 +90,7 @@ func TestSolana(t *testing.T) {
 		}
 		peer.ask(t, build, &answer)
 		for _, c := range answer.Cases {
-			signed := signSolana(t, unhex(t, c.Unsigned), build.Signers, keys, random)
+			signed := signSolana(t, testenv.Hex(t, c.Unsigned), build.Signers, keys, random)
 			if got := hex.EncodeToString(signed); got != c.Signed {
 				t.Fatalf("%+v by %s:\n got %s\nwant %s", build, c.By, got, c.Signed)
 			}
@@ -102,7 +99,7 @@ func TestSolana(t *testing.T) {
 				continue // nearly the same transaction: it would be a duplicate
 			}
 			for _, broken := range [][]byte{
-				flipSolana(t, signed, unhex(t, answer.Blockhash), random),
+				flipSolana(t, signed, testenv.Hex(t, answer.Blockhash), random),
 				flipSolana(t, signed, solanaSlot(t, signed, random), random),
 			} {
 				if failure := runSolana(t, broken); failure != "SignatureFailure" {
@@ -130,9 +127,7 @@ func TestSolana(t *testing.T) {
 func signSolana(t *testing.T, raw []byte, signers int, keys map[string]keystore.Key, random *rand.Rand) []byte {
 	t.Helper()
 	tx, err := sdk.TransactionFromBytes(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(tx.Message.Signers()) != signers {
 		t.Fatalf("%d signers, of %d", len(tx.Message.Signers()), signers)
 	}
@@ -149,9 +144,7 @@ func signSolana(t *testing.T, raw []byte, signers int, keys map[string]keystore.
 func solanaSlot(t *testing.T, signed []byte, random *rand.Rand) []byte {
 	t.Helper()
 	tx, err := sdk.TransactionFromBytes(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature := tx.Signatures[random.IntN(len(tx.Signatures))]
 	return signature[:ed25519.SignatureSize]
 }

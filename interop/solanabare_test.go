@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestSolanaBareAccounts executes in litesvm how anyone takes an account that was created
@@ -60,14 +61,10 @@ func TestSolanaBareAccounts(t *testing.T) {
 			system.NewTransferInstruction(10_000_000, us.PublicKey(), thief.PublicKey()).Build(),
 			system.NewCreateAccountInstruction(lamports, bare.space, bare.owner, us.PublicKey(), account.PublicKey()).Build())
 		parsed, err := solana.Chain{}.Parse(slices.Concat([]byte{2}, make([]byte, 128), created[129:]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key := signers[us.PublicKey().String()]
 		signing, err := chaintest.Ready(parsed, key.ID(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if names := chaintest.Names(signing.Hazards()); !slices.Equal(names, []string{solana.HazardAuthorityChange}) {
 			t.Errorf("%s: hazards %v", bare.name, names)
 		}
@@ -105,14 +102,10 @@ func TestSolanaSplitIntoOurAccount(t *testing.T) {
 		sdk.NewInstruction(sdk.StakeProgramID, sdk.AccountMetaSlice{sdk.Meta(source.PublicKey()).WRITE(), sdk.Meta(account.PublicKey()).WRITE(), sdk.Meta(thief.PublicKey()).SIGNER()},
 			slices.Concat([]byte{3, 0, 0, 0}, u64Bytes(5_000_000))))
 	parsed, err := solana.Chain{}.Parse(slices.Concat([]byte{3}, make([]byte, 192), created[193:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key := signers[us.PublicKey().String()]
 	signing, err := chaintest.Ready(parsed, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if names := chaintest.Names(signing.Hazards()); !slices.Equal(names, []string{solana.HazardAuthorityChange}) {
 		t.Errorf("hazards %v", names)
 	}
@@ -139,9 +132,7 @@ func u64Bytes(number uint64) []byte {
 func signedBy(t *testing.T, text string, keys []sdk.PrivateKey, list ...sdk.Instruction) []byte {
 	t.Helper()
 	tx, err := sdk.NewTransaction(list, sdk.Hash(sha256.Sum256([]byte(text))), sdk.TransactionPayer(keys[0].PublicKey()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := tx.Sign(func(public sdk.PublicKey) *sdk.PrivateKey {
 		for i := range keys {
 			if keys[i].PublicKey() == public {
@@ -153,8 +144,6 @@ func signedBy(t *testing.T, text string, keys []sdk.PrivateKey, list ...sdk.Inst
 		t.Fatal(err)
 	}
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }

@@ -27,20 +27,14 @@ func TestSolanaBurns(t *testing.T) {
 	gone, refused := 0, map[string]int{}
 	run := func(name string, list ...sdk.Instruction) {
 		tx, err := sdk.NewTransaction(list, sdk.Hash(sha256.Sum256([]byte(name))), sdk.TransactionPayer(key.PublicKey()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := tx.Sign(func(sdk.PublicKey) *sdk.PrivateKey { return &key }); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := tx.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		parsed, err := solana.Chain{}.Parse(slices.Concat([]byte{1}, make([]byte, 64), raw[65:]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if !slices.Contains(chaintest.Names(parsed.Hazards()), solana.HazardBurn) {
 			t.Errorf("%s: hazards %v", name, parsed.Hazards())
 		}
@@ -54,9 +48,7 @@ func TestSolanaBurns(t *testing.T) {
 		owner := sdk.MustPublicKeyFromBase58(strings.Fields(line)[0])
 		run("SOL for "+owner.String(), system.NewTransferInstruction(1_000_000, key.PublicKey(), owner).Build())
 		account, _, err := sdk.FindAssociatedTokenAddress(owner, sdk.WrappedSol)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		run("wrapped SOL for "+owner.String(),
 			ata.NewCreateInstruction(key.PublicKey(), owner, sdk.WrappedSol).Build(),
 			system.NewTransferInstruction(1_000_000, key.PublicKey(), account).Build(),

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -40,7 +39,7 @@ func TestSolanaClients(t *testing.T) {
 	var counts testenv.Outcomes
 	withTables := 0
 	for _, c := range printed[solanaClient](t, "solanaclients.mjs") {
-		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
+		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
@@ -75,18 +74,13 @@ func pinnedTables(t *testing.T, tables map[string][]string) *descriptors.Folder 
 	t.Helper()
 	files := fstest.MapFS{}
 	for address, entries := range tables {
-		file, err := json.Marshal(map[string]any{"lookupTableAddress": address, "lastExtendedSlot": 1, "addresses": entries})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testenv.Encode(t, map[string]any{"lookupTableAddress": address, "lastExtendedSlot": 1, "addresses": entries})
 		files[address+".json"] = &fstest.MapFile{Data: file}
 	}
 	pins := &descriptors.Pins{}
 	for range 2 {
 		folder, err := descriptors.Open(files, descriptors.Options{Pins: pins})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, file := range folder.Files() {
 			if file.Trust != "" {
 				return folder

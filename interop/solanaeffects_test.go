@@ -169,9 +169,7 @@ func drawSolanaRun(t *testing.T, random *rand.Rand, specs []solanaSpec, number i
 		run.instructions = append(run.instructions, in)
 	}
 	tx, err := builder.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx.Signatures = make([]sdk.Signature, tx.Message.Header.NumRequiredSignatures)
 	if run.raw, err = tx.MarshalBinary(); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func TestSolanaMetadata(t *testing.T) {
 	var blind []string
 	var counts testenv.Outcomes
 	for _, c := range printed[solanaClient](t, "solanametadata.mjs") {
-		tx, err := solana.Chain{}.Parse(unhex(t, c.Transaction))
+		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
@@ -45,9 +45,7 @@ func TestSolanaMetadata(t *testing.T) {
 			fmt.Fprintf(&table, "    ! %s\n", replaceNames(hazard.Name+": "+hazard.Detail, c.Names))
 		}
 		var shown bytes.Buffer
-		if err := chains.Render(&shown, tx.Summary().Fields); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, chains.Render(&shown, tx.Summary().Fields))
 		if text := shown.String(); strings.Contains(text, "trailing data") || strings.Contains(text, "further account") {
 			t.Errorf("%s: not fully decoded:\n%s", c.Name, text)
 		}
@@ -59,9 +57,7 @@ func TestSolanaMetadata(t *testing.T) {
 	t.Logf("by default: %+v", counts)
 	const path = "testdata/solanametadata.txt"
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile(path, []byte(table.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(table.String()), 0o644))
 	}
 	want := testenv.Read(t, path)
 	if table.String() != string(want) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	sdk "github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // passage is an account that a run makes, funds and empties, as far as the run knows it.
@@ -62,9 +64,7 @@ func drawPassages(t *testing.T, random *rand.Rand, number int, us sdk.PublicKey)
 func (r *passageRun) build(t *testing.T, payer string) *solanaRun {
 	t.Helper()
 	tx, err := sdk.NewTransaction(r.list, sdk.Hash(r.at("blockhash")), sdk.TransactionPayer(r.at(payer)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx.Signatures = make([]sdk.Signature, tx.Message.Header.NumRequiredSignatures)
 	run := &solanaRun{}
 	if run.raw, err = tx.MarshalBinary(); err != nil {

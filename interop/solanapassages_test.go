@@ -89,9 +89,7 @@ func passageEngine(t *testing.T) *countersign.Engine {
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return engine
 }
 

@@ -35,17 +35,13 @@ func thiefEngine(t *testing.T) *countersign.Engine {
 		t.Fatal("the sample names no account of ours")
 	}
 	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	held := keys.New()
 	if _, err := held.Add(context.Background(), "org", keystore.NewKey{Name: "ops", Curve: keystore.CurveEd25519, Secret: ourSeed}); err != nil {
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: held, Policy: file, Store: memory.New(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return engine
 }
 

@@ -117,7 +117,7 @@ func newSponsor(t *testing.T) *sponsor {
 	var generated struct {
 		Addresses []struct{ Format, Address string }
 	}
-	decode(t, key, &generated)
+	testenv.JSON(t, key, &generated)
 	s.address = generated.Addresses[0].Address
 	writeFile(t, filepath.Join(made, "key.json"), key)
 	rules := strings.Replace(testenv.SamplePolicies(t)["A sponsor on Tempo"], `max: "50"`, `max: "2"`, 1) // a shorter day: 40 fees of 0.05
@@ -129,7 +129,7 @@ func newSponsor(t *testing.T) *sponsor {
 	writeFile(t, config, bytes.Replace(text, []byte("    name: Example\n"), []byte("    name: Example\n    policy: policy.yaml\n"), 1))
 	s.startRelay(t, folder, startProgram(t, program, config))
 	s.peer = runPeer(t, testenv.Node(t, "sponsor.mjs", s.nodeURL, s.relayURL))
-	t.Cleanup(func() { must(t, s.end()) })
+	t.Cleanup(func() { testenv.Must(t, s.end()) })
 	return s
 }
 
@@ -157,12 +157,8 @@ func (s *sponsor) startRelay(t *testing.T, folder, server string) {
 	).Replace(string(relay))
 	command := testenv.Node(t, "--input-type=module", "--eval", code)
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait()
@@ -214,7 +210,7 @@ func (s *sponsor) node(w http.ResponseWriter, r *http.Request) {
 
 func (s *sponsor) call(t *testing.T, line map[string]any) (got sponsorAnswer) {
 	t.Helper()
-	decode(t, s.exchange(t, line), &got)
+	testenv.JSON(t, s.exchange(t, line), &got)
 	return got
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -125,9 +126,7 @@ func signTempo(t *testing.T, c *tempomodel.Case, unsigned []byte) string {
 		t.Fatal(err)
 	}
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys, AllowHazards: []string{countersign.AllHazards}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer engine.Close()
 	result, err := engine.SignTransaction(t.Context(), "org", activity.SignTransactionIntent{
 		SignWith: crypto.PubkeyToAddress(c.Key.PublicKey).Hex(), Type: activity.TransactionTypeTempo,

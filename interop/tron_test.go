@@ -207,7 +207,7 @@ func compareWithWalletCore(t *testing.T, store *memory.Store, c tronCase) string
 	maps.Copy(transaction, c.WalletCore)
 	var theirs tronBuilt
 	startPeer(t, "tron.mjs").ask(t, map[string]any{"op": "walletCore", "transaction": transaction, "privateKey": tronKeys[0]}, &theirs)
-	id := sha256.Sum256(unhex(t, theirs.RawDataHex))
+	id := sha256.Sum256(testenv.Hex(t, theirs.RawDataHex))
 	if got := hex.EncodeToString(id[:]); got != theirs.TxID {
 		t.Errorf("Wallet Core's id is %s, that of its raw_data %s", theirs.TxID, got)
 	}
@@ -223,7 +223,7 @@ func tronStore(t *testing.T) *memory.Store {
 	store := memory.New()
 	t.Cleanup(func() { _ = store.Close() })
 	for number, secret := range tronKeys {
-		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: unhex(t, secret)}
+		key := keystore.NewKey{ID: fmt.Sprintf("key-%d", number), Curve: keystore.CurveSecp256k1, Secret: testenv.Hex(t, secret)}
 		if _, err := store.Add(t.Context(), "org", key); err != nil {
 			t.Fatal(err)
 		}
@@ -242,35 +242,23 @@ func countTron(t *testing.T, store *memory.Store, unsigned string, counts *teste
 func signTron(t *testing.T, store *memory.Store, number int, unsigned string) string {
 	t.Helper()
 	signed, err := readyTron(t, store, number, unsigned).AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(signed)
 }
 
 func readyTron(t *testing.T, store *memory.Store, number int, unsigned string) chains.Signing {
 	t.Helper()
 	raw, err := chains.DecodeHex(unsigned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx, err := tron.New(tron.Limits{}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signWith := fmt.Sprintf("key-%d", number)
 	request, err := tx.Request(signWith)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := store.Find(context.Background(), "org", request.Locators()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(keystore.Verified(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signing
 }
 
@@ -280,11 +268,7 @@ func writeTronVectors(t *testing.T, made []tronBuilt) {
 	text, err := json.MarshalIndent(map[string]any{
 		"source": "made with tronweb 6.5.1 by interop/tron_test.go -update-tron; test-only key", "privateKey": tronKeys[0], "transactions": made,
 	}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(testenv.Root(), "chains", "tron", "testdata", "tronweb.json")
-	if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, append(text, '\n'), 0o644))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/wallettest"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -84,14 +85,14 @@ func TestUnmodified(t *testing.T) {
 	defer server.Close()
 	peer := startPeer(t, "unmodified.mjs")
 	proofKey, err := f.ProofKey.PublicKey.Bytes()
-	must(t, err)
+	testenv.Must(t, err)
 	line := messageLine(t)
 	maps.Copy(line, map[string]any{
 		"url": server.URL, "organizationId": enginetest.Organization, "address": enginetest.Address, "unsigned": enginetest.Unsigned,
 		"apiPublicKey": f.APIKey.PublicKey, "apiPrivateKey": f.APIKey.PrivateKey(), "proofKey": hex.EncodeToString(proofKey),
 	})
 	proved, err := f.Submit(t, enginetest.Request{Proofs: true, At: time.Now()})
-	must(t, err)
+	testenv.Must(t, err)
 	line["proof"] = proved.AppProofs[0]
 	line["token"] = verificationToken(t, f, outbox)
 	for _, row := range unmodified {
@@ -103,7 +104,7 @@ func TestUnmodified(t *testing.T) {
 			Value json.RawMessage
 			Error string
 		}
-		decode(t, peer.exchange(t, line), &got)
+		testenv.JSON(t, peer.exchange(t, line), &got)
 		switch {
 		case row.refused == "" && got.Error != "":
 			t.Errorf("%s %s: %s", row.client, row.call, got.Error)
@@ -111,7 +112,7 @@ func TestUnmodified(t *testing.T) {
 			t.Errorf("%s %s: %s, error %q, want %q", row.client, row.call, got.Value, got.Error, row.refused)
 		case row.call == "initOtp":
 			var sent struct{ OTPID, OTPEncryptionTargetBundle string }
-			decode(t, got.Value, &sent)
+			testenv.JSON(t, got.Value, &sent)
 			line["otpId"], line["target"], line["code"] = sent.OTPID, sent.OTPEncryptionTargetBundle, outbox.Code(t, sent.OTPID)
 		}
 	}
@@ -121,7 +122,7 @@ func TestUnmodified(t *testing.T) {
 // package.json.
 func TestUnmodifiedTable(t *testing.T) {
 	document, err := os.ReadFile("../docs/api.md")
-	must(t, err)
+	testenv.Must(t, err)
 	if table := unmodifiedTable(t); !strings.Contains(string(document), table) {
 		t.Errorf("docs/api.md, What works unmodified, should have\n%s", table)
 	}
@@ -141,22 +142,22 @@ func verificationToken(t *testing.T, f *enginetest.Fixture, outbox *enginetest.O
 	t.Helper()
 	submit := func(intent activity.Intent) activity.Result {
 		request, err := activity.NewRequest(activity.Envelope{OrganizationID: enginetest.Organization, Time: time.Now()}, intent)
-		must(t, err)
+		testenv.Must(t, err)
 		return enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(string(request.Body))).Result
 	}
 	digits := false
 	sent := submit(activity.InitOTPV3Intent{OTPType: "OTP_TYPE_EMAIL", Contact: "token@example.com", Alphanumeric: &digits}).(activity.InitOTPV3Result)
 	bundle, err := otp.Encrypt(outbox.Code(t, sent.OTPID), f.APIKey.PublicKey, sent.TargetBundle, &f.ProofKey.PublicKey, enginetest.Organization, sent.OTPID)
-	must(t, err)
+	testenv.Must(t, err)
 	return submit(activity.VerifyOTPV2Intent{OTPID: sent.OTPID, EncryptedBundle: bundle}).(activity.VerifyOTPV2Result).VerificationToken
 }
 
 func unmodifiedTable(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("package.json")
-	must(t, err)
+	testenv.Must(t, err)
 	var versions struct{ Dependencies map[string]string }
-	decode(t, text, &versions)
+	testenv.JSON(t, text, &versions)
 	table := new(strings.Builder)
 	table.WriteString("| client | works | refused | why, and what to do |\n|---|---|---|---|\n")
 	for i := 0; i < len(unmodified); {

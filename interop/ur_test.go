@@ -67,9 +67,7 @@ func TestURParts(t *testing.T) {
 			cbor := append([]byte{0x59, byte(length >> 8), byte(length)}, randomBytes(uint64(length), length)...)
 			message := ur.Message{Type: ur.TypePSBT, CBOR: cbor}
 			encoder, err := ur.NewEncoder(message, most)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			count := 3 * encoder.Parts()
 			theirs := askUR(t, map[string]any{"op": "parts", "type": message.Type, "cbor": hex.EncodeToString(cbor), "fragment": most, "count": count}).Parts
 			ours := make([]string, count)
@@ -97,9 +95,7 @@ func collect(t *testing.T, parts []string, taken ...string) ur.Message {
 	t.Helper()
 	collector := ur.NewCollector(taken...)
 	for _, part := range parts {
-		if err := collector.Add(part); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(part))
 	}
 	message, ok := collector.Message()
 	if !ok {
@@ -124,9 +120,7 @@ func TestURLoss(t *testing.T) {
 					lost[i] = from.Float64() < loss
 				}
 				encoder, err := ur.NewEncoder(message, 250)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				parts = encoder.Parts()
 				ours = append(ours, shownUntilRead(t, encoder, lost))
 				var answer struct{ Shown int } // here parts is a number
@@ -152,9 +146,7 @@ func shownUntilRead(t *testing.T, encoder *ur.Encoder, lost []bool) int {
 		if lost[i] {
 			continue
 		}
-		if err := collector.Add(code); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(code))
 		if _, ok := collector.Message(); ok {
 			return i + 1
 		}
@@ -172,9 +164,7 @@ func TestKeystoneRequests(t *testing.T) {
 	asked := askUR(t, map[string]any{"op": "request", "chain": "eth", "requestId": requestUUID, "signData": data, "dataType": 4,
 		"path": "m/44'/60'/0'/0/5", "xfp": "f23f9fd2", "chainId": 1, "address": address, "origin": "a wallet"})
 	eth, err := ur.DecodeEthSignRequest(collect(t, asked.Parts, ur.TypeEthSignRequest))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got := fmt.Sprintf("%s %x %d %d %v %x %s", hex.EncodeToString(eth.ID), eth.Data, eth.Kind, eth.ChainID, eth.Path, eth.Address, eth.Origin)
 	if want := strings.ReplaceAll(requestUUID, "-", "") + " " + data + " 4 1 [f23f9fd2]m/44'/60'/0'/0/5 " + address + " a wallet"; got != want {
 		t.Errorf("the request is %s\nwant %s", got, want)
@@ -182,9 +172,7 @@ func TestKeystoneRequests(t *testing.T) {
 	asked = askUR(t, map[string]any{"op": "request", "chain": "sol", "requestId": requestUUID, "signData": data, "dataType": 1,
 		"path": "m/44'/501'/0'", "xfp": "f23f9fd2", "origin": "a wallet"})
 	sol, err := ur.DecodeSolSignRequest(collect(t, asked.Parts, ur.TypeSolSignRequest))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if hex.EncodeToString(sol.Data) != data || sol.Kind != 1 || sol.Path.String() != "[f23f9fd2]m/44'/501'/0'" {
 		t.Errorf("the request is %+v", sol)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -46,14 +47,10 @@ func walletRequests(t *testing.T) (requests []walletRequest) {
 	for i := range 20 {
 		entropy := sha256.Sum256([]byte{byte(i)})
 		mnemonic, err := wallet.Mnemonic(entropy[:16+4*(i%5)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, text := range paths {
 			path, err := wallet.ParsePath(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			requests = append(requests, walletRequest{
 				Op: "derive", Mnemonic: string(mnemonic), Path: text, Curve: wallet.CurveOf(path),
 				Passphrase: []string{"", "TREZOR", "pässword ﬁ", " two  words "}[i%4],
@@ -91,21 +88,13 @@ func TestWalletLibraries(t *testing.T) {
 func addressesAt(t *testing.T, request walletRequest) map[string]string {
 	t.Helper()
 	root, err := wallet.FromMnemonic([]byte(request.Mnemonic), []byte(request.Passphrase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path, err := wallet.ParsePath(request.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	secret, err := root.Derive(request.Curve, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := keyformat.NewKey(request.Curve, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	addresses := map[string]string{}
 	for _, address := range all.Addresses(key.PublicKey) {
 		addresses[address.Format] = address.Address
@@ -126,20 +115,20 @@ func TestExtendedKeyLibraries(t *testing.T) {
 	for i := range requests {
 		answer := askWallets(t, requests[i])
 		whole, err := wallet.FromMnemonic([]byte(requests[i].Mnemonic), []byte(requests[i].Passphrase))
-		must(t, err)
+		testenv.Must(t, err)
 		path, err := wallet.ParsePath(requests[i].Path)
-		must(t, err)
+		testenv.Must(t, err)
 		master, err := whole.ExtendedKey(nil)
-		must(t, err)
+		testenv.Must(t, err)
 		ours, err := whole.ExtendedKey(path)
-		must(t, err)
+		testenv.Must(t, err)
 		origin, key, _ := strings.Cut(string(ours), "]")
 		if string(master) != answer["root"] || key != answer["extended"] {
 			t.Errorf("%s: %s, %s, @scure/bip32 has %v", requests[i].Path, master, key, answer)
 		}
 		for _, text := range []string{answer["root"], origin + "]" + answer["extended"]} {
 			root, err := wallet.ParseExtendedKey([]byte(text))
-			must(t, err)
+			testenv.Must(t, err)
 			child, err := root.Derive(keystore.CurveSecp256k1, append(path, requests[i].Child))
 			if err != nil || hex.EncodeToString(child) != answer["child"] {
 				t.Errorf("%s: child %d of %s is %x, %v, want %s", requests[i].Path, requests[i].Child, text, child, err, answer["child"])
@@ -159,15 +148,15 @@ func TestKeyFormatLibraries(t *testing.T) {
 			clear(secret[:4]) // leading zeros
 		}
 		onSecp256k1, err := keyformat.NewKey(keystore.CurveSecp256k1, secret[:])
-		must(t, err)
+		testenv.Must(t, err)
 		onEd25519, err := keyformat.NewKey(keystore.CurveEd25519, secret[:])
-		must(t, err)
+		testenv.Must(t, err)
 		web3, err := onSecp256k1.Web3([]byte("pass word"), keyformat.Cost{LogN: 4})
-		must(t, err)
+		testenv.Must(t, err)
 		wif, err := keyformat.WIF{Key: onSecp256k1}.Format()
-		must(t, err)
+		testenv.Must(t, err)
 		keypair, err := onEd25519.Solana()
-		must(t, err)
+		testenv.Must(t, err)
 		secp256k1, ed25519 = append(secp256k1, onSecp256k1), append(ed25519, onEd25519)
 		requests = append(requests, walletRequest{
 			Op: "keys", Curve: keystore.CurveSecp256k1, Secret: string(onSecp256k1.Hex()), Web3: string(web3), WIF: string(wif), Keypair: string(keypair),

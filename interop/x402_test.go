@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/messages"
@@ -70,7 +71,7 @@ func newMarket(t *testing.T) *market {
 	})
 	m.addKeys()
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "agent", Token: rpcToken}}, nil)
-	must(t, err)
+	testenv.Must(t, err)
 	serve := func(handler http.Handler) string {
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
@@ -92,7 +93,7 @@ func newMarket(t *testing.T) *market {
 func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, access.Policy) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/agents.md")
-	must(t, err)
+	testenv.Must(t, err)
 	text := regexp.MustCompile(`(?s)policy\.yaml <<'EOF'\n(.*?)EOF`).FindSubmatch(page)
 	if text == nil {
 		t.Fatal("docs/agents.md has no policy")
@@ -106,9 +107,9 @@ func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, acce
 		names.Users = append(names.Users, access.User{ID: user.ID, Name: user.Name, Tags: user.Tags})
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
-	must(t, err)
+	testenv.Must(t, err)
 	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
-	must(t, err)
+	testenv.Must(t, err)
 	return directory, file
 }
 
@@ -116,11 +117,11 @@ func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, acce
 func (m *market) addKeys() {
 	add := func(name string, curve keystore.Curve, secret []byte) {
 		_, err := m.Signing.Keystore.(*keys.Store).Add(m.t.Context(), enginetest.Organization, keystore.NewKey{ID: name, Curve: curve, Secret: secret})
-		must(m.t, err)
+		testenv.Must(m.t, err)
 	}
 	secret := append(make([]byte, 31), 7)
 	private, err := crypto.ToECDSA(secret)
-	must(m.t, err)
+	testenv.Must(m.t, err)
 	m.address = crypto.PubkeyToAddress(private.PublicKey).Hex()
 	add("agent", keystore.CurveSecp256k1, secret)
 	seed := append(make([]byte, 31), 11)

@@ -24,17 +24,11 @@ var groupOrder = crypto.S256().Params().N
 func softwareSigned(t testing.TB, secret, digest [32]byte) (keystore.PublicKey, []byte) {
 	t.Helper()
 	private, err := crypto.ToECDSA(secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := crypto.Sign(digest[:], private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.FromECDSAPub(&private.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return public, signature
 }
 
@@ -49,9 +43,7 @@ func derOf(t testing.TB, rs []byte, zeros int) []byte {
 		return asn1.RawValue{Tag: asn1.TagInteger, Bytes: append(make([]byte, zeros), content...)}
 	}
 	der, err := asn1.Marshal([]asn1.RawValue{integer(rs[:32]), integer(rs[32:64])})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return der
 }
 
@@ -169,9 +161,7 @@ func TestFinishECDSARefuses(t *testing.T) {
 	}
 	mustNotFinish(t, "no public key", keystore.PublicKey{}, digest, good[:64])
 	solana, err := keystore.ParsePublicKey(keystore.CurveEd25519, ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mustNotFinish(t, "a public key on Ed25519", solana, digest, good[:64])
 }
 
@@ -220,9 +210,7 @@ func FuzzFinishECDSA(f *testing.F) {
 func TestFinishEd25519(t *testing.T) {
 	private := ed25519.NewKeyFromSeed(make([]byte, 32))
 	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, private.Public().(ed25519.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	good := ed25519.Sign(private, []byte("message"))
 	if signature, err := keystore.FinishEd25519(public, []byte("message"), good); err != nil || signature != [64]byte(good) {
 		t.Errorf("%x, %v", signature, err)

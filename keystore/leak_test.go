@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
@@ -54,15 +55,11 @@ func leakValues(t *testing.T) map[string]any {
 	t.Helper()
 	inMemory := memory.New()
 	inFile, err := file.Create(filepath.Join(t.TempDir(), "keys"), leakSecret, file.Options{WorkFactor: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _, _ = inMemory.Close(), inFile.Close() })
 	key := keystore.NewKey{Curve: keystore.CurveEd25519, Secret: leakSecret}
 	info, err := inMemory.Add(t.Context(), "org", key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := inFile.Add(t.Context(), "org", key); err != nil {
 		t.Fatal(err)
 	}
@@ -71,36 +68,22 @@ func leakValues(t *testing.T) map[string]any {
 	_, sizeErr := inFile.Add(t.Context(), "org", wrongSize)
 	_, existsErr := inFile.Add(t.Context(), "org", key)
 	handle, err := inMemory.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	read, err := keyformat.NewKey(keystore.CurveEd25519, leakSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mnemonic, err := wallet.Mnemonic(leakSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stored, err := inFile.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: mnemonic})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	words := file.NewWallet{Mnemonic: leakSecret, Passphrase: leakSecret, ExtendedKey: leakSecret}
 	secret := keystore.NewSecret(leakSecret)
 	t.Cleanup(secret.Destroy)
 	account, err := wallet.ParsePath("m/84'/0'/0'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	root, err := wallet.FromSeed(leakSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	watched, err := root.Watch(account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return map[string]any{
 		"keystore.Registration": keystore.Registration{Leaf: "wallet/register/treasury"},
 		"file.Registered":       file.Registered{OrganizationID: "org"}, "file.OwnKey": file.OwnKey{Key: 1},
@@ -150,9 +133,7 @@ func exportedTypes(t *testing.T, dir string) (types []string) {
 			continue
 		}
 		source, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ast.Inspect(source, func(node ast.Node) bool {
 			spec, ok := node.(*ast.TypeSpec)
 			if !ok || !spec.Name.IsExported() {

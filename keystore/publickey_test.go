@@ -100,9 +100,7 @@ func parse(t testing.TB, curve keystore.Curve, encoded string) keystore.PublicKe
 	t.Helper()
 	raw := testenv.Hex(t, encoded)
 	pub, err := keystore.ParsePublicKey(curve, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return pub
 }
 

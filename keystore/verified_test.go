@@ -11,6 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -23,13 +24,9 @@ func signers(t *testing.T) (one, other, solana keystore.Key) {
 	var keys []keystore.Key
 	for _, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		info, err := store.Generate(t.Context(), "org", "", curve)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys = append(keys, key)
 	}
 	return keys[0], keys[1], keys[2]
@@ -105,9 +102,7 @@ func TestVerifiedLowR(t *testing.T) {
 	}
 	for i := range byte(255) {
 		plain, err := one.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{i})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		err = signLow([32]byte{i}, func(signature []byte) { copy(signature, plain[:]) })
 		if high := plain[0] >= 0x80; high != errors.Is(err, keystore.ErrSignatureCheck) {
 			t.Errorf("digest %d, r high: %v: %v", i, high, err)
@@ -262,9 +257,7 @@ func addOrder(signature []byte) {
 func TestVerifyECDSAErrors(t *testing.T) {
 	one, other, _ := signers(t)
 	signature, err := other.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const another = "signed by another key"
 	if err := keystore.VerifyECDSA(one.PublicKey(), [32]byte{1}, signature); err == nil || !strings.Contains(err.Error(), another) {
 		t.Errorf("another key's: %v", err)

@@ -72,9 +72,7 @@ func TestReportedClasses(t *testing.T) {
 	for _, r := range records {
 		t.Run(r.Name, func(t *testing.T) {
 			prepared, err := lenient.Engine.Prepare(t.Context(), enginetest.Organization, r.intent(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r.check(t, prepared)
 			r.checkInspected(t)
 			for name, engine := range map[string]preparer{"with nothing allowed": strict.Engine, "under a policy": ruled} {
@@ -101,9 +99,7 @@ func (r *reported) check(t *testing.T, prepared *countersign.Prepared) {
 		t.Errorf("hazards %q, want %q", names, r.Hazards)
 	}
 	effects, err := prepared.Effects(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var kinds []string
 	for _, effect := range effects {
 		kinds = append(kinds, string(effect.Kind))
@@ -129,9 +125,7 @@ func (r *reported) check(t *testing.T, prepared *countersign.Prepared) {
 func (r *reported) checkInspected(t *testing.T) {
 	t.Helper()
 	inspected, err := all.InspectIntent(r.intent(t), all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, name := range hazardNames(inspected.Hazards) {
 		if blindVault := name == "ethereum/blind-call" && strings.Contains(inspected.Effects[0].Function, "uint256,address"); !blindVault && !slices.Contains(r.Hazards, name) {
 			t.Errorf("without a key: %s", name)
@@ -164,8 +158,6 @@ func ruledEngine(t *testing.T) *countersign.Caller {
 	config := countersign.Config{Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: f.Signing, Now: f.Clock.Now}
 	engines.WithPolicy(t, "schema: countersign.policy/2\nrules:\n  - {name: everything, allow: ["+strings.Join(kinds, ", ")+"]}\n")(&config)
 	engine, err := countersign.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return engine.As(engines.Machine, "")
 }

@@ -129,9 +129,7 @@ func TestOwnAccounts(t *testing.T) {
 	for i := range 2 {
 		info, err := keys.Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: fmt.Sprintf("key-%d", i+1), Curve: keystore.CurveSecp256k1,
 			Secret: bytes.Repeat([]byte{0x46 + byte(i)}, keystore.SecretSize)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		addresses = append(addresses, all.Addresses(info.PublicKey)[0].Address)
 	}
 	other := strings.ToLower(addresses[1][2:])
@@ -151,13 +149,9 @@ func TestOwnAccounts(t *testing.T) {
 		_, err := enginetest.New(t, with).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
 		enginetest.Refusal(t, err, activity.ReasonHazardNotAllowed, strings.Join(c.hazards, ", "))
 		prepared, err := enginetest.New(t, with, engines.WithHazards(c.hazards...)).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		effects, err := prepared.Effects(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		undecoded := false
 		for _, e := range effects {
 			undecoded = undecoded || e.Undecoded && strings.EqualFold(e.To.String(), addresses[1])

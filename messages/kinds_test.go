@@ -74,9 +74,7 @@ func TestMessageContract(t *testing.T) {
 			}
 			f := enginetest.New(t, engines.WithHazards(countersign.AllHazards), logged)
 			prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, kind.intent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			body := engines.IntentBody(t, f, kind.intent)
 			first := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 			again, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
@@ -119,14 +117,10 @@ func TestProofOfAnotherMessage(t *testing.T) {
 	body := engines.IntentBody(t, f, intent)
 	record := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(body))
 	proof, err := activity.VerifyAppProof(record.AppProofs[0], &f.ProofKey.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proof.SummaryDigest = strings.Repeat("00", 32)
 	forged, err := activity.NewAppProof(f.ProofKey, proof)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record.AppProofs[0] = forged
 	_, err = verify.Answer(record.AppendAnswer(nil), verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey})
 	if !errors.Is(err, verify.ErrAnswer) || !strings.Contains(err.Error(), "another message was shown") {

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
@@ -97,18 +98,14 @@ func TestTextsAreWrittenForReaders(t *testing.T) {
 				t.Errorf("a signature without a reader: %+v were asked for", *counts)
 			}
 			prepared, err := bare.Engine.Prepare(t.Context(), enginetest.Organization, intent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if prepared.Summary(); counts.summary == 0 {
 				t.Error("a person who asked for the summary did not get it from the transaction")
 			}
 			*counts = askings{}
 			kept := enginetest.New(t, watch, func(config *countersign.Config) { config.Store = memory.New(math.MaxInt) })
 			request, err := activity.NewRequest(activity.Envelope{OrganizationID: enginetest.Organization, Time: kept.Clock.Now()}, intent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if _, err := kept.Engine.Submit(t.Context(), kept.APIKey.Sign(string(request.Body))); err != nil {
 				t.Fatal(err)
 			}
@@ -135,9 +132,7 @@ func TestSummaryIsWrittenForRules(t *testing.T) {
 		counts := new(askings)
 		served := []chains.Chain{watchedChain{asked: counts}}
 		file, err := policy.Parse("p.yaml", []byte("schema: countersign.policy/2\nrules: ["+rules+"]\n"), policy.Options{Chains: served})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f := enginetest.New(t, func(c *countersign.Config) {
 			c.Chains, c.Policy, c.AllowHazards = served, file, []string{countersign.AllHazards}
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/messages/personal"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/messages"
 )
@@ -33,9 +34,7 @@ func TestSignIn(t *testing.T) {
 		signIn: "", strings.Replace(signIn, "https://example.com", "https://example.org", 1): texts.HazardForeignSignIn,
 	} {
 		read, err := reader.Read(string(personal.Preimage(personal.EthereumPrefix, []byte(text))), activity.EncodingText, activity.HashKeccak256)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var got strings.Builder
 		for _, hazard := range read.Hazards() {
 			got.WriteString(hazard.Name)
@@ -112,9 +111,7 @@ const ping = `{"types":{"EIP712Domain":[{"name":"name","type":"string"},{"name":
 func TestReadWith(t *testing.T) {
 	parse := func(text string) chains.Transaction {
 		read, err := reader.Read(text, activity.EncodingEIP712, activity.HashNone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return read
 	}
 	_, readings := chains.ReadWith(parse(ping), echo{})
@@ -125,9 +122,7 @@ func TestReadWith(t *testing.T) {
 	nowhere := strings.NewReplacer(`,{"name":"verifyingContract","type":"address"}`, "", `,"verifyingContract":"0x00000000000000000000000000000000000000aa"`, "").Replace(ping)
 	both, err := messages.ReadAny(activity.SignRawPayloadsIntent{Payloads: []string{nowhere, ping},
 		Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone}, reader.Chains, reader.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, readings = chains.ReadWith(both, echo{}); len(readings) != 1 || readings[0].Path != both.Effects()[1].Path {
 		t.Errorf("%+v, effects %+v", readings, both.Effects())
 	}

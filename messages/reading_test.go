@@ -44,9 +44,7 @@ func hazardsOf(t *testing.T, text string, changes ...func(*countersign.Config)) 
 	intent := engines.Payload(text, activity.EncodingEIP712, activity.HashNone)
 	intent.SignWith = "key-1" // some messages are of Tron
 	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	summary := prepared.Summary()
 	return chaintest.Names(prepared.Hazards()), summary.Effects, summary.Digest(), prepared.Readings()
 }

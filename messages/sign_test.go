@@ -28,9 +28,7 @@ func TestSignMessage(t *testing.T) {
 	var typed apitypes.TypedData
 	testenv.JSON(t, []byte(engines.PermitText), &typed)
 	typedDigest, _, err := apitypes.TypedDataAndHash(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	authorization := types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xaa}, Nonce: 7}
 	authorizationDigest := authorization.SigHash()
 	for name, test := range map[string]struct {
@@ -144,9 +142,7 @@ func TestSolanaMessageAsTransaction(t *testing.T) {
 			t.Errorf("%s: effects %v", version, effects)
 		}
 		result, err := prepared.Sign(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed := result.(activity.SignRawPayloadResult)
 		decoded, err := hex.DecodeString(signed.R + signed.S)
 		if err != nil || !ed25519.Verify(public, raw, decoded) || signed.V != "00" {

@@ -57,9 +57,7 @@ var carriers = map[string]func(t *testing.T, text string) activity.Intent{
 	},
 	"BIP-322": func(t *testing.T, text string) activity.Intent {
 		raw, err := bitcoin.ToSign{Text: text, Address: bitcoinAddress(t)}.PSBT()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return activity.SignTransactionIntent{SignWith: bitcoinAddress(t), Type: activity.TransactionTypeBitcoin, UnsignedTransaction: hex.EncodeToString(raw)}
 	},
 	"raw text": func(_ *testing.T, text string) activity.Intent { return onSolana(hex.EncodeToString([]byte(text))) },
@@ -123,13 +121,9 @@ func solanaKey(t *testing.T) ed25519.PublicKey {
 func verdict(t *testing.T, engine *countersign.Engine, intent activity.Intent) []string {
 	t.Helper()
 	prepared, err := engine.Prepare(t.Context(), enginetest.Organization, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	inspection, err := all.InspectIntent(intent, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	of := func(hazards []chains.Hazard) []string {
 		return slices.DeleteFunc(hazardNames(hazards), func(name string) bool { return name == "solana/raw-message" })
 	}
@@ -249,9 +243,7 @@ func TestPinnedTexts(t *testing.T) {
 		pins := &descriptors.Pins{}
 		for range 2 {
 			folder, err := descriptors.Open(files, descriptors.Options{Pins: pins})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, file := range folder.Files() {
 				if slices.Contains(pinned, file.Name) {
 					pins.Add(file)
@@ -259,9 +251,7 @@ func TestPinnedTexts(t *testing.T) {
 			}
 		}
 		folder, err := descriptors.Open(files, descriptors.Options{Pins: pins})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return folder
 	}
 	files := fstest.MapFS{"shop.json": {Data: []byte(file)}, "again.json": {Data: []byte(strings.Replace(file, "the shop with", "{nonce} shop with", 1))}}
@@ -284,9 +274,7 @@ func TestPinnedTexts(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, carried, err)
 			}
 			inspection, err := all.InspectIntent(carrier(t, test.text), all.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			inspection = inspection.ReadWith(open(files, test.pinned...))
 			problem := ""
 			for _, reading := range inspection.Readings {

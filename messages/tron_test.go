@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -21,22 +22,16 @@ func TestTronRawDataAsTransaction(t *testing.T) {
 	var vector struct{ UnsignedTransaction string }
 	chaintest.ReadJSON(t, "../chains/tron/testdata/trx.json", &vector)
 	raw, err := chains.DecodeHex(vector.UnsignedTransaction)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := enginetest.New(t, engines.WithHazards(countersign.AllHazards))
 	intent := activity.SignMessageIntent{SignWith: "key-1", Payload: hex.EncodeToString(raw), Encoding: activity.EncodingHex, HashFunction: activity.HashSHA256}
 	prepared, err := f.Engine.Prepare(t.Context(), enginetest.Organization, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if effects := prepared.Summary().Effects; prepared.Summary().Chain != "tron" || effects[0].Kind != chains.KindTransfer {
 		t.Errorf("%s: effects %v", prepared.Summary().Chain, effects)
 	}
 	result, err := prepared.Sign(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	digest := sha256.Sum256(raw)
 	if got := engines.Recovered(t, digest[:], result.(activity.SignRawPayloadResult)); got != enginetest.Address {
 		t.Errorf("recovered %s", got)

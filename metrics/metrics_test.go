@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/metrics"
 )
 
@@ -94,10 +94,7 @@ func TestFromTheStart(t *testing.T) {
 
 // TestReasons checks that activity.Reasons has every reason that package activity declares.
 func TestReasons(t *testing.T) {
-	source, err := os.ReadFile("../activity/error.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testenv.Read(t, "../activity/error.go")
 	declared := regexp.MustCompile(`Reason = "([A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)
 	for _, one := range declared {
 		if !slices.Contains(activity.Reasons(), activity.Reason(one[1])) {

@@ -26,18 +26,14 @@ const codeID = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
 func mustTarget(t testing.TB, service *otp.Service, organization, id string, signer crypto.Signer) string {
 	t.Helper()
 	bundle, err := service.TargetBundle(organization, id, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return bundle
 }
 
 func mustEncrypt(t testing.TB, bundle string, trusted *ecdsa.PublicKey) string {
 	t.Helper()
 	encrypted, err := otp.Encrypt("123456", "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", bundle, trusted, org, codeID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return encrypted
 }
 
@@ -106,9 +102,7 @@ func TestTargetKeys(t *testing.T) {
 func hexPoint(t testing.TB, key *ecdsa.PublicKey) string {
 	t.Helper()
 	point, err := key.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(point)
 }
 
@@ -121,9 +115,7 @@ func signedData(t testing.TB, bundle string) (data map[string]string) {
 	if err == nil {
 		err = json.Unmarshal(text, &data)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return data
 }
 
@@ -132,17 +124,11 @@ func sealed(t testing.TB, bundle, plain, info string, aad func(encapped, target 
 	t.Helper()
 	target := testenv.Hex(t, signedData(t, bundle)["targetPublic"])
 	key, err := hpke.DHKEM(ecdh.P256()).NewPublicKey(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	encapped, sender, err := hpke.NewSender(key, hpke.HKDFSHA256(), hpke.AES256GCM(), []byte(info))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ciphertext, err := sender.Seal(aad(encapped, target), []byte(plain))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return `{"encappedPublic":"` + hex.EncodeToString(encapped) + `","ciphertext":"` + hex.EncodeToString(ciphertext) + `"}`
 }
 
@@ -232,9 +218,7 @@ func TestTargetSigner(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	digest := sha256.Sum256([]byte("something else"))
 	wrong, err := key.Sign(rand.Reader, digest[:], crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, signer := range map[string]crypto.Signer{
 		"another curve":       newKey(t, elliptic.P384()),
 		"a wrong signature":   brokenSigner{hsm{key}, wrong, nil},
@@ -250,13 +234,9 @@ func TestTargetSigner(t *testing.T) {
 func TestTokenInMilliseconds(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	token, err := otp.NewToken(verified, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "60", issuedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := token.SignMillis(hsm{key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser().ParseUnverified(signed, claims); err != nil || claims["exp"] != "1777863781000" {
 		t.Errorf("%v, %v", claims, err)
@@ -272,9 +252,7 @@ func TestTokenInMilliseconds(t *testing.T) {
 			"id": "a", "verification_type": "OTP_TYPE_EMAIL", "contact": "b", "organization_id": verified.OrganizationID, "iat": issuedAt.Unix(), "exp": exp,
 		})
 		text, err := forged.SignedString(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := otp.VerifyToken(text, &key.PublicKey, verified.OrganizationID, issuedAt); !errors.Is(err, otp.ErrToken) {
 			t.Errorf("exp %v: %v", exp, err)
 		}

@@ -35,7 +35,7 @@ func Example() {
 	id, err := service.Issue(ctx, "my-organization", "Example", otp.Request{
 		Type:    otp.TypeSMS,
 		Contact: "+4915112345678",
-		SMS:     &otp.SMSCustomization{Template: "{{.OtpCode}} is your code for {{.AppName}}"},
+		SMS:     otp.SMSCustomization{Template: "{{.OtpCode}} is your code for {{.AppName}}"},
 	})
 	if err != nil {
 		panic(err)

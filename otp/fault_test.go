@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -164,9 +165,7 @@ func TestConsumeBeforeAttempt(t *testing.T) {
 	g := &game{t, service, box}
 	id, code := g.mustIssue("user", phone)
 	verification, err := service.PrepareVerification(org, id, code, store.Fingerprint{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if verified, err := verification.Verified(); err == nil || verified != (otp.Verified{}) {
 		t.Errorf("before the attempt: verified %+v", verified)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestUniform draws a million codes of each alphabet from a seeded source and applies
@@ -29,9 +31,7 @@ func TestUniform(t *testing.T) {
 			var counts [length][256]int
 			for range codes {
 				code, err := generate(random, length, test.alphanumeric)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for place := range length {
 					counts[place][code[place]]++
 				}
@@ -127,9 +127,7 @@ func TestHashIsBound(t *testing.T) {
 		"another secret":       func() ([32]byte, error) { return keyed(other, labelCode, "org", "id", "123456") },
 	} {
 		sum, err := compute()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if other, taken := names[sum]; taken {
 			t.Errorf("%s and %s have the same hash", name, other)
 		}

@@ -156,7 +156,7 @@ func (s *Service) checkAddresses(r *Request, set *settings) error {
 }
 
 func (s *Service) checkEmail(r *Request, set *settings) (err error) {
-	custom := cmp.Or(r.Email, &EmailCustomization{})
+	custom := &r.Email
 	if custom.LogoURL != "" && !isHTTPS(custom.LogoURL) {
 		return badParameter("emailCustomization.logoUrl", "must be an https URL of at most %d bytes", maxURL)
 	}
@@ -238,7 +238,7 @@ func readVariables(text string) (map[string]string, error) {
 func (s *Service) checkSMS(r *Request, set *settings) error {
 	const parameter = "smsCustomization.template"
 	template := smsTemplate
-	if r.SMS != nil && r.SMS.Template != "" {
+	if r.SMS.Template != "" {
 		template = Template{Text: r.SMS.Template}
 		if len(template.Text) > maxSMSTemplate || !printable(template.Text, "\n") {
 			return badParameter(parameter, "must be at most %d bytes of printable text", maxSMSTemplate)
@@ -272,8 +272,8 @@ type Request struct {
 	AppName           string // appName; default: the organization's name
 	UserIdentifier    string // userIdentifier: the user that limits count; default: the contact
 
-	Email *EmailCustomization // emailCustomization
-	SMS   *SMSCustomization   // smsCustomization
+	Email EmailCustomization // emailCustomization
+	SMS   SMSCustomization   // smsCustomization
 
 	SendFromEmailAddress    string // sendFromEmailAddress
 	SendFromEmailSenderName string // sendFromEmailSenderName; default "Notifications"

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -55,14 +56,12 @@ func newService(t testing.TB, change func(*otp.Config)) (*otp.Service, *outbox) 
 		change(&config)
 	}
 	service, err := otp.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return service, box
 }
 
 func email(change func(*otp.Request)) otp.Request {
-	request := otp.Request{Type: otp.TypeEmail, Contact: "user@example.com", Email: &otp.EmailCustomization{}, SMS: &otp.SMSCustomization{}}
+	request := otp.Request{Type: otp.TypeEmail, Contact: "user@example.com"}
 	if change != nil {
 		change(&request)
 	}
@@ -307,9 +306,7 @@ func TestMessages(t *testing.T) {
 		r.ReplyToEmailAddress = "help@example.org"
 		r.SendFromEmailAddress = "codes@example.com"
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m := box.last()
 	code := strings.Fields(strings.SplitAfter(m.Text, " is\n")[1])[0]
 	if len(code) != 6 || strings.Trim(code, "0123456789") != "" {
@@ -343,9 +340,7 @@ func TestNamedTemplate(t *testing.T) {
 		r.Email.TemplateID = "welcome"
 		r.Email.TemplateVariables = `{"Name":"'><b>\nBcc: x {{.OtpCode}}"}`
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m := box.last()
 	if m.Subject != "Welcome '><b> Bcc: x {{.OtpCode}}" {
 		t.Errorf("subject %q", m.Subject)
@@ -412,9 +407,7 @@ func TestConfigInvalid(t *testing.T) {
 		}
 	}
 	service, err := otp.New(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := service.Prepare(org, orgName, sms(nil)); !errors.Is(err, otp.ErrParameter) {
 		t.Errorf("a type without a sender: %v", err)
 	}

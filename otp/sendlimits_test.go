@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -38,9 +39,7 @@ func (g sending) to(kind otp.Type, n int, credential string) error {
 
 func (g sending) must(kind otp.Type, n int, credential string) {
 	g.Helper()
-	if err := g.to(kind, n, credential); err != nil {
-		g.Fatal(err)
-	}
+	testenv.Must(g, g.to(kind, n, credential))
 }
 
 // TestCredentialSends: a credential's text messages are bounded whatever their contacts;
@@ -87,21 +86,15 @@ func TestContactSends(t *testing.T) {
 					return err
 				}
 				for range 2 {
-					if err := send(otp.TypeSMS, phone); err != nil {
-						g.Fatal(err)
-					}
+					testenv.Must(g, send(otp.TypeSMS, phone))
 				}
 				for range otp.DefaultSends {
-					if err := send(otp.TypeEmail, "ann@example.com"); err != nil {
-						g.Fatal(err)
-					}
+					testenv.Must(g, send(otp.TypeEmail, "ann@example.com"))
 				}
 				g.limited(send(otp.TypeSMS, phone), otp.LimitSends, 30*time.Minute)
 				g.limited(send(otp.TypeEmail, "ann@example.com"), otp.LimitSends, otp.DefaultSendsWindow)
 				time.Sleep(30 * time.Minute)
-				if err := send(otp.TypeSMS, phone); err != nil {
-					g.Fatal(err)
-				}
+				testenv.Must(g, send(otp.TypeSMS, phone))
 			})
 		})
 	}

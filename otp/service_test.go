@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -43,9 +44,7 @@ func (g *game) issue(user, phone string) (id, code string, err error) {
 func (g *game) mustIssue(user, phone string) (id, code string) {
 	g.Helper()
 	id, code, err := g.issue(user, phone)
-	if err != nil {
-		g.Fatal(err)
-	}
+	testenv.Must(g, err)
 	return id, code
 }
 
@@ -126,9 +125,7 @@ func TestExpiry(t *testing.T) {
 func TestInvalidCodesGetOneAnswer(t *testing.T) {
 	play(t, func(g *game) {
 		used, code := g.mustIssue("", phone)
-		if err := g.verify(used, code); err != nil {
-			g.Fatal(err)
-		}
+		testenv.Must(g, g.verify(used, code))
 		live, liveCode := g.mustIssue("", phone)
 		answers := map[string]error{
 			"wrong":        g.verify(live, wrong(liveCode)),

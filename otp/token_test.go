@@ -18,6 +18,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp"
 )
 
@@ -33,9 +34,7 @@ func (h hsm) Sign(random io.Reader, digest []byte, opts crypto.SignerOpts) ([]by
 func newKey(t testing.TB, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key
 }
 
@@ -48,13 +47,9 @@ func TestToken(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	for range 50 { // enough for signatures with leading zeros
 		token, err := otp.NewToken(verified, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", "", issuedAt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed, err := token.Sign(hsm{key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, issuedAt)
 		if err != nil || got != token {
 			t.Fatalf("%+v, %v; want %+v", got, err, token)
@@ -69,13 +64,9 @@ func TestToken(t *testing.T) {
 func TestTokenExpires(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	token, err := otp.NewToken(verified, "", "60", issuedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := token.Sign(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := otp.VerifyToken(signed, &key.PublicKey, verified.OrganizationID, token.ExpiresAt.Add(-time.Millisecond)); err != nil {
 		t.Errorf("just before it expires: %v", err)
 	}
@@ -101,13 +92,9 @@ func TestTokenExpires(t *testing.T) {
 func TestTokenChanged(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	token, err := otp.NewToken(verified, "", "", issuedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := token.Sign(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range signed {
 		for _, to := range []string{"A", "B", ".", "", "-", "=", " "} {
 			changed := signed[:i] + to + signed[i+1:]
@@ -133,9 +120,7 @@ func TestTokenChanged(t *testing.T) {
 func TestTokenForged(t *testing.T) {
 	key := newKey(t, elliptic.P256())
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	claims := func(change func(jwt.MapClaims)) jwt.MapClaims {
 		claims := jwt.MapClaims{
 			"id": "a", "verification_type": "OTP_TYPE_EMAIL", "contact": "b", "organization_id": "c",
@@ -163,9 +148,7 @@ func TestTokenForged(t *testing.T) {
 		"no exp":          {jwt.SigningMethodES256, key, without("exp"), false},
 	} {
 		signed, err := jwt.NewWithClaims(test.method, test.claims).SignedString(test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := otp.VerifyToken(signed, &key.PublicKey, "c", issuedAt); test.ok != (err == nil) || !test.ok && !errors.Is(err, otp.ErrToken) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -186,9 +169,7 @@ func TestTokenParameters(t *testing.T) {
 	}
 	p256 := newKey(t, elliptic.P256())
 	uncompressed, err := p256.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	good := hex.EncodeToString(elliptic.MarshalCompressed(elliptic.P256(), p256.X, p256.Y)) //nolint:staticcheck // the form of API keys
 	for key, ok := range map[string]bool{
 		"": true, good: true, hex.EncodeToString(uncompressed): true, strings.ToUpper(good): true,
@@ -206,13 +187,9 @@ func TestTokenParameters(t *testing.T) {
 
 func TestTokenSigners(t *testing.T) {
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	token, err := otp.NewToken(verified, "", "", issuedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, signer := range map[string]crypto.Signer{"P-384": newKey(t, elliptic.P384()), "Ed25519": ed} {
 		if _, err := token.Sign(signer); err == nil || !strings.Contains(err.Error(), "not a P-256 key") {
 			t.Errorf("%s: %v", name, err)
@@ -233,9 +210,7 @@ func (s brokenSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error)
 
 func TestTokenBrokenSigner(t *testing.T) {
 	token, err := otp.NewToken(verified, "", "", issuedAt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key := hsm{newKey(t, elliptic.P256())}
 	absent := errors.New("the token is absent")
 	if _, err := token.Sign(brokenSigner{key, nil, absent}); !errors.Is(err, absent) {

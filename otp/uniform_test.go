@@ -78,9 +78,7 @@ func TestSamePath(t *testing.T) {
 	})
 	issue := func() (id, code string) {
 		id, err := service.Issue(t.Context(), org, orgName, sms(func(r *otp.Request) { r.SMS.Template = "{{.OtpCode}}" }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return id, box.last().Text
 	}
 	verify := func(id, code string) (calls []string, err error) {
@@ -101,9 +99,7 @@ func TestSamePath(t *testing.T) {
 	}
 	live, liveCode := issue()
 	undelivered, err := service.Prepare(org, orgName, sms(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, w.Change(t.Context(), org, undelivered.Reserve(now)))
 
 	want, err := verify(live, wrong(liveCode))
@@ -140,9 +136,7 @@ func TestUnusedCodeHidden(t *testing.T) {
 	issue, err := service.Prepare(org, orgName, email(func(r *otp.Request) {
 		r.Email.MagicLinkTemplate = "https://example.com/%s"
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var sent otp.Message
 	catch, _ := newService(t, func(c *otp.Config) {
 		c.Email = senderFunc(func(message otp.Message) error { sent = message; return errors.New("no") })

@@ -49,14 +49,10 @@ func TestAttackedPolicies(t *testing.T) {
 				text = strings.ReplaceAll(text, one.Ours, "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew")
 			}
 			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.AllowHazards = file, nil })
 			info, err := f.Signing.Keystore.(*memory.Store).Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: one.Key, Name: one.Key, Curve: curve, Secret: secret})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			as := f.Engine.As(access.User{ID: one.User, Name: one.User, Tags: one.Tags}, "")
 			for range 20 {
 				if one.Type == "eip712" {

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // fiftyRules is a file of 50 rules for five chains and several teams.
@@ -43,9 +44,7 @@ func BenchmarkDecide(b *testing.B) {
 
 func BenchmarkVerifiedSignature(b *testing.B) {
 	key, err := crypto.GenerateKey()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	public := crypto.CompressPubkey(&key.PublicKey)
 	digest := sha256.Sum256([]byte("transaction"))
 	for b.Loop() {

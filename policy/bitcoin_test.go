@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestBitcoinAddresses: the details of a Bitcoin transaction have scripts, with which an
@@ -40,9 +41,7 @@ func TestBitcoinAddressesAreShown(t *testing.T) {
 		t.Error(got)
 	}
 	explanation, err := load(t, text).Explain(t.Context(), asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !strings.Contains(explanation.String(), "effect.to is "+address) {
 		t.Error(explanation)
 	}

@@ -275,9 +275,7 @@ rules:
 `)
 	asked := ask(tokens(t, treasury, chains.Exactly(big.NewInt(20_000_000_000))))
 	explanation, err := file.Explain(t.Context(), asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, want := range []string{
 		"effect 0: send 20000 usdc to ", "allow by small",
 		"payouts (allow), effect 0: matches, but limit usdc-day of rule payouts: 20000 usdc is requested, 10000 of 10000 usdc is left within 24h\n",

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -22,9 +23,7 @@ rules:
   - {name: not-bot, deny: mint, who: {not: {user: bot}}}
   - {name: codes, allow: otp}
 `), options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sign, vote := []activity.Type{activity.TypeSignTransaction}, []activity.Type{activity.TypeApproveActivity}
 	codes := []activity.Type{activity.TypeInitOTPAuth, activity.TypeVerifyOTP}
 	for name, test := range map[string]struct {
@@ -47,9 +46,7 @@ rules:
 			key.Activities = test.may
 			organization := access.OrganizationConfig{ID: "org", Users: []access.UserConfig{{ID: test.user.ID, Name: test.user.ID, Tags: test.user.Tags, APIKeys: []access.APIKeyConfig{key}}}}
 			members, err := organization.Members()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			var names []string
 			for _, rule := range file.PoliciesOf(&access.Organization{ID: "org"}, &members[0]) {
 				names = append(names, rule.Name)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
@@ -354,9 +355,7 @@ func TestNamesResolveToIDs(t *testing.T) {
 		Keys:  []access.SigningKey{{ID: "k-1", Name: "hot-1"}, {ID: "k-2", Name: "k-1"}},
 	}
 	file, err := policy.Parse("p", []byte(text), withNames(names))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if user, ok := file.User("u-ann"); !ok || user.Name != "ann" {
 		t.Errorf("User by id: %+v, %v", user, ok)
 	}

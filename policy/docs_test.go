@@ -28,9 +28,7 @@ func TestDocumentedPolicies(t *testing.T) {
 	for name, text := range found {
 		t.Run(name, func(t *testing.T) {
 			file, err := policy.Parse("policy.yaml", []byte(text), options())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if file.Tests() < 2 {
 				t.Errorf("%d tests", file.Tests())
 			}

@@ -41,14 +41,10 @@ func (d *ordinaryDraw) tabled(table, to solanago.PublicKey) string {
 	pay := solanago.NewInstruction(solanago.SystemProgramID, metas("bw", d.owner, to), little(2, 1_000_000_000))
 	tx, err := solanago.NewTransaction([]solanago.Instruction{pay}, solanago.HashFromBytes(d.stranger()), solanago.TransactionPayer(d.owner),
 		solanago.TransactionAddressTables(map[solanago.PublicKey]solanago.PublicKeySlice{table: {to}}))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	tx.Signatures = make([]solanago.Signature, 1)
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	return hex.EncodeToString(raw)
 }
 

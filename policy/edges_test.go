@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -71,9 +72,7 @@ func TestSharpEdges(t *testing.T) {
 func TestNamesAreResolvedAtLoad(t *testing.T) {
 	names := &policy.Names{Users: []access.User{{ID: "u-1", Name: "bot"}}}
 	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), withNames(names))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, test := range []struct {
 		user    access.User
 		allowed bool

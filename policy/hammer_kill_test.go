@@ -49,9 +49,7 @@ func (n *hammerNode) store(t testing.TB) store.Store {
 	} else {
 		opened, err = postgres.Open(t.Context(), n.Postgres)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return opened
 }
 
@@ -64,9 +62,7 @@ func (n *hammerNode) engine(t testing.TB, now func() time.Time, hsm func(context
 				ID: "user-1", Name: "ci", APIKeys: []access.APIKeyConfig{{Curve: stamp.CurveP256, PublicKey: n.PublicKey}},
 			}},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		config.Directory, config.Policy = directory, load(t, hammered)
 		config.Store, config.LeaseTTL, config.Now = n.store(t), time.Second, now
 		config.Keystore.(*enginetest.CountingKeystore).Before = hsm

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -83,9 +84,7 @@ func (p payment) unsigned(t *testing.T, nonce int) string {
 		to, value = common.HexToAddress(p.token), new(big.Int)
 	}
 	list, err := rlp.EncodeToBytes([]any{uint64(1), uint64(nonce), uint64(1e9), uint64(20e9), uint64(300_000), to, value, data, []any{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(append([]byte{2}, list...))
 }
 
@@ -94,9 +93,7 @@ func (p payment) unsigned(t *testing.T, nonce int) string {
 func TestHammeredValue(t *testing.T) {
 	shared := memory.New(0)
 	opened, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, shared := range map[string]store.Store{"memory": shared, "bolt": opened} {
 		t.Run(name, func(t *testing.T) { hammerPayments(t, shared) })
 	}

@@ -47,18 +47,14 @@ func TestHammeredLimit(t *testing.T) {
 	})
 	t.Run("bolt", func(t *testing.T) {
 		opened, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		hammer(t, func() store.Store { return opened })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		dsn := testenv.Postgres(t).DSN
 		hammer(t, func() store.Store {
 			opened, err := postgres.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return opened
 		})
 	})
@@ -129,7 +125,5 @@ func counted(t *testing.T, opened store.Store) {
 		}
 		return nil, err
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

@@ -18,9 +18,7 @@ func TestLinkedPackages(t *testing.T) {
 		".", "./policy", "./keystore/memory", "./chains/ethereum")
 	command.Dir = testenv.Root()
 	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	linked := strings.Fields(string(out))
 	if len(linked) > maxLinkedPackages {
 		t.Errorf("%d packages are linked: %s", len(linked), strings.Join(linked, " "))

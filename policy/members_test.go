@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/tokenaccount"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -35,9 +36,7 @@ func TestHours(t *testing.T) {
 		{"Mo-Su", []int{0, 1, 2, 3, 4, 5, 6}, 20 * 60, 4*60 + 30, "Pacific/Apia"},
 	} {
 		zone, err := time.LoadLocation(test.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		hours := fmt.Sprintf("%s %02d:%02d-%02d:%02d %s", test.days, test.from/60, test.from%60, test.to/60, test.to%60, test.zone)
 		file := load(t, head+"rules:\n  - {name: open, deny: request, when: \"time.within('"+hours+"')\"}\n  - {name: pays, allow: transfer, when: effect.to in treasury || effect.asset == usdc}\n")
 		for minute := 0; minute < 7*24*60; minute += 1 + minute%3 {
@@ -80,9 +79,7 @@ func TestRuleKeys(t *testing.T) {
 		text := head + "rules:\n  - {name: a, allow: transfer, key: " + named + ", when: 'effect.to in treasury || effect.asset == usdc'}\n"
 		for _, names := range []*policy.Names{nil, {Keys: all}} {
 			file, err := policy.Parse("p", []byte(text), withNames(names))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for mask := range 1 << len(all) {
 				asked := ask(ether(t, treasury, 1))
 				asked.Keys = nil

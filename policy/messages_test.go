@@ -160,9 +160,7 @@ func TestDustLaundersNothing(t *testing.T) {
 func TestMessageWaitsForApproval(t *testing.T) {
 	b := ballot.New(t)
 	waiting, err := engines.SubmitIntent(t, b.Fixture, engines.Payload(engines.Permit("250000000", "0"), activity.EncodingEIP712, activity.HashNone))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.Is(waiting, activity.StatusConsensusNeeded)
 	b.Is(b.Approve(b.Ann, waiting), activity.StatusConsensusNeeded)
 	done := b.Approve(b.Ben, waiting)
@@ -170,9 +168,7 @@ func TestMessageWaitsForApproval(t *testing.T) {
 	var typed apitypes.TypedData
 	testenv.JSON(t, []byte(engines.Permit("250000000", "0")), &typed)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := engines.Recovered(t, digest, done.Result.(activity.SignRawPayloadResult)); got != enginetest.Address {
 		t.Errorf("recovered %s", got)
 	}
@@ -241,9 +237,7 @@ rules:
 
 	b := ballot.New(t, engines.WithPolicy(t, rules))
 	waiting, err := engines.SubmitIntent(t, b.Fixture, text(words))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.Is(waiting, activity.StatusConsensusNeeded)
 	b.Fixture.WantSignatures(t, 0)
 	review, err := json.Marshal(waiting.Viewer.Review)
@@ -254,9 +248,7 @@ rules:
 		t.Error("the submitter may approve")
 	}
 	other, err := engines.SubmitIntent(t, b.Fixture, text("I, the treasurer, give you my pen"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	misled := *waiting
 	misled.Reading = other.Reading
 	_, err = b.Vote(b.Ann, activity.TypeApproveActivity, &misled)

@@ -95,9 +95,7 @@ func (b bumped) unsigned(t *testing.T) string {
 		items = items[:6]
 	}
 	raw, err := rlp.EncodeToBytes(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if b.kind > 0 {
 		raw = append([]byte{b.kind}, raw...)
 	}
@@ -107,13 +105,9 @@ func (b bumped) unsigned(t *testing.T) string {
 // delegated is an authorization of another account on a network.
 func delegated(t *testing.T, chain uint64) types.SetCodeAuthorization {
 	key, err := crypto.ToECDSA([]byte(strings.Repeat("5", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(chain), Address: common.HexToAddress("0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 
@@ -193,9 +187,7 @@ func newAttacker(t *testing.T, records store.Full, seed uint64) *attacker {
 	})
 	added, err := a.Signing.Keystore.(*keys.Store).Add(t.Context(), enginetest.Organization,
 		keystore.NewKey{ID: "key-3", Curve: keystore.CurveSecp256k1, Secret: []byte(strings.Repeat("3", 32))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	a.Signing.Before = a.sign
 	a.key, a.nodes = added.ID, [2]*countersign.Engine{a.Engine, a.Second(t)}
 	return a
@@ -353,9 +345,7 @@ func (a *attacker) vote(one bumped, body string) {
 	down := a.device.Load() != works
 	fits := kind == activity.TypeApproveActivity && !down && a.fits(one)
 	voted, err := a.Vote(a.Ann, kind, waiting)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testenv.Must(a.t, err)
 	a.is(one, voted.Status == activity.StatusCompleted, fits, fmt.Sprint(kind, " down ", down))
 	if voted.Status == activity.StatusConsensusNeeded {
 		a.Clock.Advance(time.Millisecond)
@@ -374,9 +364,7 @@ func TestReplacesNonceAttacked(t *testing.T) {
 		"memory": func(*testing.T) store.Full { return memory.New(0) },
 		"bolt": func(t *testing.T) store.Full {
 			records, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return records
 		},
 	}

@@ -96,9 +96,7 @@ func TestReplacesNonce(t *testing.T) {
 	other := strings.Repeat("3", 64)
 	secret := []byte(other)[:32]
 	added, err := s.Signing.Keystore.(*keys.Store).Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-3", Curve: keystore.CurveSecp256k1, Secret: secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.signs(paying(1, 7, 200)) // 200 wei
 	s.signs(paying(1, 7, 250)) // 250
 	s.signs(paying(1, 7, 220)) // 220
@@ -147,9 +145,7 @@ func TestReplacesNonceNotOfMessages(t *testing.T) {
 // TestSlots lists what of an activity gives its charges a slot.
 func TestSlots(t *testing.T) {
 	inspected, err := all.Inspect(activity.TransactionTypeEthereum, paying(1, 7, 200), all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, test := range map[string]struct {
 		change func(*access.Authorization)
 		want   string

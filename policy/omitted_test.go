@@ -288,9 +288,7 @@ func TestOmittedOfRequests(t *testing.T) {
 			}
 		}
 		whole, err := activity.Decode([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		read := 0
 		for how, variant := range ofRequest(t, body) {
 			request, err := activity.Decode([]byte(variant))
@@ -418,9 +416,7 @@ func ofList(t *testing.T, intent activity.SignTransactionIntent) map[string]acti
 	out := map[string]activity.Intent{}
 	add := func(how string, tree any) {
 		list, err := rlp.EncodeToBytes(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		without := intent
 		without.UnsignedTransaction = hex.EncodeToString(append(raw[:1:1], list...))
 		out[how] = without
@@ -446,9 +442,7 @@ func ofList(t *testing.T, intent activity.SignTransactionIntent) map[string]acti
 // account is the key that transactions are signed with.
 func (o *omissions) account() *ecdsa.PrivateKey {
 	account, err := crypto.HexToECDSA(enginetest.Secret)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	testenv.Must(o.t, err)
 	return account
 }
 
@@ -557,22 +551,16 @@ func ofInstructions(t *testing.T, intent activity.SignTransactionIntent) map[str
 	raw := testenv.Hex(t, intent.UnsignedTransaction)
 	add := func(how string, change func(tx *solanago.Transaction)) {
 		tx, err := solanago.TransactionFromBytes(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		change(tx)
 		without, err := tx.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		changed := intent
 		changed.UnsignedTransaction = hex.EncodeToString(without)
 		out[how] = changed
 	}
 	tx, err := solanago.TransactionFromBytes(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i, instruction := range tx.Message.Instructions {
 		add(fmt.Sprint(i), func(tx *solanago.Transaction) {
 			tx.Message.Instructions = slices.Delete(tx.Message.Instructions, i, i+1)

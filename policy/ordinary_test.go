@@ -168,8 +168,6 @@ func swapTransaction(t *testing.T, value *big.Int, data string) string {
 	t.Helper()
 	router := common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")
 	list, err := rlp.EncodeToBytes([]any{uint64(1), uint64(7), uint64(1e9), uint64(20e9), uint64(300000), router, value, common.FromHex(data), []any{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(append([]byte{2}, list...))
 }

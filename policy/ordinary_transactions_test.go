@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -38,9 +39,7 @@ func newOrdinaryDraw(t *testing.T, f *enginetest.Fixture, random *rand.Rand) *or
 		"key-2": func(pub keystore.PublicKey) { d.owner = solanago.PublicKeyFromBytes(pub.Bytes()) },
 	} {
 		key, err := f.Signing.Find(t.Context(), enginetest.Organization, keystore.ByID(id))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		use(key.PublicKey())
 	}
 	return d
@@ -118,9 +117,7 @@ func (d *ordinaryDraw) depositOf(account []byte) [][]byte {
 func (d *ordinaryDraw) typeTwo(to common.Address, value *big.Int, data []byte) string {
 	d.t.Helper()
 	list, err := rlp.EncodeToBytes([]any{uint64(1), uint64(d.nonce()), uint64(1e9), uint64(20e9), uint64(300000), to, value, data, []any{}})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	return hex.EncodeToString(append([]byte{2}, list...))
 }
 
@@ -160,9 +157,7 @@ func (d *ordinaryDraw) solana() map[string]string {
 	amount := uint64(1 + d.random.Int64N(1e12))
 	seed := fmt.Sprintf("stake:%d", d.random.IntN(1000))
 	stake, err := solanago.CreateWithSeed(d.owner, seed, stakeProgram)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	guard := func(account solanago.PublicKey) solanago.Instruction {
 		return solanago.NewInstruction(lighthouse, metas("-", account), append([]byte{5, 0, 0}, little(uint32(amount), 4)[:9]...))
 	}
@@ -191,13 +186,9 @@ func (d *ordinaryDraw) solana() map[string]string {
 func (d *ordinaryDraw) sends(from, to solanago.PublicKey, amount uint64) []solanago.Instruction {
 	d.t.Helper()
 	source, _, err := solanago.FindAssociatedTokenAddress(from, solanaUSDC)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	target, _, err := solanago.FindAssociatedTokenAddress(to, solanaUSDC)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	return []solanago.Instruction{
 		solanago.NewInstruction(associatedToken, metas("bw----", d.owner, target, to, solanaUSDC, solanago.SystemProgramID, tokenProgram), []byte{1}),
 		solanago.NewInstruction(tokenProgram, metas("w-ws", source, solanaUSDC, target, from), slices.Concat([]byte{12}, little(0, amount)[4:], []byte{6})),
@@ -208,14 +199,10 @@ func (d *ordinaryDraw) sends(from, to solanago.PublicKey, amount uint64) []solan
 func (d *ordinaryDraw) transaction(instructions ...solanago.Instruction) string {
 	d.t.Helper()
 	tx, err := solanago.NewTransaction(instructions, solanago.HashFromBytes(d.stranger()), solanago.TransactionPayer(d.owner))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	tx.Signatures = make([]solanago.Signature, tx.Message.Header.NumRequiredSignatures)
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	return hex.EncodeToString(raw)
 }
 

@@ -27,9 +27,7 @@ func TestStakeEmptiedBeforeItIsOurs(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(raw, &recorded)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const ours = "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew"
 	seed := bytes.Repeat([]byte{0x22}, 32)
 	held := keys.New()
@@ -40,17 +38,11 @@ func TestStakeEmptiedBeforeItIsOurs(t *testing.T) {
 	intent := activity.SignTransactionIntent{SignWith: ours, Type: activity.TransactionTypeSolana, UnsignedTransaction: recorded.Transaction}
 
 	engine, err := countersign.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	prepared, err := engine.Prepare(t.Context(), "org", intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	effects, err := prepared.Effects(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	last := effects[len(effects)-1]
 	const want = "send 999.99771712 SOL from GfVvzPkT2vzrLGQkghSBWDtitzv9vHgM5c7bPmw2URZd to AYckEk2t9ct69UWpugdGEMPhmLtVy4uVnzqgcbtyMtoA, which this signature put there"
 	if last.By != chains.BySigner || len(effects) != len(prepared.Summary().Effects)+1 {

@@ -260,9 +260,7 @@ func TestValues(t *testing.T) {
 		"a transfer without amount": {[]chains.Effect{of(chains.Native("eip155:1"), chains.Quantity{})}, "it has no amount that is spent"},
 	} {
 		file, err := priced(t, pricedHead+dayLimit, pricesOf(etherRow, usdcRow, mintRow))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		decision, err := file.Decide(t.Context(), ask(test.effects...))
 		got, isDenial := fmt.Sprint(err), errors.Is(err, access.ErrDenied)
 		if err == nil {
@@ -288,9 +286,7 @@ func repeated(effect chains.Effect, times int) (effects []chains.Effect) {
 // judged and when it is charged. A replay takes them whenever they are of.
 func TestAgeOfPrices(t *testing.T) {
 	file, err := priced(t, pricedHead+dayLimit, pricesOf(etherRow, usdcRow))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	of := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		at   time.Time
@@ -337,9 +333,7 @@ func TestValueOfList(t *testing.T) {
 	at := f.Clock.Now().Format(time.RFC3339)
 	load := func(rows ...string) *policy.File {
 		file, err := priced(t, pricedHead+dayLimit, strings.Replace(pricesOf(rows...), "2026-11-23T09:00:00Z", at, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return file
 	}
 	first, second := load(etherRow, usdcRow), load(etherRow, usdcRow, mintRow)
@@ -376,9 +370,7 @@ func TestSubjectsOfValues(t *testing.T) {
 		text := strings.Replace(pricedHead, treasury+`"`, treasury+`", "`+mint+`"`, 1) +
 			strings.ReplaceAll(strings.Replace(dayLimit, "per: organization", "per: "+subject, 1), "effect.asset == usdc ||", "")
 		file, err := priced(t, strings.Replace(text, "  - {name: gas, allow: fee, limit: usd-day}\n", "  - {name: u, deny: mint, when: effect.asset == usdc}\n", 1), pricesOf(etherRow, usdcRow, mintRow))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return file
 	}
 	to := func(effect chains.Effect) chains.Effect {
@@ -408,13 +400,9 @@ func TestSubjectsOfValues(t *testing.T) {
 func TestExplainedPrices(t *testing.T) {
 	prices := pricesOf(etherRow, usdcRow)
 	file, err := priced(t, pricedHead+dayLimit, prices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	explained, err := file.Explain(t.Context(), ask(ether(t, treasury, 1e18)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, want := range []string{"  charges 2000 of 5000 to limit usd-day, for organization\n",
 		fmt.Sprintf("  prices in usd of 2026-11-23T09:00:00Z, sha256 %x\n", sha256.Sum256([]byte(prices)))} {
 		if !strings.Contains(explained.String(), want) {
@@ -423,9 +411,7 @@ func TestExplainedPrices(t *testing.T) {
 	}
 	same := pricedHead + strings.ReplaceAll(dayLimit, "currency: usd", "asset: usdc")
 	other, err := priced(t, strings.Replace(same, "limits:", "limits:\n  - {name: usd-hour, currency: usd, max: \"1\", window: 1h, per: user}", 1)+"  - {name: more, allow: burn, limit: usd-hour}\n", prices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if changes := strings.Join(file.LimitsSince(other), "; "); !strings.Contains(changes, "usd-day counts usd, and continues from what it counted of eip155:1") {
 		t.Error(changes)
 	}
@@ -446,9 +432,7 @@ func TestReloadedPrices(t *testing.T) {
 	write(etherRow)
 	load := func() *policy.File {
 		file, err := policy.Load(path, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		options.Previous = file
 		return file
 	}

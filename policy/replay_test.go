@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -35,13 +36,9 @@ func recordedUnder(t *testing.T, text string, count int) (*enginetest.Fixture, [
 	records := make([]*activity.Record, count)
 	for i := range records {
 		submitted, err := f.Submit(t, enginetest.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		stored, err := f.Config.Store.Get(t.Context(), enginetest.Organization, submitted.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if records[i], err = activity.DecodeRecord(stored.Data); err != nil {
 			t.Fatal(err)
 		}

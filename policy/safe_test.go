@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -97,13 +98,9 @@ func TestInspectedChange(t *testing.T) {
 		"to the owner": {safeTx(enginetest.Address, "5", "", 0), false},
 	} {
 		inspection, err := all.InspectIntent(c.intent, all.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		prepared, err := enginetest.New(t).Engine.Prepare(t.Context(), enginetest.Organization, c.intent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		effects, err := prepared.Effects(t.Context())
 		if err != nil || inspection.Effects[0].Change != c.change || effects[0].Change != c.change {
 			t.Errorf("%s: %+v, %+v, %v", name, inspection.Effects[0], effects[0], err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // solanaEffects returns the effects, without the fee, of a transaction of one instruction.
@@ -21,18 +22,12 @@ func solanaEffects(t *testing.T, program string, accounts []sdk.PublicKey, data 
 		metas = append(metas, sdk.NewAccountMeta(account, true, account == us))
 	}
 	tx, err := sdk.NewTransaction([]sdk.Instruction{sdk.NewInstruction(sdk.MustPublicKeyFromBase58(program), metas, data)}, sdk.Hash{9}, sdk.TransactionPayer(us))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx.Signatures = make([]sdk.Signature, 1)
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	parsed, err := solana.Chain{}.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return parsed.Effects()[1:]
 }
 

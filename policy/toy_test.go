@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/policy"
 )
 
@@ -75,9 +76,7 @@ func withToy(words chains.Words) policy.Options {
 // and that a chain that they do not know is refused by name.
 func TestToyChain(t *testing.T) {
 	file, err := policy.Parse("toy.yaml", []byte(toyPolicy), withToy(toyWords()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	give := func(to string, amount int64) chains.Effect {
 		return chains.Effect{Kind: chains.KindTransfer, By: chains.BySigner, To: chains.PartyWritten([]byte(to), "@"+to),
 			Asset: chains.Native("toy"), Amount: chains.Exactly(big.NewInt(amount))}

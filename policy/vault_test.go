@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -31,9 +32,7 @@ func TestVaultsUnderPolicies(t *testing.T) {
 			"  - {name: vaults, " + rule + "}", "  - {name: gas, allow: fee, when: \"effect.amount <= ether('0.02')\"}",
 			`  - {name: allowances, allow: approve, when: "effect.to in payees && effect.asset == usdc", limit: day}`, ""}, "\n"))(&config)
 		engine, err := countersign.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, err = engine.As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization,
 			activity.SignTransactionIntent{SignWith: "key-1", UnsignedTransaction: deposit, Type: activity.TransactionTypeEthereum})
 		if reason == "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/wallettest"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -33,9 +34,7 @@ func questionOf(t *testing.T, a *access.Authorization) string {
 		Hazards, Effects, Keys, Wallet any
 		Mixed                          bool
 	}{a.Hazards, a.Effects, a.Keys, a.Wallet, a.MixedWallets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(text)
 }
 
@@ -85,9 +84,7 @@ func TestWaysToName(t *testing.T) {
 func waysToName(t *testing.T, f *enginetest.Fixture, id string) []string {
 	t.Helper()
 	key, err := f.Signing.Find(t.Context(), enginetest.Organization, keystore.ByID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ways := []string{id, wallettest.ID, "hot"}
 	for _, chain := range f.Config.Chains {
 		for _, address := range chain.Addresses(key.PublicKey()) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMoreContradictions sends what a stranger tries: spellings of integers, addresses and
@@ -173,9 +174,7 @@ func TestStrangeHeads(t *testing.T) {
 func (s *server) raw(address, sent string, answers int) string {
 	s.t.Helper()
 	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	defer connection.Close()
 	if _, err := io.WriteString(connection, sent); err != nil {
 		s.t.Fatal(err)

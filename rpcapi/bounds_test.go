@@ -114,9 +114,7 @@ func TestPanics(t *testing.T) {
 			t.Fatal(err)
 		}
 		line, err := answers.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		check(line)
 	}
 	if n := faults.Load(); n != 3 {
@@ -135,9 +133,7 @@ func TestSharesOfMemory(t *testing.T) {
 			{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token},
 			{OrganizationID: enginetest.Organization, UserID: "user-2", Token: other},
 		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		o.Users = func() *rpcapi.Users { return users }
 	})
 	long := `{"jsonrpc":"2.0","id":1,"method":"health_status","params":["` + strings.Repeat("x", limit/8) + `"]}`
@@ -161,16 +157,12 @@ func (s *server) half(body string) (refused bool) {
 	s.t.Helper()
 	before := s.handler.Buffered()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	s.t.Cleanup(func() { _ = connection.Close() })
 	host := strings.TrimPrefix(s.url, "http://")
 	_, err = fmt.Fprintf(connection, "POST / HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		host, token, len(body), body[:len(body)/2])
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -261,9 +253,7 @@ func TestSocketPatience(t *testing.T) {
 	ask()
 
 	none, err := rpcapi.NewUsers(nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s = newServerOf(t, func(o *rpcapi.Options) { o.Users = func() *rpcapi.Users { return none } })
 	stranger := s.dial()
 	_ = stranger.SetDeadline(time.Now().Add(testenv.Patience))
@@ -280,9 +270,7 @@ func TestBusyCallersAreKept(t *testing.T) {
 	s := newServer(t)
 	s.Signing.Before = func(context.Context) error { close(entered); <-leave; return nil }
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	server := httpapi.NewServer(s.handler)
 	go func() { _ = server.Serve(httpapi.LimitConnections(inner, 2)) }()
 	defer server.Close()
@@ -295,9 +283,7 @@ func TestBusyCallersAreKept(t *testing.T) {
 	<-entered
 	for range 2 { // the second takes the place of the first
 		idle, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer idle.Close()
 		_ = idle.SetDeadline(time.Now().Add(testenv.Patience))
 		fmt.Fprintf(idle, "GET /upcheck HTTP/1.1\r\nHost: %s\r\n\r\n", inner.Addr())
@@ -324,9 +310,7 @@ func (s *server) dial() net.Conn {
 	if s.socket == "" {
 		s.socket = filepath.Join(s.t.TempDir(), "s")
 		listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.socket, Net: "unix"})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		testenv.Must(s.t, err)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -338,9 +322,7 @@ func (s *server) dial() net.Conn {
 		})
 	}
 	connection, err := net.Dial("unix", s.socket)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	s.t.Cleanup(func() { _ = connection.Close() })
 	return connection
 }

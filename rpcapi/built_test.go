@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
@@ -69,9 +70,7 @@ func TestBuiltCounts(t *testing.T) {
 			{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token},
 			{OrganizationID: enginetest.Organization, UserID: "user-2", Token: otherToken},
 		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		o.Users = func() *rpcapi.Users { return users }
 	}, func(*countersign.Config) {})
 	s.Signing.Before = func(context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -46,9 +47,7 @@ func newServerOf(t testing.TB, change func(*rpcapi.Options), changes ...func(*co
 	}}, changes...)...)
 	uid := uint32(os.Getuid())
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token, UID: &uid}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	options := rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: f.Config.Directory.(access.Users), Keystore: f.Signing, ChainID: 1,
 		Host: func(host string) bool { return strings.HasPrefix(host, "127.0.0.1:") },
@@ -78,9 +77,7 @@ type answered struct {
 func (s *server) post(body string, headers ...string) (status int, answer string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(headers); i += 2 {
@@ -91,14 +88,10 @@ func (s *server) post(body string, headers ...string) (status int, answer string
 		}
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -346,9 +339,7 @@ func TestBrowsersAreRefused(t *testing.T) {
 	for _, method := range []string{http.MethodOptions, http.MethodGet, http.MethodPut} {
 		request, _ := http.NewRequestWithContext(t.Context(), method, s.url, nil)
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		response.Body.Close()
 		if response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %d", method, response.StatusCode)

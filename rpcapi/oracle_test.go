@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 	"github.com/holiman/uint256"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
@@ -159,10 +160,7 @@ func TestOmittedMembers(t *testing.T) {
 				left := maps.Clone(all)
 				delete(left, one)
 				delete(left, two)
-				text, err := json.Marshal(left)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := testenv.Encode(t, left)
 				if !compare(t, text) {
 					continue
 				}

@@ -1,7 +1,6 @@
 package rpcapi_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -192,25 +191,17 @@ func serveRecipe(t *testing.T, text string, of *recipe) (s *server, from, others
 			names.Users = append(names.Users, access.User{ID: user.ID, Name: name, Tags: user.Tags})
 		}
 		file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c.Directory, err = access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c.Policy, c.AllowHazards = file, nil
 	})
 	address := func(name string, seed byte) string {
 		secret := append(make([]byte, 31), seed)
 		_, err := s.Signing.Keystore.(*keys.Store).Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: name, Curve: keystore.CurveSecp256k1, Secret: secret})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		private, err := crypto.ToECDSA(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return crypto.PubkeyToAddress(private.PublicKey).Hex()
 	}
 	return s, address(of.key, 7), address("other", 9)
@@ -219,9 +210,6 @@ func serveRecipe(t *testing.T, text string, of *recipe) (s *server, from, others
 // send asks for a signature of a transaction object.
 func (s *server) send(sent object) answered {
 	s.t.Helper()
-	text, err := json.Marshal([]object{sent})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := testenv.Encode(s.t, []object{sent})
 	return s.call("eth_signTransaction", string(text))
 }

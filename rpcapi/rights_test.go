@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -55,9 +56,7 @@ func newRights(t *testing.T, roots *x509.CertPool) *rights {
 func (r *rights) enter(roots *x509.CertPool, entries ...rpcapi.User) {
 	r.t.Helper()
 	users, err := rpcapi.NewUsers(entries, roots)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	r.users.Store(users)
 }
 
@@ -107,9 +106,7 @@ func TestRights(t *testing.T) {
 		}, "user user-1, or the credential that it was submitted with is not in the directory"},
 		"half reloaded": {func(r *rights, kind activity.Type) {
 			next, err := rpcapi.NewUsers([]rpcapi.User{entry(token, others(kind)...)}, roots)
-			if err != nil {
-				r.t.Fatal(err)
-			}
+			testenv.Must(r.t, err)
 			r.users.Store(r.users.Load().Still(next))
 		}, "its list of activities has to name the type"},
 	}
@@ -149,9 +146,7 @@ func (r *rights) check(scheme string, intent activity.Intent, restarts bool, say
 		engine = r.Second(r.t)
 	}
 	done, err := engine.Submit(r.t.Context(), r.Ben.Sign(r.VoteBody(activity.TypeApproveActivity, waiting, fmt.Sprintf("%x", waiting.Reading.Digest()))))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	if says == "" {
 		if err := call(); done.Status != activity.StatusCompleted || err != nil {
 			r.t.Fatalf("%s (%s), %v", done.Status, done.Decision.Reason, err)
@@ -165,9 +160,7 @@ func (r *rights) check(scheme string, intent activity.Intent, restarts bool, say
 	r.WantSignatures(r.t, 0)
 	r.enter(newAuthority(r.t).pool(), entry(token))
 	r.Register("finance", "finance")
-	if err := engine.Operator().ResumeWaiting(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, engine.Operator().ResumeWaiting(r.t.Context()))
 	if err := call(); err != nil {
 		r.t.Errorf("once the right is back: %v", err)
 	}
@@ -182,13 +175,9 @@ func (r *rights) waiting(err error) *activity.Record {
 		r.t.Fatal(err)
 	}
 	stored, err := r.Config.Store.Get(r.t.Context(), enginetest.Organization, named.ID)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	record, err := activity.DecodeRecord(stored.Data)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	return record
 }
 
@@ -321,22 +310,16 @@ func (r *rights) poster(server *httptest.Server, client *http.Client, token stri
 	return func(body string) string {
 		r.t.Helper()
 		request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, err)
 		request.Header.Set("Content-Type", "application/json")
 		if token != "" {
 			request.Header.Set("Authorization", "Bearer "+token)
 		}
 		response, err := client.Do(request)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, err)
 		return string(text)
 	}
 }
@@ -345,16 +328,12 @@ func (r *rights) poster(server *httptest.Server, client *http.Client, token stri
 func (r *rights) dial(handler *rpcapi.Handler) func(string) string {
 	path := filepath.Join(r.t.TempDir(), "s")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	served := make(chan error, 1)
 	go func() { served <- handler.ServeSocket(context.Background(), listener) }()
 	r.t.Cleanup(func() { _ = listener.Close(); <-served })
 	connection, err := net.Dial("unix", path)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	testenv.Must(r.t, err)
 	r.t.Cleanup(func() { _ = connection.Close() })
 	answers := bufio.NewReader(connection)
 	return func(body string) string {
@@ -364,9 +343,7 @@ func (r *rights) dial(handler *rpcapi.Handler) func(string) string {
 			r.t.Fatal(err)
 		}
 		text, err := answers.ReadString('\n')
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		testenv.Must(r.t, err)
 		return text
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -49,9 +50,7 @@ func newAuthority(t testing.TB) *authority {
 func (a *authority) issue(template *x509.Certificate) *tls.Certificate {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testenv.Must(a.t, err)
 	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62))
 	template.SerialNumber = serial
 	if template.NotAfter.IsZero() {
@@ -62,13 +61,9 @@ func (a *authority) issue(template *x509.Certificate) *tls.Certificate {
 		parent, signer = template, key
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testenv.Must(a.t, err)
 	leaf, err := x509.ParseCertificate(raw)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testenv.Must(a.t, err)
 	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}
 }
 
@@ -134,9 +129,7 @@ func (s *secured) start(handler http.Handler) *httptest.Server {
 func (s *secured) set(roots *x509.CertPool, users ...rpcapi.User) {
 	s.t.Helper()
 	made, err := rpcapi.NewUsers(users, roots)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	s.users.Store(made)
 }
 
@@ -156,9 +149,7 @@ func (s *secured) sign(client *http.Client, nonce int, headers ...string) (int, 
 	s.t.Helper()
 	body := strings.Replace(ordinary, `"nonce":"0x7"`, fmt.Sprintf(`"nonce":"0x%x"`, nonce), 1)
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[`+body+`]}`))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
@@ -169,9 +160,7 @@ func (s *secured) sign(client *http.Client, nonce int, headers ...string) (int, 
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -204,9 +193,7 @@ func TestCertificates(t *testing.T) {
 	}
 	for i := range listed {
 		record, err := activity.DecodeRecord(listed[i].Data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if vote := record.Submitter(); vote.Scheme != want[len(want)-1-i] || vote.UserID != "user-1" {
 			t.Errorf("recorded as %s by %s", vote.Scheme, vote.UserID)
 		}

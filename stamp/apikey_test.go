@@ -61,26 +61,18 @@ type signer struct {
 func signers(t *testing.T) []signer {
 	t.Helper()
 	p, err := ecdsa.GenerateKey(p256, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	k, err := secp256k1.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return []signer{
 		{stamp.SchemeP256, stamp.CurveP256, p256.Params().N, compressed(p), func(digest []byte) (r, s *big.Int) {
 			r, s, err := ecdsa.Sign(rand.Reader, p, digest)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return r, s
 		}},
 		{stamp.SchemeSecp256k1, stamp.CurveSecp256k1, secp256k1.S256().Params().N, secp256k1.CompressPubkey(&k.PublicKey), func(digest []byte) (r, s *big.Int) {
 			raw, err := secp256k1.Sign(digest, k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return new(big.Int).SetBytes(raw[:32]), new(big.Int).SetBytes(raw[32:64])
 		}},
 	}
@@ -164,9 +156,7 @@ func negative(value *big.Int) []byte {
 
 func TestEd25519(t *testing.T) {
 	pub, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	credential := apiKey(t, stamp.CurveEd25519, pub)
 	signature := ed25519.Sign(key, []byte(body))
 	testenv.Must(t, verify(credential, header(pub, stamp.SchemeEd25519, signature), body))
@@ -336,9 +326,7 @@ func TestLongestHeader(t *testing.T) {
 func TestVerifyDummy(t *testing.T) {
 	for name, vector := range vectors(t) {
 		sent, err := stamp.Parse(vector.header())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := stamp.VerifyDummy(sent, []byte(vector.Body)); !errors.Is(err, stamp.ErrMismatch) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -346,18 +334,12 @@ func TestVerifyDummy(t *testing.T) {
 	// The decoys' secret is 1: knowing it must not help.
 	generator := testenv.Hex(t, "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
 	key, err := ecdsa.ParseRawPrivateKey(p256, append(make([]byte, 31), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	digest := sha256.Sum256([]byte(body))
 	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sent, err := stamp.Parse(header(generator, stamp.SchemeP256, signature))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := stamp.VerifyDummy(sent, []byte(body)); err == nil {
 		t.Error("a stamp by a decoy was accepted")
 	}
@@ -366,9 +348,7 @@ func TestVerifyDummy(t *testing.T) {
 func TestTextsOfRecord(t *testing.T) {
 	vector := vectors(t)["apikey_p256"]
 	sent, err := stamp.Parse(vector.header())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	credential := vector.credential(t)
 	if credential.PublicKeyText() != vector.Decoded.PublicKey || !strings.HasPrefix(sent.SignatureText(), "3044") || sent.Scheme() != stamp.SchemeP256 {
 		t.Errorf("%s %s %s", credential.PublicKeyText(), sent.SignatureText(), sent.Scheme())

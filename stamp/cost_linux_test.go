@@ -27,17 +27,11 @@ func stampsOfSchemes(b *testing.B, over string) map[string]schemeStamp {
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
 		secret := sha256.Sum256([]byte(curve))
 		key, err := stamp.NewSigner(curve, secret[:])
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		credential, err := stamp.NewAPIKey(curve, key.PublicKey())
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		header, err := key.Stamp([]byte(over))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		all["API key "+string(curve)] = schemeStamp{credential, header}
 	}
 	for kind, one := range passkeys(b, over) {
@@ -83,9 +77,7 @@ func (s *schemeStamp) cost(b *testing.B, over string) time.Duration {
 	before := threadTime(b)
 	for range schemeCalls {
 		parsed, err := stamp.Parse(s.header)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		testenv.Must(b, s.credential.Verify(parsed, []byte(over), time.Time{}))
 	}
 	return (threadTime(b) - before) / schemeCalls

@@ -56,9 +56,7 @@ func (a *authenticator) header(t testing.TB) stamp.Header {
 		"authenticatorData": encode(a.data), "clientDataJson": encode([]byte(a.clientData)),
 		"credentialId": encode([]byte("id")), "signature": encode(a.sign(slices.Concat(a.data, hash[:]))),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return stamp.Header{Name: stamp.HeaderPasskey, Value: string(text)}
 }
 
@@ -71,27 +69,19 @@ func passkeys(t testing.TB, body string) map[string]*authenticator {
 	all := map[string]*authenticator{"ES256": newAuthenticator(body), "RS256": newAuthenticator(body), "EdDSA": newAuthenticator(body)}
 
 	ec, err := ecdsa.GenerateKey(p256, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	point, err := ec.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	all["ES256"].coseKey = coseP256(t, point[1:33], point[33:])
 	all["ES256"].sign = hashing(t, ec)
 
 	rs, err := rsaKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	all["RS256"].coseKey = cose(t, map[int]any{1: 3, 3: -257, -1: rs.N.Bytes(), -2: []byte{1, 0, 1}})
 	all["RS256"].sign = hashing(t, rs)
 
 	pub, ed, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	all["EdDSA"].coseKey = cose(t, map[int]any{1: 1, 3: -8, -1: 6, -2: []byte(pub)})
 	all["EdDSA"].sign = func(message []byte) []byte { return ed25519.Sign(ed, message) }
 	return all
@@ -101,9 +91,7 @@ func hashing(t testing.TB, key crypto.Signer) func([]byte) []byte {
 	return func(message []byte) []byte {
 		digest := sha256.Sum256(message)
 		signature, err := key.Sign(rand.Reader, digest[:], crypto.SHA256)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return signature
 	}
 }

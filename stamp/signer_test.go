@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -15,15 +16,11 @@ func TestSigner(t *testing.T) {
 		for i := range byte(8) {
 			secret := bytes.Repeat([]byte{7 + i}, 32)
 			signer, err := stamp.NewSigner(curve, secret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			clear(secret)
 			credential := apiKey(t, curve, signer.PublicKey())
 			header, err := signer.Stamp([]byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if err := verify(credential, header, body); err != nil {
 				t.Errorf("%s: %v", curve, err)
 			}

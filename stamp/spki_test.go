@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -20,29 +21,17 @@ import (
 // that passkeys cannot have are refused.
 func TestCOSEKeyFromSPKI(t *testing.T) {
 	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	public, _, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	strong, err := rsaKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	point, err := p256.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	x25519, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, test := range map[string]struct {
 		key     any
 		want    []byte // nil: refused
@@ -56,9 +45,7 @@ func TestCOSEKeyFromSPKI(t *testing.T) {
 		"RSA of 512 bits": {&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 511, 1), E: 65537}, nil, "2048 to 4096 bits"},
 	} {
 		der, err := x509.MarshalPKIXPublicKey(test.key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := stamp.COSEKeyFromSPKI(der)
 		if !bytes.Equal(got, test.want) || (err == nil) != (test.want != nil) {
 			t.Errorf("%s: %x, %v, want %x", name, got, err, test.want)

@@ -35,15 +35,11 @@ func TestWorkOnAnotherCurve(t *testing.T) {
 	const key = "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
 	public := testenv.Hex(t, key)
 	credential, err := NewAPIKey(CurveP256, public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, scheme := range []Scheme{SchemeSecp256k1, SchemeSecp256k1EIP191} {
 		text := fmt.Sprintf(`{"publicKey":%q,"scheme":%q,"signature":"3006020101020101"}`, key, scheme)
 		sent, err := Parse(Header{Name: HeaderAPIKey, Value: base64.RawURLEncoding.EncodeToString([]byte(text))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for name, refuse := range map[string]func() error{
 			"registered":   func() error { return credential.Verify(sent, []byte("body"), time.Time{}) },
 			"unregistered": func() error { return VerifyDummy(sent, []byte("body")) },

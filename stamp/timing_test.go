@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -72,22 +73,16 @@ func ratioOfMedians(one, other func()) float64 {
 func p256Credential(b *testing.B) (*stamp.Credential, string) {
 	b.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	public := compressed(key)
 	credential, err := stamp.NewAPIKey(stamp.CurveP256, public)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return credential, hex.EncodeToString(public)
 }
 
 func parsed(b *testing.B, header stamp.Header) *stamp.Stamp {
 	b.Helper()
 	sent, err := stamp.Parse(header)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return sent
 }

@@ -58,18 +58,14 @@ func (v *vector) credential(t testing.TB) *stamp.Credential {
 func apiKey(t testing.TB, curve stamp.Curve, publicKey []byte) *stamp.Credential {
 	t.Helper()
 	credential, err := stamp.NewAPIKey(curve, publicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return credential
 }
 
 func passkey(t testing.TB, id, coseKey []byte, rpID string, origins ...string) *stamp.Credential {
 	t.Helper()
 	credential, err := stamp.NewPasskey(id, coseKey, rpID, origins...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return credential
 }
 
@@ -81,22 +77,16 @@ func coseP256(t testing.TB, x, y []byte) []byte {
 func cose(t testing.TB, key map[int]any) []byte {
 	t.Helper()
 	mode, err := cbor.CTAP2EncOptions().EncMode() // as authenticators write it
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	encoded, err := mode.Marshal(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return encoded
 }
 
 func unbase64(t testing.TB, text string) []byte {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }
 

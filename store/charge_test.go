@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -214,9 +215,7 @@ func totals(list []store.Charge) map[string]int64 {
 func (b *chargeBench) spent(limit string, at int64) int64 {
 	b.t.Helper()
 	sum, _, err := store.Spent(b.ledger, charge(limit, 0), time.UnixMilli(at).Add(-ahead))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	return sum.Int64()
 }
 
@@ -236,9 +235,7 @@ func (b *chargeBench) take(by uint16, list []store.Charge) {
 	before := maps.Clone(b.ledger.entries)
 	charges := store.Charges{By: fingerprint(by), List: list}
 	refusal, err := b.ledger.apply(charges.Take(b.caller(), nil))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testenv.Must(b.t, err)
 	if over != "" {
 		b.refused(refusal, over, more, all, at, most)
 		if !maps.EqualFunc(before, b.ledger.entries, func(a, b store.Entry) bool { return bytes.Equal(a.Value, b.Value) }) {
@@ -339,9 +336,7 @@ func (b *chargeBench) compare(by uint16) {
 		b.oldest(limit, at, frees)
 		for _, by := range append(b.gone(limit, at), by) {
 			count, err := store.CountOfOthers(b.ledger, fingerprint(by), charge(limit, 0), b.caller())
-			if err != nil {
-				b.t.Fatal(err)
-			}
+			testenv.Must(b.t, err)
 			sum, frees = count.Spent(charge(limit, 0))
 			within("by others", sum, err, func(one uint16) bool { return one != by })
 			b.oldest(limit, at, frees)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 )
 
@@ -50,9 +51,7 @@ func TestCountIsWhatIsCharged(t *testing.T) {
 			take(3, list)
 		}
 		count, err := store.CountOfOthers(ledger, fingerprint(3), one("", 0), start)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, charge := range list {
 			count.Add(charge)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/store/storetest"
@@ -24,9 +25,7 @@ import (
 func sharded(t testing.TB, rest, b store.Full, table map[string]string) *store.Sharded {
 	t.Helper()
 	opened, err := store.NewSharded(t.Context(), map[string]store.Full{"": rest, "b": b}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return opened
 }
 
@@ -47,13 +46,9 @@ func recordIn(t testing.TB, s store.Full, organization string, event *store.Even
 	now := time.Now()
 	claim := store.Claim{OrganizationID: organization, Fingerprint: sha256.Sum256([]byte(organization + rand.Text())), LeaseTTL: time.Minute, Now: now, LiveUntil: now.Add(time.Hour)}
 	begun, err := s.Begin(t.Context(), claim, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	activity := store.Activity{ID: fmt.Sprintf("%x", claim.Fingerprint[:16]), KeepUntil: now.Add(time.Hour), Event: event}
-	if err := s.Complete(t.Context(), *begun.Lease, activity, nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activity, nil))
 }
 
 // TestElsewhere: an organization that has begun in one store is begun in no other one: by its mark,
@@ -272,9 +267,7 @@ func TestOutboxOfRemoved(t *testing.T) {
 		if len(events) != want-1 {
 			t.Error("an event of another organization was removed")
 		}
-		if err := opened.RemoveEvents(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, opened.RemoveEvents(t.Context(), events))
 	}
 }
 
@@ -327,13 +320,9 @@ func TestAssignedTogether(t *testing.T) {
 		first := make(chan error)
 		go func() { first <- opened.Assign(t.Context(), map[string]string{"first": "b"}) }()
 		synctest.Wait() // the first asks b, which does not answer
-		if err := opened.Assign(t.Context(), map[string]string{"second": "b"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, opened.Assign(t.Context(), map[string]string{"second": "b"}))
 		close(b.released)
-		if err := <-first; err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, <-first)
 		for _, organization := range []string{"first", "second"} {
 			recordIn(t, opened, organization, nil)
 			if found, err := rest.List(t.Context(), organization, store.Filter{Limit: 1}); err != nil || len(found) > 0 {

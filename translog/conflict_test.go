@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -135,9 +136,7 @@ func TestAcceptLeaf(t *testing.T) {
 	}
 	k := newStore(t, 2)
 	encoded, err := leaf.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	k.rows = append(k.rows, k.head.Append(encoded))
 	seen, err := translog.Audit(t.Context(), k, nil, func(ctx context.Context, leaf translog.Leaf) ([]byte, error) {
 		if leaf.IsAccept() {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -29,9 +30,7 @@ func formats(t testing.TB) map[string]struct {
 	k := newStore(t, 7)
 	empty := translog.Leaf{}
 	leaf, err := empty.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return map[string]struct {
 		valid [][]byte
 		again func([]byte) ([]byte, error)
@@ -187,13 +186,9 @@ func (textSigner) Sign(text []byte) ([]byte, error) {
 func signText(t testing.TB, text string) []byte {
 	t.Helper()
 	verifier, err := note.NewVerifier(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed, err := note.Sign(&note.Note{Text: text}, textSigner{verifier})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 
@@ -235,9 +230,7 @@ func TestProofRefused(t *testing.T) {
 	k := newStore(t, 4)
 	foreign := translog.NewLeaf("another", "3", [32]byte{1}, record(3))
 	encoded, err := foreign.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	with := newStore(t, 3)
 	with.rows = append(with.rows, with.head.Append(encoded))
 	for name, test := range map[string]struct {
@@ -255,9 +248,7 @@ func TestProofRefused(t *testing.T) {
 		"not a checkpoint":     {k, func(p *translog.Proof) { p.Checkpoint = nil }, "checkpoint"},
 	} {
 		proof, err := translog.ParseProof(test.k.prove(t, 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		test.change(proof)
 		if leaf, err := translog.VerifyProof(proof.Encode(), key); err == nil || !strings.Contains(err.Error(), test.problem) || leaf != (translog.Leaf{}) {
 			t.Errorf("%s: %+v, %v, want %s", name, leaf, err, test.problem)
@@ -284,9 +275,7 @@ func TestVerifierKeys(t *testing.T) {
 		for line := range strings.Lines(string(signatures)) {
 			fields := strings.Fields(line)
 			raw, err := base64.StdEncoding.DecodeString(fields[2])
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !yield(fields[1], raw) {
 				return
 			}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -141,9 +142,7 @@ func TestAudited(t *testing.T) {
 			t.Errorf("the leaf of a policy: %+v", leaf)
 		}
 		encoded, err := leaf.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		checkpoint := k.opened(t)
 		k.rows = append(k.rows, k.head.Append(encoded))
 		k.add(t, "the last", record(0))

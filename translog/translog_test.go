@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -47,9 +48,7 @@ func (k *memoryStore) add(t testing.TB, id string, record []byte) {
 	t.Helper()
 	leaf := translog.NewLeaf(organization, id, [32]byte{1}, record)
 	encoded, err := leaf.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	k.rows, k.records[id] = append(k.rows, k.head.Append(encoded)), record
 }
 
@@ -83,18 +82,14 @@ func (k *memoryStore) record(_ context.Context, leaf translog.Leaf) ([]byte, err
 func (k *memoryStore) signed(t testing.TB) []byte {
 	t.Helper()
 	signed, err := signer.Checkpoint(organization, k.head.Tree())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 
 func (k *memoryStore) opened(t testing.TB) *translog.Checkpoint {
 	t.Helper()
 	opened, err := translog.OpenCheckpoint(k.signed(t), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return opened
 }
 
@@ -119,9 +114,7 @@ func TestHead(t *testing.T) {
 		}
 		leaf := []byte{byte(n)}
 		hashes, err := tlog.StoredHashes(n, leaf, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var joined []byte
 		for _, hash := range hashes {
 			joined = append(joined, hash[:]...)
@@ -207,9 +200,7 @@ func TestProofs(t *testing.T) {
 func (k *memoryStore) prove(t testing.TB, index int64) []byte {
 	t.Helper()
 	hashes, err := translog.Inclusion(t.Context(), k, k.head.Size, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proof := translog.Proof{Leaf: k.rows[index].Leaf, Index: index, Hashes: hashes, Checkpoint: k.signed(t)}
 	return proof.Encode()
 }
@@ -218,14 +209,10 @@ func (k *memoryStore) prove(t testing.TB, index int64) []byte {
 func (k *memoryStore) advance(t testing.TB, old int64) *translog.Advance {
 	t.Helper()
 	proof, err := translog.Consistency(t.Context(), k, k.head.Size, old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	advance := &translog.Advance{Old: old, Proof: proof, Checkpoint: k.signed(t)}
 	parsed, err := translog.ParseAdvance(advance.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return parsed
 }
 

@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/verify"
 )
 
@@ -20,23 +20,15 @@ func logIn(t *testing.T, answer []byte) *activity.LogProof {
 	var read struct {
 		Activity struct{ Log *activity.LogProof }
 	}
-	if err := json.Unmarshal(answer, &read); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, answer, &read)
 	return read.Activity.Log
 }
 
 // withLogOf returns an answer whose log proof is replaced by another one.
 func withLogOf(t *testing.T, answer []byte, other activity.LogProof) []byte {
 	t.Helper()
-	own, err := json.Marshal(logIn(t, answer))
-	if err != nil {
-		t.Fatal(err)
-	}
-	others, err := json.Marshal(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := testenv.Encode(t, logIn(t, answer))
+	others := testenv.Encode(t, other)
 	if !bytes.Contains(answer, own) {
 		t.Fatalf("%s is not in %s", own, answer)
 	}
@@ -78,8 +70,8 @@ func TestVerifyAnswerLog(t *testing.T) {
 	earlier.Checkpoint = logIn(t, first).Checkpoint
 	moved.Index = 4
 	record := []byte(strings.SplitN(good.Proof, "\n", 3)[1])
-	relabelled := good
-	relabelled.Proof = strings.Replace(good.Proof, string(record), "extra "+strings.Repeat("A", 8), 1)
+	relabeled := good
+	relabeled.Proof = strings.Replace(good.Proof, string(record), "extra "+strings.Repeat("A", 8), 1)
 	foreign := *logIn(t, answerTo(t, other, other.Body(enginetest.Request{Proofs: true})))
 	plain := f.Body(enginetest.Request{SignWith: strings.ToLower(enginetest.Address)})
 	for name, tried := range map[string]struct {
@@ -91,7 +83,7 @@ func TestVerifyAnswerLog(t *testing.T) {
 		"an earlier checkpoint": {withLogOf(t, answer, earlier), trust, "log: translog: leaf 5 is not in a log of 1"},
 		"the leaf of another":   {withLogOf(t, answer, *logIn(t, first)), trust, "log: the leaf is that of another body"},
 		"another index":         {withLogOf(t, answer, moved), trust, "log: the proof is of leaf 5, not of leaf 4"},
-		"no leaf":               {withLogOf(t, answer, relabelled), trust, "log: translog: not a leaf"},
+		"no leaf":               {withLogOf(t, answer, relabeled), trust, "log: translog: not a leaf"},
 		"the log of another":    {withLogOf(t, answer, foreign), trust, "log: translog: checkpoint of"},
 		"another key":           {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: enginetest.LogSigner(2).VerifierKey(enginetest.Organization)}, "log: translog: checkpoint of"},
 		"another origin":        {answer, verify.Trust{Chains: all.Chains(all.Limits{}), Body: trust.Body, LogKey: enginetest.LogSigner(1).VerifierKey(enginetest.OtherOrganization)}, "log: translog: checkpoint of"},

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/verify"
 )
@@ -40,9 +41,7 @@ func TestVerifyAnswer(t *testing.T) {
 		t.Errorf("%v, %v", checks, err)
 	}
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, answer, "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Indent(&indented, answer, "", "  "))
 	if _, err := verify.Answer(indented.Bytes(), trust); err != nil {
 		t.Errorf("indented: %v", err)
 	}
@@ -60,9 +59,7 @@ func TestVerifyAnswer(t *testing.T) {
 		var read struct {
 			Activity struct{ AppProofs json.RawMessage }
 		}
-		if err := json.Unmarshal(answer, &read); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, answer, &read)
 		return string(read.Activity.AppProofs)
 	}
 	for name, tried := range map[string]struct {
@@ -102,9 +99,7 @@ func TestVerifyAnswerMembers(t *testing.T) {
 	trust := verify.Trust{Chains: all.Chains(all.Limits{}), Body: []byte(body), ProofKey: &f.ProofKey.PublicKey}
 	unchecked := []string{"votes", "canApprove", "canReject", "createdAt", "updatedAt", "timestampMs", "failure", "did"}
 	var whole any
-	if err := json.Unmarshal(answerTo(t, f, body), &whole); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, answerTo(t, f, body), &whole)
 	altered := 0
 	var visit func(path string, value any, set func(any))
 	visit = func(path string, value any, set func(any)) {
@@ -122,10 +117,7 @@ func TestVerifyAnswerMembers(t *testing.T) {
 		default:
 			set("x")
 			defer set(value)
-			changed, err := json.Marshal(whole)
-			if err != nil {
-				t.Fatal(err)
-			}
+			changed := testenv.Encode(t, whole)
 			if _, err := verify.Answer(changed, trust); !errors.Is(err, verify.ErrAnswer) {
 				t.Errorf("%s altered: %v", path, err)
 			}

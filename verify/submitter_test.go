@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/verify"
 )
 
@@ -22,9 +23,7 @@ func TestSubmitterOf(t *testing.T) {
 	} {
 		request, err := activity.NewRequest(activity.Envelope{OrganizationID: "default", Time: time.Now(), Submitter: activity.Submitter{UserID: "ann", Scheme: scheme}},
 			activity.SignTransactionIntent{Type: activity.TransactionTypeEthereum, SignWith: enginetest.Address, UnsignedTransaction: "02"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		said, err := verify.SubmitterOf(verify.Trust{Body: request.Body, ProofKey: &f.ProofKey.PublicKey})
 		if err != nil || said.UserID != "ann" || said.Authentication != scheme || !strings.HasPrefix(said.NotProven, not) ||
 			!strings.HasSuffix(said.Proven, "as one of user ann, whom it recognized by "+scheme) {
@@ -58,9 +57,7 @@ func TestShortAnswerResult(t *testing.T) {
 	}
 	for of, result := range results {
 		short, err := verify.NewShortAnswer(activity.Fingerprint{}, result, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for to, intent := range intents {
 			read, err := short.Result(intent)
 			switch {

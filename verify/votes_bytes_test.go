@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
@@ -31,9 +32,7 @@ func TestVerifyVotesTampered(t *testing.T) {
 	b := ballot.New(t, func(config *countersign.Config) { config.Store = memory.New(0) })
 	good, members := completed(b, t), membersOf(b)
 	want, err := verify.Votes(good, members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range good.Votes {
 		for _, field := range reflect.VisibleFields(reflect.TypeFor[activity.Vote]()) {
 			signed := slices.Contains(signedMembers, field.Name)
@@ -74,9 +73,7 @@ func TestVerifyAnswerTamperedVotes(t *testing.T) {
 	texts := 0
 	for i := range record.Votes {
 		var answer map[string]any
-		if err := json.Unmarshal(good, &answer); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, good, &answer)
 		vote := answer["activity"].(map[string]any)["votes"].([]any)[i].(map[string]any)
 		for name, value := range vote {
 			text, ok := value.(string)
@@ -89,9 +86,7 @@ func TestVerifyAnswerTamperedVotes(t *testing.T) {
 				changed[at] ^= 1
 				vote[name] = string(changed)
 				encoded, err := json.Marshal(answer)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				_, err = verify.Answer(encoded, trust)
 				if noticed := errors.Is(err, verify.ErrAnswer); noticed != !slices.Contains([]string{"id", "activityId"}, name) {
 					t.Errorf("votes[%d].%s, byte %d: %v", i, name, at, err)

@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -38,9 +38,7 @@ func membersOf(b *ballot.Ballot) []access.Member {
 			{ID: user, Name: user, Tags: tags, APIKeys: []access.APIKeyConfig{config}},
 		}}
 		credentials, err := one.Members()
-		if err != nil {
-			b.T.Fatal(err)
-		}
+		testenv.Must(b.T, err)
 		members = append(members, credentials...)
 	}
 	return members
@@ -169,13 +167,9 @@ func TestVotesOnTwoReadings(t *testing.T) {
 	stored := b.Stored(waiting)
 	stored.Votes[1].Message = ballot.VoteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, stored.Votes[1].StampedAt, strings.Repeat("ab", 32))
 	found, err := b.Config.Store.(store.Waiter).Find(t.Context(), enginetest.Organization, waiting.Request.Fingerprint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	found.Data = stored.Encode()
-	if err := b.Config.Store.(store.Waiter).Replace(t.Context(), found, b.Clock.Now(), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, b.Config.Store.(store.Waiter).Replace(t.Context(), found, b.Clock.Now(), nil))
 	b.Clock.Advance(time.Second)
 	if after := b.Approve(b.Ben, waiting); after.Status != activity.StatusConsensusNeeded {
 		t.Errorf("%s: a vote on another reading counted", after.Status)
@@ -190,12 +184,8 @@ func TestVotesOnTwoReadings(t *testing.T) {
 func signatureOf(t *testing.T, header string) string {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var stamped struct{ Signature string }
-	if err := json.Unmarshal(raw, &stamped); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, raw, &stamped)
 	return stamped.Signature
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -70,13 +71,9 @@ func TestScripts(t *testing.T) {
 	key := keyOf(t, chaintest.Unhex(t, vectors(t)["p2wpkh"].PrivateKey)).PublicKey()
 	for _, a := range (bitcoin.Chain{}).Addresses(key) {
 		parsed, err := address.DecodeAddress(a.Address, paramsOf(a.Address))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want, err := txscript.PayToAddrScript(parsed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, err := bitcoin.ScriptOf(a.Address); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %x (%v), btcd says %x", a.Address, got, err, want)
 		}
@@ -138,9 +135,7 @@ func TestNetworks(t *testing.T) {
 			t.Errorf("%v: %v %v", network, parsed, err)
 		}
 		shown, err := bitcoin.New(bitcoin.Limits{Network: network}).Parse(base(t).Encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		address := addressIn(t, shown)
 		if address != (bitcoin.Chain{}).Addresses(key)[int(network)*4+2].Address {
 			t.Errorf("%v: %s", network, address)
@@ -201,9 +196,7 @@ func TestAddressHasOneForm(t *testing.T) {
 			data[:last-2], // a shorter one
 		} {
 			text, err := encode(prefix, other)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			refused(text)
 		}
 		if version == bech32.VersionM { // 256 bits in 52 letters leave four of padding
@@ -235,17 +228,13 @@ func TestAddressOfEachVersion(t *testing.T) {
 				program = []byte{0x4e, 0x73} // pay to anchor
 			}
 			data, err := bech32.ConvertBits(program, 8, 5, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			encode := bech32.EncodeM
 			if version == 0 {
 				encode = bech32.Encode
 			}
 			text, err := encode("bc", append([]byte{byte(version)}, data...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			opcode := byte(version)
 			if version > 0 {
 				opcode += txscript.OP_1 - 1

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -24,14 +25,10 @@ func TestValueNotSpendableByOwner(t *testing.T) {
 	oneReal := slices.Concat([]byte{txscript.OP_1, 33}, a.Bytes(), fakeKey, []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
 	twoOfOneReal := slices.Concat([]byte{txscript.OP_2, 33}, a.Bytes(), fakeKey, []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
 	pointH, err := schnorr.ParsePubKey(bitcointest.NUMS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	payTo := func(address string) []byte {
 		script, err := bitcoin.ScriptOf(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return script
 	}
 	for name, c := range map[string]struct {

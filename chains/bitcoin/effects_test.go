@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -38,9 +39,7 @@ func TestEffectsHoldInExecution(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			signing := chaintest.MustReady(t, parse(t, raw), "wallet", keys[0], keys[1])
 			signed, err := signing.AppendSigned(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			run := newExecution(t, raw, signed, keys)
 			checkSum(t, signing, run)
 			o, c := run.checkCommitments(t, signing.Effects())
@@ -124,9 +123,7 @@ func newExecution(t *testing.T, raw, signed []byte, keys []keystore.Key) *execut
 	packet := parse(t, raw).Packet()
 	for i := range packet.Inputs {
 		amount, script, err := packet.Inputs[i].Previous.Output(packet.Inputs[i].OutputIndex)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		run.spent.AddPrevOut(run.tx.TxIn[i].PreviousOutPoint, wire.NewTxOut(int64(amount), script))
 		run.fee, run.in[i] = run.fee+amount, run.owns(script)
 	}
@@ -334,9 +331,7 @@ func TestWalletSigns(t *testing.T) {
 		}
 	}
 	signed, err := signing.AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signAll(t, signed, c)
 }
 

@@ -93,18 +93,14 @@ func runEngine(t *testing.T, raw, final []byte) {
 	spent := txscript.NewMultiPrevOutFetcher(nil)
 	for i := range packet.Inputs {
 		amount, script, err := packet.Inputs[i].Previous.Output(packet.Inputs[i].OutputIndex)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		spent.AddPrevOut(tx.TxIn[i].PreviousOutPoint, wire.NewTxOut(int64(amount), script))
 	}
 	hashes := txscript.NewTxSigHashes(tx, spent)
 	for i, in := range tx.TxIn {
 		out := spent.FetchPrevOutput(in.PreviousOutPoint)
 		engine, err := txscript.NewEngine(out.PkScript, tx, i, txscript.StandardVerifyFlags, nil, hashes, out.Value, spent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := engine.Execute(); err != nil {
 			t.Errorf("input %d: %v", i, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -74,13 +75,9 @@ func newTreasury(t *testing.T) *treasury {
 			continue // the other's
 		}
 		secret, err := w.roots[i].Derive(keystore.CurveSecp256k1, append(treasuryAccount[:4:4], 0, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		info, err := w.keys.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		w.ids[i] = info.ID
 	}
 	var err error
@@ -101,9 +98,7 @@ func (w *treasury) psbt(pays uint64, salt uint32) string {
 func (w *treasury) input(amount uint64, salt uint32) bitcointest.Input {
 	w.t.Helper()
 	from, err := w.policy.Scripts(false, 5)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	spend := bitcointest.P2WSH(from.Witness)
 	spend.Records = append(spend.Records, w.origins(psbt.InBIP32Derivation, 0, 5)...)
 	return spend.Input(amount, salt)
@@ -112,9 +107,7 @@ func (w *treasury) input(amount uint64, salt uint32) bitcointest.Input {
 func (w *treasury) payment(pays uint64, salt uint32) bitcointest.PSBT {
 	w.t.Helper()
 	back, err := w.policy.Scripts(true, 3)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	change := bitcointest.Output{Amount: 100_000 - pays, Script: back.Output, Records: w.origins(psbt.OutBIP32Derivation, 1, 3)}
 	paid := bitcointest.Output{Amount: pays - 1_000, Script: append([]byte{0, 20}, make([]byte, 19)...)}
 	paid.Script = append(paid.Script, 9)
@@ -125,9 +118,7 @@ func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointe
 	for _, root := range w.roots {
 		path := append(treasuryAccount[:4:4], branch, index)
 		pub, err := root.PublicKey(path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testenv.Must(w.t, err)
 		fingerprint := root.Fingerprint()
 		value := fingerprint[:]
 		for _, step := range path {
@@ -141,16 +132,12 @@ func (w *treasury) origins(kind byte, branch, index uint32) (records []bitcointe
 func (w *treasury) engine(kept store.Store, rules string) *countersign.Caller {
 	w.t.Helper()
 	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	engine, err := countersign.New(countersign.Config{
 		Keystore: w.keys, Chains: []chains.Chain{bitcoin.New(bitcoin.Limits{})}, Store: kept, Policy: file,
 		Wallets: registeredWallets{{RegisteredWallet: w.policy, Leaf: "wallet/register/treasury"}},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testenv.Must(w.t, err)
 	return engine.As(access.User{ID: "u-1", Name: "ann"}, "")
 }
 
@@ -200,9 +187,7 @@ func TestCosignersAreChargedOnce(t *testing.T) {
 		t.Fatalf("%v, %v", recorded, err)
 	}
 	record, err := activity.DecodeRecord(recorded[0].Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	digest := w.policy.Digest()
 	want := activity.RegisteredWallet{Name: "treasury", Digest: hex.EncodeToString(digest[:]), Leaf: "wallet/register/treasury"}
 	if used := record.Decision.Wallets; len(used) != 1 || used[0] != want {
@@ -217,9 +202,7 @@ func TestJoinedInputsOfATreasury(t *testing.T) {
 	w := newTreasury(t)
 	rules, _, _ := strings.Cut(strings.Replace(treasuryPolicy, ", when: wallet == 'treasury'", "", 1), "tests:")
 	pub, err := w.roots[0].PublicKey(append(treasuryAccount[:4:4], 0, 5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own := bitcointest.P2WPKH(pub)
 	alone, other := own.Input(600, 7), w.input(600, 8)
 	for name, c := range map[string]struct {
@@ -254,9 +237,7 @@ func isDenied(err error) bool {
 func TestWalletIsAbsent(t *testing.T) {
 	w := newTreasury(t)
 	pub, err := w.roots[0].PublicKey(append(treasuryAccount[:4:4], 0, 5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	alone := bitcointest.P2WPKH(pub)
 	unsigned := hex.EncodeToString(bitcointest.PSBT{Inputs: []bitcointest.Input{alone.Input(10_000, 1)}, Outputs: []bitcointest.Output{alone.Output(9_000)}}.Encode())
 	const deny = "schema: countersign.policy/2\nrules:\n  - {name: never, deny: request, when: wallet == 'cold'}\n  - {name: all, allow: [transfer, fee]}\n"

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestFinalizeRefuses has PSBTs that are not fully signed, that this finalizer does not
@@ -71,9 +72,7 @@ func TestFinalizeTwice(t *testing.T) {
 	key := keyOf(t, secretOf(1))
 	signed := mustSign(t, parse(t, base(t).Encode()), key.ID(), key)
 	want, err := bitcoin.Finalize(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	items := decodeTx(t, want).TxIn[0].Witness
 	value := psbt.AppendCompactSize(nil, uint64(len(items)))
 	for _, item := range items {

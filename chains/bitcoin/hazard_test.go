@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -95,18 +96,14 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	tx, err := bitcoin.New(bitcoin.Limits{MaxFee: 9_999, MaxSize: len(raw), MaxUnsignedSize: len(base(t).Unsigned())}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, []string{bitcoin.HazardHighFee}) {
 		t.Error(got)
 	}
 	// The least rate whose product with the size is over 64 bits.
 	rate := math.MaxUint64/parse(t, raw).VirtualSize() + 1
 	tx, err = bitcoin.New(bitcoin.Limits{MaxFeeRate: rate}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := chaintest.Names(tx.Hazards()); got != nil {
 		t.Errorf("with a fee rate of %d: %v", rate, got)
 	}
@@ -258,9 +255,7 @@ func TestEstimate(t *testing.T) {
 func virtualSize(t *testing.T, signed []byte) uint64 {
 	t.Helper()
 	final, err := bitcoin.Finalize(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx := decodeTx(t, final)
 	return uint64(tx.SerializeSizeStripped()*3+tx.SerializeSize()+3) / 4
 }

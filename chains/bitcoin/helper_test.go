@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -46,9 +47,7 @@ func secretOf(b byte) []byte {
 func parse(t testing.TB, raw []byte) *bitcoin.Transaction {
 	t.Helper()
 	tx, err := bitcoin.New(bitcoin.Limits{}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tx.(*bitcoin.Transaction)
 }
 
@@ -136,9 +135,7 @@ func signDefault(t testing.TB, raw []byte, key keystore.Key, signWith string, al
 func packetOf(t testing.TB, raw []byte) *psbt.Packet {
 	t.Helper()
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return packet
 }
 
@@ -146,8 +143,6 @@ func packetOf(t testing.TB, raw []byte) *psbt.Packet {
 func mustSign(t testing.TB, tx chains.Transaction, signWith string, keys ...keystore.Key) []byte {
 	t.Helper()
 	raw, err := sign(t.Context(), tx, signWith, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }

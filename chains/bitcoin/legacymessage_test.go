@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chainhash/v2"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -19,9 +20,7 @@ func TestLegacySignature(t *testing.T) {
 	other := keyOf(t, bytes.Repeat([]byte{0x23}, 32))
 	preimage := []byte("\x18Bitcoin Signed Message:\n\x05hello")
 	signature, err := key.(keystore.ECDSASigner).SignECDSA(t.Context(), chainhash.DoubleHashH(preimage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first := map[string]byte{"_P2PKH": 31, "_P2SH": 35, "_P2WPKH": 39}
 	for _, address := range append(bitcoin.Chain{}.Addresses(key.PublicKey()), bitcoin.Chain{}.Addresses(other.PublicKey())...) {
 		var want byte

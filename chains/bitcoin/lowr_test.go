@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -59,9 +60,7 @@ func TestOnlyTransactionsAreGround(t *testing.T) {
 		Outputs: []bitcointest.Output{lock.Output(9_000)},
 	}
 	message, err := bitcoin.ToSign{Text: "hello", Address: "bc1q2vfxp232rx0z9rzn0hay9jptagk8c86d9w4l7k"}.PSBT()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, c := range map[string]struct {
 		raw        []byte
 		plain, low int

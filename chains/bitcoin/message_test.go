@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/texts"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -27,9 +28,7 @@ func TestToSpend(t *testing.T) {
 	chaintest.ReadJSON(t, "testdata/bip322/basic.json", &vectors)
 	for _, vector := range vectors.Hashes {
 		script, err := bitcoin.ScriptOf(vector.Address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		id := bitcoin.ToSpendID([]byte(vector.Message), script)
 		slices.Reverse(id[:])
 		if got := hex.EncodeToString(id[:]); got != vector.ToSpend {

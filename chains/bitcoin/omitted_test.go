@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -50,13 +51,9 @@ func newHouse(t testing.TB, pathless bool, policies []*walletpolicy.Policy, seed
 		w := keystore.Wallet{ID: fmt.Sprintf("seed-%d", i), Name: fmt.Sprintf("seed %d", i)}
 		for _, path := range at {
 			secret, err := seed.root.Derive(keystore.CurveSecp256k1, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			info, err := h.Add(t.Context(), org, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			w.Accounts = append(w.Accounts, keystore.Account{KeyInfo: info, Path: path.String()})
 		}
 		if !pathless {
@@ -98,9 +95,7 @@ func (h *house) sign(raw []byte, signWith string) (*access.Authorization, []byte
 	h.t.Helper()
 	h.asked = nil
 	engine, err := countersign.New(countersign.Config{Keystore: h, Chains: []chains.Chain{bitcoin.New(bitcoin.Limits{})}, Policy: h, Wallets: h})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	result, err := engine.As(access.User{ID: "u-1"}, "").SignTransaction(h.t.Context(), org, activity.SignTransactionIntent{
 		Type: activity.TransactionTypeBitcoin, SignWith: signWith, UnsignedTransaction: hex.EncodeToString(raw),
 	})
@@ -215,9 +210,7 @@ func TestOmissionsAllowNothing(t *testing.T) {
 			named := map[string]string{"key a": a.key(t, false, 5).ID(), "key b": b.key(t, false, 5).ID(), "address": address, "seed": "seed-0", "name of the seed": "seed 1", "registered wallet": "treasury"}
 			for i, seed := range []cosigner{a, b} { // ids in this keystore
 				info, err := h.Find(t.Context(), org, keystore.ByHash160(seed.key(t, false, 5).PublicKey().Hash160()))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				named[fmt.Sprintf("key %c", 'a'+i)] = info.ID()
 			}
 			truth, _, err := h.sign(raw, "treasury")
@@ -259,15 +252,11 @@ func TestOmittedOrigins(t *testing.T) {
 		"legal winner thank year wave sausage worth useful legal winner thank yellow",
 	} {
 		root, err := wallet.FromMnemonic([]byte(words), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		seeds[i] = cosignerOf(t, root)
 	}
 	root, err := wallet.FromSeed([]byte(strings.Repeat("thief", 8)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	seeds[2] = cosigner{root: root}
 	if seeds[2].text, err = root.XPub(nil); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -32,9 +33,7 @@ func counterparty(t testing.TB, data []byte) []byte {
 	id := in.ID()
 	slices.Reverse(id[:])
 	cipher, err := rc4.NewCipher(id[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out := make([]byte, len(data))
 	cipher.XORKeyStream(out, data)
 	return out

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -17,13 +18,9 @@ import (
 func TestOwner(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	nested, err := keystore.NestedLocator(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	taproot, err := keystore.TaprootLocator(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, test := range map[string]struct {
 		spend bitcointest.Spend
 		at    keystore.Locator
@@ -69,9 +66,7 @@ func TestRedeemScriptFollowsFromKey(t *testing.T) {
 				t.Errorf("%s: %v leaves", name, balance)
 			}
 			signed, err := signing.AppendSigned(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if tx.Summary().Digest() != before {
 				t.Errorf("%s: the summary has changed", name)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // spoilTaproot changes the records of a taproot input with two leaves.
@@ -131,9 +132,7 @@ func TestRefusedHighS(t *testing.T) {
 	signed := mustSign(t, parse(t, base(t).Encode()), key.ID(), key)
 	record := parse(t, signed).Packet().Inputs[0].Find(psbt.InPartialSig)
 	signature, err := ecdsa.ParseDERSignature(record.Value[:len(record.Value)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := signature.S()
 	s.Negate()
 	high := s.Bytes()

@@ -33,22 +33,16 @@ var cosignerPath = wallet.Path{48 + wallet.Hardened, wallet.Hardened, wallet.Har
 func newCosigner(t testing.TB, seed byte) cosigner {
 	t.Helper()
 	root, err := wallet.FromSeed(bytes.Repeat([]byte{seed}, 64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return cosignerOf(t, root)
 }
 
 func cosignerOf(t testing.TB, root *wallet.Root) cosigner {
 	t.Helper()
 	text, err := root.XPub(cosignerPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	node, err := hdkeychain.NewKeyFromString(text[strings.Index(text, "]")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return cosigner{root, text, node}
 }
 
@@ -56,9 +50,7 @@ func cosignerOf(t testing.TB, root *wallet.Root) cosigner {
 func (c cosigner) key(t testing.TB, change bool, index uint32) keystore.Key {
 	t.Helper()
 	secret, err := c.root.Derive(keystore.CurveSecp256k1, c.path(change, index))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return keyOf(t, secret)
 }
 
@@ -96,9 +88,7 @@ func policyOf(t testing.TB, name, template string, cosigners ...cosigner) *walle
 		keys[i] = c.text
 	}
 	policy, err := walletpolicy.New(name, template, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return policy
 }
 
@@ -107,9 +97,7 @@ func policyOf(t testing.TB, name, template string, cosigners ...cosigner) *walle
 func spendOf(t testing.TB, policy *walletpolicy.Policy, change bool, index uint32, cosigners ...cosigner) bitcointest.Spend {
 	t.Helper()
 	scripts, err := policy.Scripts(change, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	spend := bitcointest.Spend{Script: scripts.Output, Legacy: scripts.Redeem != nil && scripts.Witness == nil}
 	add := func(kind byte, data, value []byte) {
 		spend.Records = append(spend.Records, bitcointest.Record{Key: append([]byte{kind}, data...), Value: value})
@@ -149,9 +137,7 @@ func origins(t testing.TB, plain, taproot byte, isTaproot, change bool, index ui
 func outputTo(t testing.TB, policy *walletpolicy.Policy, amount uint64, change bool, index uint32, cosigners ...cosigner) bitcointest.Output {
 	t.Helper()
 	scripts, err := policy.Scripts(change, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return bitcointest.Output{Amount: amount, Script: scripts.Output,
 		Records: origins(t, psbt.OutBIP32Derivation, psbt.OutTapBIP32Derivation, scripts.Leaves != nil, change, index, cosigners...)}
 }
@@ -240,9 +226,7 @@ type liar struct {
 // claiming returns an output to another script with everything that the true one says.
 func (l *liar) claiming(policy *walletpolicy.Policy, change bool, index uint32) bitcointest.Output {
 	script, err := policy.Script(change, index)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	out := l.truth
 	out.Script = script
 	return out

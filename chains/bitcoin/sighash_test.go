@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // unsignedWith returns a transaction without checks, with inputs of one kind.
@@ -32,9 +33,7 @@ func TestLegacyDigest(t *testing.T) {
 		for _, i := range []int{count - 1, 0, count / 2, 0, count - 1} {
 			in := &tx.inputs[i]
 			want, err := txscript.CalcSignatureHash(in.code, txscript.SigHashAll, tx.tx, i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := tx.legacyDigest(in); !bytes.Equal(got[:], want) {
 				t.Errorf("input %d of %d: %x, txscript has %x", i, count, got, want)
 			}
@@ -57,9 +56,7 @@ func TestSegwitDigest(t *testing.T) {
 				for _, sighash := range []byte{1, 2, 3, 0x81, 0x82, 0x83} {
 					in := &tx.inputs[i]
 					want, err := txscript.CalcWitnessSigHash(in.code, tx.hashes, txscript.SigHashType(sighash), tx.tx, i, int64(in.amount))
-					if err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, err)
 					if got := tx.segwitDigest(in, sighash); !bytes.Equal(got[:], want) {
 						t.Errorf("%v input %d of %d, sighash %#x: %x, txscript has %x", kind, i, count, sighash, got, want)
 					}

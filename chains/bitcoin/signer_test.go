@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -129,13 +130,9 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 	}
 	ed25519 := memory.New()
 	info, err := ed25519.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secretOf(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	other, err := ed25519.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := sign(t.Context(), tx, info.ID, other); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("ed25519: %v", err)
 	}

@@ -28,18 +28,14 @@ func suite(t testing.TB, name string, into any) {
 func unbase64(t testing.TB, text string) []byte {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }
 
 func keyOfWIF(t testing.TB, text string) keystore.Key {
 	t.Helper()
 	wif, err := btcutil.DecodeWIF(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return keyOf(t, wif.PrivKey.Serialize())
 }
 
@@ -226,18 +222,14 @@ func TestBitcoinJSFinalizer(t *testing.T) {
 func TestBIP340(t *testing.T) {
 	text := testenv.Read(t, testenv.Suite(t, "bitcoin", "bip340.csv"))
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed := 0
 	for _, row := range rows[1:] {
 		if row[1] == "" || strings.Trim(row[3], "0") != "" || len(row[4]) != 64 {
 			continue
 		}
 		signer, err := keystore.AsSchnorr(keyOf(t, chaintest.Unhex(t, row[1])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signature, err := signer.SignSchnorr(t.Context(), [32]byte(chaintest.Unhex(t, row[4])), keystore.ScriptPath())
 		if err != nil || !strings.EqualFold(hex.EncodeToString(signature[:]), row[5]) {
 			t.Errorf("%s: %x %v", row[0], signature, err)
@@ -291,9 +283,7 @@ func TestBIP341Spending(t *testing.T) {
 	for _, spending := range vectors.KeyPathSpending {
 		raw := psbtOfBIP341(t, &vectors)
 		tx, err := bitcoin.ParseUnproven(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := hex.EncodeToString(tx.Packet().Unsigned()); got != spending.Given.RawUnsignedTx {
 			t.Fatal("the PSBT has another transaction")
 		}

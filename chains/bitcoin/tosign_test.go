@@ -102,26 +102,20 @@ func fundsOf(t *testing.T, encoded string) []byte {
 func readPSBT(t *testing.T, encoded string) *psbt.Packet {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return packetOf(t, raw)
 }
 
 // signed signs the message with each key, one after the other.
 func (v *messageVector) signed(t *testing.T) []byte {
 	raw, err := v.toSign(t).PSBT()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if v.Type == "p2tr-time-lock" {
 		raw = v.withLeaf(t, raw)
 	}
 	for _, text := range v.Keys {
 		wif, err := keyformat.ParseWIF([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key := keyOf(t, wif.Key.Secret)
 		hazards := hazardsFor(parse(t, raw), key.PublicKey())
 		if len(hazards) != 1 || hazards[0].Name != texts.HazardFreeText {
@@ -138,9 +132,7 @@ func (v *messageVector) signed(t *testing.T) []byte {
 func (v *messageVector) withLeaf(t *testing.T, raw []byte) []byte {
 	packet := packetOf(t, raw)
 	tx, _, err := checkMessage(v.Message, v.Address, v.Signatures[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	witness := tx.TxIn[0].Witness
 	control, script := witness[len(witness)-1], witness[len(witness)-2]
 	packet.Inputs[0].Records = append(packet.Inputs[0].Records, psbt.Record{
@@ -196,9 +188,7 @@ func (v *messageVector) wantPart(t *testing.T, signed []byte) {
 		t.Error("finalized: compare it like the others")
 	}
 	whole, err := base64.StdEncoding.DecodeString(v.Signatures[0][3:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	packet := packetOf(t, signed)
 	for _, keyType := range []uint64{psbt.InPartialSig, psbt.InTapScriptSig} {
 		for record := range packet.Inputs[0].All(keyType) {
@@ -344,9 +334,7 @@ func TestToSignRefused(t *testing.T) {
 		}
 	}
 	raw, err := bitcoin.ToSign{Text: "a\x1bb", Address: address}.PSBT()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	refused(t, raw)
 	payment := bitcointest.PSBT{
 		Inputs:  []bitcointest.Input{bitcointest.P2WPKH(keyOf(t, secretOf(0x22)).PublicKey()).Input(1_000, 0)},

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
@@ -24,9 +25,7 @@ func TestUnregisteredScripts(t *testing.T) {
 	elsewhere := wallet.Path{48 + wallet.Hardened, wallet.Hardened, 9 + wallet.Hardened, 2 + wallet.Hardened, 0, 5}
 	of := func(path wallet.Path) keystore.PublicKey {
 		pub, err := a.root.PublicKey(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return pub
 	}
 	ours, foreign, other := of(a.path(false, 5)), thief.key(t, false, 5).PublicKey(), of(elsewhere)
@@ -65,9 +64,7 @@ func TestUnregisteredScripts(t *testing.T) {
 				pub = other
 			}
 			key, err := h.Find(t.Context(), org, keystore.ByHash160(pub.Hash160()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			asked, _, err := h.sign(raw, key.ID())
 			if test.stray != (err != nil && strings.Contains(err.Error(), bitcoin.HazardUnregisteredScript)) || !test.stray && (err != nil || asked.Wallet != nil || asked.MixedWallets) {
 				t.Errorf("%s: %+v, %v", name, asked, err)

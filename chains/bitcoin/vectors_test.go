@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -32,9 +33,7 @@ func TestVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
 			info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: chaintest.Unhex(t, vector.PrivateKey)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, signWith := range []string{vector.Address, info.ID} {
 				tx := parse(t, chaintest.Unhex(t, vector.UnsignedTransaction))
 				signed := mustSign(t, tx, signWith, find(t, store, tx, signWith))
@@ -42,9 +41,7 @@ func TestVectors(t *testing.T) {
 					t.Errorf("signed with %s:\n got %x\nwant %s", signWith, signed, vector.SignedTransaction)
 				}
 				final, err := bitcoin.Finalize(signed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if !bytes.Equal(final, withZeroAux(t, vector.FinalTransaction)) {
 					t.Errorf("final:\n got %x\nwant %s", final, vector.FinalTransaction)
 				}
@@ -70,9 +67,7 @@ func TestContract(t *testing.T) {
 func find(t testing.TB, store keystore.Keystore, tx *bitcoin.Transaction, signWith string) keystore.Key {
 	t.Helper()
 	locators, err := locate(tx, signWith)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, at := range locators {
 		if key, err := store.Find(t.Context(), "org", at); err == nil {
 			return keystore.Verified(key)

@@ -126,9 +126,7 @@ func TestStuckIsNoChange(t *testing.T) {
 		if c.hsm {
 			for i, key := range h.keys {
 				signer, err := keystore.AsECDSA(key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				h.keys[i] = ecdsaKey{key, signer}
 			}
 		}
@@ -297,9 +295,7 @@ func TestAccounts(t *testing.T) {
 			text = fmt.Sprintf("m/%d'/%d'/%d'/%d/%d", 40+random.IntN(50), random.IntN(3), random.IntN(9), random.IntN(3), random.IntN(9))
 		}
 		path, err := wallet.ParsePath(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		want, isAccount := wallet.BitcoinAccount(path)
 		got, ok := bitcoin.AccountOf(text)
 		if ok != isAccount || ok && got != want.String() {

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // attest returns an attestation of a content by a key, as the registry has them. change changes
@@ -26,9 +27,7 @@ import (
 func attest(t testing.TB, key *ecdsa.PrivateKey, content string, change func(signed *apitypes.TypedData)) string {
 	t.Helper()
 	text := jsontext.Value(content)
-	if err := text.Canonicalize(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, text.Canonicalize())
 	signed := apitypes.TypedData{
 		Types: apitypes.Types{
 			"EIP712Domain": {{Name: "name", Type: "string"}, {Name: "version", Type: "string"}, {Name: "chainId", Type: "uint256"},
@@ -50,20 +49,14 @@ func attest(t testing.TB, key *ecdsa.PrivateKey, content string, change func(sig
 		change(&signed)
 	}
 	digest, _, err := apitypes.TypedDataAndHash(signed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := crypto.Sign(digest, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	file, err := json.Marshal(map[string]any{"signer": crypto.PubkeyToAddress(key.PublicKey), "sig": map[string]any{
 		"message": signed.Message, "signature": map[string]any{
 			"v": int(signature[64]) + 27, "r": fmt.Sprintf("%#x", signature[:32]), "s": fmt.Sprintf("%#x", signature[32:64])},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return string(file)
 }
 
@@ -72,9 +65,7 @@ func withAuditors(t testing.TB, files map[string]string, lines string) *descript
 	t.Helper()
 	text := string(pin(t, files).Encode())
 	pins, err := descriptors.ReadPins([]byte(strings.Replace(text, "\n", "\n"+lines+"\n", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	again, err := descriptors.ReadPins(pins.Encode())
 	if err != nil || string(again.Encode()) != string(pins.Encode()) {
 		t.Fatalf("the manifest changes when it is written again (%v):\n%s", err, pins.Encode())
@@ -89,9 +80,7 @@ func TestAttested(t *testing.T) {
 	accounts := make([]string, 3)
 	for i := range keys {
 		key, err := crypto.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys[i], accounts[i] = key, crypto.PubkeyToAddress(key.PublicKey).Hex()
 	}
 	files := map[string]string{"vault.json": alone}
@@ -166,9 +155,7 @@ func TestAttested(t *testing.T) {
 // of the file that begins it, and not of those that it leads to.
 func TestAttestationsTouchNothing(t *testing.T) {
 	key, err := crypto.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	good := attest(t, key, alone, nil)
 	files := map[string]string{"vault.json": alone}
 	pins := withAuditors(t, files, "auditors: 1 of ["+crypto.PubkeyToAddress(key.PublicKey).Hex()+"]")
@@ -206,9 +193,7 @@ func TestAttestationsOfRegistry(t *testing.T) {
 	files := registry(t)
 	trusted := func(lines string) (count int) {
 		all, err := descriptors.Open(files, descriptors.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		pins := &descriptors.Pins{}
 		for _, file := range all.Files() {
 			if file.Readable() {
@@ -220,9 +205,7 @@ func TestAttestationsOfRegistry(t *testing.T) {
 			t.Fatal(err)
 		}
 		opened, err := descriptors.Open(files, descriptors.Options{Pins: pins})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, file := range opened.Files() {
 			if file.Trust != "" {
 				count++
@@ -252,18 +235,14 @@ func uidOf(t *testing.T, file *fstest.MapFile) string {
 			UID string `json:"uid"`
 		} `json:"sig"`
 	}
-	if err := json.Unmarshal(file.Data, &attestation); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, file.Data, &attestation)
 	return attestation.Sig.UID
 }
 
 // FuzzAttestation: no file makes an auditor of someone who is none.
 func FuzzAttestation(f *testing.F) {
 	key, err := crypto.ToECDSA(bytes.Repeat([]byte{1}, 32))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add([]byte(attest(f, key, alone, nil)))
 	files := map[string]string{"vault.json": alone}
 	pins := withAuditors(f, files, "auditors: 1 of [0x3846c3a30e62075fa916216b35ef04b8f53931f6]")

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
@@ -100,9 +101,7 @@ func one(reading chains.Reading) chains.Reader { return (*reads)(&reading) }
 // and has its own.
 func TestReadingNotInSummary(t *testing.T) {
 	plain, err := all.Inspect(activity.TransactionTypeEthereum, engines.BlindCall, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	read := plain.ReadWith(reads{Function: "deposit(uint256,address)", Complete: true})
 	if plain.Summary.Digest() != read.Summary.Digest() || len(plain.Hazards) != 1 || len(read.Hazards) != 0 {
 		t.Errorf("hazards %v, then %v", plain.Hazards, read.Hazards)
@@ -128,13 +127,9 @@ func TestReadingsRecorded(t *testing.T) {
 		f := enginetest.New(t, func(config *countersign.Config) { config.Descriptors, config.Policy = said, policy })
 		answered := enginetest.MustSubmit(t, f.Engine, f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: engines.BlindCall})))
 		stored, err := activity.DecodeRecord(answered.Encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		asked, err := f.Engine.Operator().AskedAbout(t.Context(), stored)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		decision := stored.Decision
 		if decision.Readings != asked[0].Readings.DigestText() || len(decision.Readings) != 64 || len(decision.ReadWith) != 1 || decision.ReadWith[0] != said.Digest {
 			t.Errorf("%s: recorded %q of %v, read again %q", name, decision.Readings, decision.ReadWith, asked[0].Readings.DigestText())

@@ -64,9 +64,7 @@ func allCall(t testing.TB) chains.Call {
 	t.Helper()
 	kind := func(text string, parts ...abi.ArgumentMarshaling) abi.Argument {
 		one, err := abi.NewType(text, "", parts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return abi.Argument{Type: one}
 	}
 	type leg struct {
@@ -77,9 +75,7 @@ func allCall(t testing.TB) chains.Call {
 		kind("tuple[]", abi.ArgumentMarshaling{Name: "who", Type: "address"}, abi.ArgumentMarshaling{Name: "share", Type: "uint256"})}
 	packed, err := arguments.Pack(common.HexToAddress(another), big.NewInt(70_000), []*big.Int{big.NewInt(1), big.NewInt(2)}, deposit("eip155:1").Data,
 		[20]byte{1, 2, 3, 4, 5}, true, "hi", []leg{{common.HexToAddress(another), big.NewInt(5)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	call := deposit("eip155:1")
 	call.Data = append(selector("all(address,uint256,uint256[],bytes,bytes20,bool,string,(address,uint256)[])"), packed...)
 	return call
@@ -175,9 +171,7 @@ func (c *changed) after(t testing.TB, at, to string) string {
 	t.Helper()
 	if number, ok := strings.CutPrefix(at, "call "); ok {
 		n, err := strconv.Atoi(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		call := c.calls[n]
 		if to == "cut" {
 			return c.cuts(t, call)

@@ -48,9 +48,7 @@ func open(t testing.TB, options descriptors.Options, files map[string]string) *d
 		folder[name] = &fstest.MapFile{Data: []byte(content)}
 	}
 	opened, err := descriptors.Open(folder, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return opened
 }
 
@@ -62,9 +60,7 @@ func pin(t testing.TB, files map[string]string) *descriptors.Pins {
 		pins.Add(file)
 	}
 	read, err := descriptors.ReadPins(pins.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return read
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // pinnedFile opens a folder of one file, which is pinned with a further line.
@@ -26,9 +27,7 @@ func pinnedFile(t *testing.T, content, line string) *descriptors.Folder {
 	pins := new(descriptors.Pins)
 	pins.Add(unpinned.Files()[0])
 	read, err := descriptors.ReadPins(append(pins.Encode(), line...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	opened, err := descriptors.Open(folder, descriptors.Options{Pins: read})
 	if err != nil || opened.Files()[0].Trust != "pinned" {
 		t.Fatalf("%v, %+v", err, opened.Files()[0])
@@ -154,9 +153,7 @@ func TestKeptBlind(t *testing.T) {
 	}
 	folder := pinnedFile(t, abi, "")
 	pins, err := descriptors.ReadPins(fmt.Appendf(nil, "countersign.pins/1\n%s  file.json\nblind: [0x%x]\n", strings.Repeat("0", 64), call.Data[:4]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pins.Add(folder.Files()[0])
 	if text := string(pins.Encode()); strings.Count(text, fmt.Sprintf("blind: [0x%x]\n", call.Data[:4])) != 2 {
 		t.Errorf("pinned again, the line is lost:\n%s", text)

@@ -27,30 +27,22 @@ import (
 func registry(t testing.TB) fstest.MapFS {
 	t.Helper()
 	file, err := os.Open(testenv.Suite(t, "erc7730", "registry.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	folder := fstest.MapFS{}
 	for reader := tar.NewReader(unzipped); ; {
 		header, err := reader.Next()
 		if err == io.EOF {
 			return folder
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
 		content, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		folder[path.Clean(header.Name)] = &fstest.MapFile{Data: content}
 	}
 }
@@ -116,9 +108,7 @@ func lowerKeys(names map[string]string) map[string]string {
 func pinned(t *testing.T, folder fstest.MapFS) (*descriptors.Folder, *descriptors.Pins) {
 	t.Helper()
 	unpinned, err := descriptors.Open(folder, descriptors.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pins := &descriptors.Pins{}
 	for _, file := range unpinned.Files() {
 		if !strings.HasPrefix(file.Problem, "not trusted") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestTexts: a file of templates lists their domains; what is wrong with one is said with its
@@ -21,18 +22,14 @@ func TestTexts(t *testing.T) {
 		`{"texts":[{"domain":"a.example","text":"{nonce}{number}"}]}`:                                                               "what follows {nonce}", `{"texts":{}}`: "not allowed",
 	} {
 		folder, err := descriptors.Open(fstest.MapFS{"a.json": {Data: []byte(file)}}, descriptors.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := folder.Files(); len(got) != 1 || !strings.Contains(got[0].Problem, problem) {
 			t.Errorf("%s: %+v, want %s", file, got[0], problem)
 		}
 	}
 	files, pins := fstest.MapFS{"shop.json": {Data: []byte(shop)}}, new(descriptors.Pins)
 	folder, err := descriptors.Open(files, descriptors.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got, want := folder.Files()[0].Targets, []string{"shop.example", "bank.example"}; !slices.Equal(got, want) {
 		t.Errorf("targets %q, want %q", got, want)
 	}

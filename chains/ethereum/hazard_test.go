@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // anyChain is an authorization for every chain (EIP-7702).
@@ -190,9 +191,7 @@ func TestHazardNames(t *testing.T) {
 func TestHazardsWithoutKey(t *testing.T) {
 	for _, c := range hazardCases {
 		tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var want []string
 		for _, name := range c.names {
 			if name != authority && name != ethereum.HazardDelegation && c.name != "permit of the signer" {
@@ -208,9 +207,7 @@ func TestHazardsWithoutKey(t *testing.T) {
 func hazardsOf(t *testing.T, limits ethereum.Limits, raw string) []chains.Hazard {
 	t.Helper()
 	tx, err := ethereum.New(limits).Parse(chaintest.Unhex(t, raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key := evmtest.Key(t, signerSecret)
 	signing := chaintest.MustReady(t, tx, key.ID(), key)
 	return signing.Hazards()

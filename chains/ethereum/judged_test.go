@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestJudgedAtOnce checks that hazards are the same from several
@@ -18,9 +19,7 @@ func TestJudgedAtOnce(t *testing.T) {
 	signings, effects, hazards := []chains.Signing{}, [][]string{}, [][]chains.Hazard{}
 	for _, c := range hazardCases {
 		tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, c.raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		signings, effects, hazards = append(signings, signing), append(effects, canonical(t, signing.Effects())), append(hazards, signing.Hazards())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const listsABI = `[
@@ -25,9 +26,7 @@ const listsABI = `[
 // effects is not hidden: an effect that is not decoded stands for the rest.
 func TestListsOfMany(t *testing.T) {
 	parsed, err := abi.JSON(strings.NewReader(listsABI))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	type moved struct {
 		From   common.Address
 		To     common.Address

@@ -53,9 +53,7 @@ func checkMutant(t *testing.T, raw []byte, key *evmtest.FixedKey) {
 		return
 	}
 	signed, err := sign(t, tx, key, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	canonical := gethoracle.Unsigned(decodeSigned(t, signed))
 	alias := raw[0] < 0xc0 && bytes.Equal(raw, gethoracle.WithEmptySignature(canonical))
 	if !alias && !bytes.Equal(raw, canonical) {

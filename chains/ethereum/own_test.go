@@ -16,6 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -24,9 +25,7 @@ import (
 func sponsoredBy(t *testing.T, sender common.Address, paymaster []byte) []byte {
 	t.Helper()
 	parsed, err := abi.JSON(strings.NewReader(listsABI))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	type operation struct {
 		Sender                      common.Address
 		Nonce                       *big.Int
@@ -39,9 +38,7 @@ func sponsoredBy(t *testing.T, sender common.Address, paymaster []byte) []byte {
 	o := operation{Sender: sender, Nonce: big.NewInt(1), PreVerificationGas: big.NewInt(3e10), PaymasterAndData: paymaster}
 	big.NewInt(1e9).FillBytes(o.GasFees[16:])
 	data, err := parsed.Pack("handleOps", []operation{o}, common.Address{0xbe})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	point := "94" + "0000000071727de22e5e9d8baf0edac6f37da032"
 	return chaintest.Unhex(t, typed("02", with(with(with(with(items2, 8, str(hex.EncodeToString(data))), 7, "80"), 6, point), 5, "83030d40")...))
 }
@@ -67,9 +64,7 @@ func TestFeesOfOperations(t *testing.T) {
 		"the organization's, as sender":     {organization, nil, false}, // by another signature
 	} {
 		tx, err := ethereum.Chain{}.Parse(sponsoredBy(t, c.sender, c.paymaster))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), ethereum.HazardHighFee); got != c.want {
@@ -85,9 +80,7 @@ func TestCallsOfOwnAccounts(t *testing.T) {
 	for at, want := range map[common.Address]bool{common.HexToAddress(signer): true, organization: true, {0x51}: false} {
 		raw := chaintest.Unhex(t, typed("02", with(with(with(items2, 8, data), 7, "80"), 6, "94"+hex.EncodeToString(at[:]))...))
 		tx, err := ethereum.Chain{}.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		chains.ResolveAccounts(signing, account(organization))
 		if got := slices.Contains(chaintest.Names(signing.Hazards()), "ethereum/blind-call"); got != want {
@@ -110,9 +103,7 @@ func TestFeeLimitOfMessages(t *testing.T) {
 	key := evmtest.Key(t, signerSecret)
 	for most, want := range map[float64]bool{29.9: true, 30: false} {
 		tx, err := ethereum.New(ethereum.Limits{MaxFee: most}).Parse(sponsoredBy(t, common.HexToAddress(signer), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing := chaintest.MustReady(t, tx, key.ID(), key)
 		if got := fmt.Sprint(signing.Hazards()); strings.Contains(got, ethereum.HazardHighFee) != want {
 			t.Errorf("at most %v: %s", most, got)

@@ -18,15 +18,14 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestDelegations checks which authorizations of the signer count as delegations in a
 // transaction for mainnet: those that the network does not skip (EIP-7702, "Behavior").
 func TestDelegations(t *testing.T) {
 	key, err := crypto.HexToECDSA(signerSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	valid := types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{0xba}, Nonce: 8}
 	for name, test := range map[string]struct {
 		change func(*types.SetCodeAuthorization)
@@ -45,9 +44,7 @@ func TestDelegations(t *testing.T) {
 			unsigned := valid
 			test.change(&unsigned)
 			authorization, err := types.SignSetCode(key, unsigned)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			kinds, hazard := delegationsOf(t, authorization)
 			if !slices.Equal(kinds, test.want) || hazard != test.hazard {
 				t.Errorf("effects %v, hazard %v, want %v and %v", kinds, hazard, test.want, test.hazard)
@@ -76,14 +73,10 @@ func delegationsOf(t *testing.T, authorization types.SetCodeAuthorization) (kind
 func readDelegation(t *testing.T, authorization types.SetCodeAuthorization) (effects []chains.Effect, hazards []string) {
 	t.Helper()
 	tuple, err := rlp.EncodeToBytes(&authorization)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	raw := typed("04", with(with(items4, 8, "80"), 10, list(hex.EncodeToString(tuple)))...)
 	tx, err := ethereum.Chain{}.Parse(chaintest.Unhex(t, raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing := chaintest.MustReady(t, tx, "", evmtest.Key(t, signerSecret))
 	for _, effect := range signing.Effects() {
 		if effect.Path == "authorization 1" {
@@ -97,9 +90,7 @@ func readDelegation(t *testing.T, authorization types.SetCodeAuthorization) (eff
 // as a message: the same effect, by the signature that is asked for.
 func TestDelegationIsOneAct(t *testing.T) {
 	key, err := crypto.HexToECDSA(signerSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	random := rand.New(rand.NewPCG(42, 2))
 	for range 1000 {
 		unsigned := types.SetCodeAuthorization{ChainID: *uint256.NewInt(random.Uint64N(2)), Nonce: random.Uint64N(math.MaxUint64)}
@@ -107,15 +98,11 @@ func TestDelegationIsOneAct(t *testing.T) {
 			unsigned.Address = common.Address{byte(random.Uint32()), 19: byte(random.Uint32())}
 		}
 		authorization, err := types.SignSetCode(key, unsigned)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		called, names := readDelegation(t, authorization)
 		text := fmt.Appendf(nil, `{"address":"%s","chainId":%d,"nonce":"%d"}`, unsigned.Address.Hex(), unsigned.ChainID.Uint64(), unsigned.Nonce)
 		message, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageAuthorization, Bytes: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signing := chaintest.MustReady(t, message, "", evmtest.Key(t, signerSecret))
 		effects := signing.Effects()
 		for _, list := range [][]chains.Effect{called, effects} {

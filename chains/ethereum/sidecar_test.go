@@ -117,9 +117,7 @@ func TestSidecarOfVersion0(t *testing.T) {
 	for version, want := range [][]string{{ethereum.HazardNeverIncluded}, nil} {
 		n, _ := newNetwork(byte(version))
 		tx, err := ethereum.Chain{}.Parse(n.raw())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := chaintest.Names(tx.Hazards()); !slices.Equal(got, want) {
 			t.Errorf("version %d: hazards %v, want %v", version, got, want)
 		}

@@ -87,14 +87,10 @@ func tally(t *testing.T, cases []suiteCase, want map[string]int) {
 func gunzip(t *testing.T, path string) *gzip.Reader {
 	t.Helper()
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { file.Close() })
 	text, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return text
 }
 

@@ -26,9 +26,7 @@ func shown(t *testing.T) map[string][]byte {
 	accessList := types.AccessList{{Address: token, StorageKeys: []common.Hash{{1}, {2}}}}
 	encode := func(prefix []byte, items ...any) []byte {
 		list, err := rlp.EncodeToBytes(items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return append(prefix, list...)
 	}
 	router := common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")

@@ -23,9 +23,7 @@ func at(address solana.PublicKey) chains.Party {
 func associatedOf(t *testing.T, wallet, mint solana.PublicKey) solana.PublicKey {
 	t.Helper()
 	account, _, err := solana.FindAssociatedTokenAddress(wallet, mint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return account
 }
 

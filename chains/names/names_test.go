@@ -22,7 +22,7 @@ const (
 	treasury = "08d2b0a37f869ff76bacb5bab3278e26ab7067b7"
 )
 
-// TestSentence: a known token and a labelled address are named, and not the same address
+// TestSentence: a known token and a labeled address are named, and not the same address
 // as a token of another chain.
 func TestSentence(t *testing.T) {
 	book := names.New(all.Chains(all.Limits{})...)

@@ -41,16 +41,12 @@ func TestLimitPerAccount(t *testing.T) {
 	const pays = "76f88e821079843b9aca008504a817c800830186a0f85ef85c9420c000000000000000000000000000000000000080b844a9059cbb" +
 		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7" + "00000000000000000000000000000000000000000000000000000000000f4240" + "c0800580809420c000000000000000000000000000000000000080c0"
 	file, err := policy.Parse("policy.yaml", []byte(accountRules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	keys := memory.New()
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.Keystore = file, keys })
 	add := func(id string, seed byte, actsFor string) keystore.KeyInfo {
 		info, err := keys.Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: id, Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{seed}, 32), ActsFor: actsFor})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return info
 	}
 	root := tempo.Chain{}.Addresses(add("root", 3, "").PublicKey)[0].Address
@@ -59,9 +55,7 @@ func TestLimitPerAccount(t *testing.T) {
 	charged := map[string]*big.Int{}
 	for _, key := range []string{"root", "access", "other"} {
 		asked, err := f.Engine.Operator().AskedAboutCall(t.Context(), access.User{ID: "ann"}, enginetest.Organization, activity.SignTransactionIntent{SignWith: key, Type: activity.TransactionTypeTempo, UnsignedTransaction: pays})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		decision, err := file.Decide(t.Context(), asked[0])
 		if err != nil || len(decision.Charges) != 1 {
 			t.Fatalf("%s: %+v, %v", key, decision.Charges, err)
@@ -112,20 +106,14 @@ func sponsoredCalls(sender, sponsor []byte) map[string][]tempomodel.Call {
 // by its own right, in both forms of the request, and of nothing that moves what the sponsor has.
 func TestSponsorPolicy(t *testing.T) {
 	file, err := policy.Parse("policy.yaml", []byte(testenv.SamplePolicies(t)["A sponsor on Tempo"]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	keys := memory.New()
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.AllowHazards, c.Keystore = file, nil, keys })
 	info, err := keys.Add(t.Context(), enginetest.Organization,
 		keystore.NewKey{ID: "sponsor", Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{3}, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	user, err := crypto.ToECDSA(bytes.Repeat([]byte{4}, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sponsor := common.HexToAddress(tempo.Chain{}.Addresses(info.PublicKey)[0].Address)
 	denies := map[string]string{ // by what the calls are; the others are sponsored
 		"by the sponsor's allowance": "of-others", "by it, to the sender": "of-others", "by it, after a transfer": "of-others", "by it, with a memo": "of-others",

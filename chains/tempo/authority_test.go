@@ -65,13 +65,9 @@ const noPoint = "110000000000000000000000000000000000000000000000000000000000000
 func signatureBy(t *testing.T, secret string, digest []byte) string {
 	t.Helper()
 	key, err := crypto.ToECDSA(chaintest.Unhex(t, secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := crypto.Sign(digest, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature[64] += 27
 	return hex.EncodeToString(signature)
 }

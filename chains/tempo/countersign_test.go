@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -249,8 +250,6 @@ func TestAccessKeyRefused(t *testing.T) {
 func ecdsaKey(t testing.TB, secret string) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := crypto.ToECDSA(chaintest.Unhex(t, secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // swapFor is a call of the exchange that sells 9 units of a token for at least so many of another.
@@ -193,8 +194,6 @@ func TestHazardNames(t *testing.T) {
 func hazardsOf(t *testing.T, limits tempo.Limits, raw string) []chains.Hazard {
 	t.Helper()
 	tx, err := tempo.New(limits).Parse(chaintest.Unhex(t, raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tx.Hazards()
 }

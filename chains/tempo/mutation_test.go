@@ -70,9 +70,7 @@ func checkMutant(t *testing.T, raw []byte, key *evmtest.FixedKey) {
 		return
 	}
 	decoded, err := tempomodel.Decode(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := chaintest.Ready(tx, "", key)
 	if refuses := decoded.RefusesSender(key.PublicKey().KeccakAddress()); (err == nil) != (refuses == nil) {
 		t.Fatalf("%x: ours says %v, the model %v", raw, err, refuses)
@@ -81,9 +79,7 @@ func checkMutant(t *testing.T, raw []byte, key *evmtest.FixedKey) {
 		return
 	}
 	signed, err := signing.AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := tempomodel.WithSignature(raw, fixedSignature); !bytes.Equal(signed, want) {
 		t.Errorf("%x\n got %x\nwant %x", raw, signed, want)
 	}

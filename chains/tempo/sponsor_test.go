@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/evmtest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 )
@@ -54,9 +55,7 @@ func TestFeeTokenNotCommittedTo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tx, err := tempo.Chain{}.Parse(chaintest.Unhex(t, typed(with(with(items, feeToken, c.token), feePayer, c.payer)...)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := fieldOf(t, tx.Summary().Fields, "fee token").Note; got != c.note {
 				t.Errorf("note %q, want %q", got, c.note)
 			}
@@ -89,13 +88,9 @@ func TestFeePayerShown(t *testing.T) {
 func sponsoredBy(t *testing.T, payer, sender string) []byte {
 	t.Helper()
 	tx, err := tempomodel.Decode(chaintest.Unhex(t, typed(items...)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := crypto.ToECDSA(chaintest.Unhex(t, payer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx.FeePayer = tempomodel.SignPayer(key, tx.PayerHash([20]byte(chaintest.Unhex(t, sender))))
 	return tx.Encode()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func TestHazards(t *testing.T) {
@@ -134,9 +135,7 @@ func TestLimits(t *testing.T) {
 		"lifetime":  {Limits{Lifetime: time.Second}, "tron/long-expiration: expires 1m0s after its timestamp, the cap is 1s"},
 	} {
 		tx, err := New(c.limits).Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := hazardText(tx.Hazards()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -151,9 +150,7 @@ func TestLimits(t *testing.T) {
 func TestFeeBesidesLimit(t *testing.T) {
 	for bytes, want := range map[int]string{10: "", 120_000: "tron/fee-limit: the fee is up to 120.288 TRX besides fee_limit, the cap is 100 TRX"} {
 		tx, err := New(Limits{FeeLimit: 100_000_000}).Parse(call(t, "a9059cbb"+strings.Repeat("00", bytes)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got := hazardText(tx.Hazards())
 		if _, fee, found := strings.Cut(got, "tron/fee-limit"); found {
 			got = "tron/fee-limit" + fee
@@ -176,9 +173,7 @@ func TestFeeOverLimit(t *testing.T) {
 		fee - 1: "tron/fee-limit: the fee is up to " + trx(uint64(fee)) + " TRX, the cap is " + trx(uint64(fee-1)) + " TRX",
 	} {
 		tx, err := New(Limits{FeeLimit: limit}).Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := hazardText(tx.Hazards()); got != want {
 			t.Errorf("limit %d: %q, want %q", limit, got, want)
 		}

@@ -125,9 +125,7 @@ func encoded(t testing.TB, name, json string) []byte {
 	m := newOracle(name)
 	testenv.Must(t, protojson.Unmarshal([]byte(json), m))
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return out
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -21,13 +22,9 @@ import (
 func signedBy(t testing.TB, tx *transaction, secret string) []byte {
 	t.Helper()
 	key, err := crypto.HexToECDSA(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := crypto.Sign(tx.id[:], key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature[64] += vOffset
 	return signature
 }
@@ -125,9 +122,7 @@ func TestEveryLength(t *testing.T) {
 func sign(t *testing.T, raw []byte, key keystore.Key, signWith string) []byte {
 	t.Helper()
 	signed, err := ready(t, parse(t, raw), key, signWith).AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -89,9 +90,7 @@ func TestRawDataUnchanged(t *testing.T) {
 		lengthField(2, join(varintField(1, 0), varintField(2, 0))))
 	raw := rawOf(16, descending)
 	signed, err := ready(t, parse(t, raw), keyOf(t, ownerSecret), "id").AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !bytes.HasPrefix(signed, lengthField(1, raw)) || len(signed) != len(lengthField(1, raw))+2+65 {
 		t.Errorf("%x is not in %x", raw, signed)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // initBudgets bound the objects that a package of this module allocates before main, which
@@ -37,9 +39,7 @@ func TestInitIsSmall(t *testing.T) {
 	total, packages := 0, 0
 	for _, match := range line.FindAllStringSubmatch(string(output), -1) {
 		objects, err := strconv.Atoi(match[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		most, listed := initBudgets[match[1]]
 		if !listed {
 			most = initBudget

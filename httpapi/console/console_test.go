@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	handler, err := console.New(console.Options{Origin: "https://sign.example.com", RPID: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server
@@ -25,14 +24,10 @@ func newServer(t *testing.T) *httptest.Server {
 func get(t *testing.T, url string) (*http.Response, string) {
 	t.Helper()
 	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return response, string(body)
 }
 

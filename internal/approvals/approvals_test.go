@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 )
 
@@ -111,9 +112,7 @@ func TestRejections(t *testing.T) {
 		waiting := b.Waiting()
 		b.Approve(b.Ann, waiting)
 		rejected, err := b.Vote(who(b), activity.TypeRejectActivity, waiting)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.Is(rejected, activity.StatusRejected)
 		b.Is(b.Approve(b.Ben, waiting), activity.StatusRejected)
 		b.Is(b.Again(waiting), activity.StatusRejected)

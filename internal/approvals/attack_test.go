@@ -236,9 +236,7 @@ func TestConcurrentVotes(t *testing.T) {
 		dsn := testenv.Postgres(t).DSN
 		open := func(config *countersign.Config) {
 			opened, err := postgres.Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			config.Store = opened
 		}
 		b := ballot.New(t, open)

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 	"github.com/countersign-dev/countersign/verify"
@@ -33,13 +34,9 @@ func callOf(t *testing.T, b *ballot.Ballot, caller *countersign.Caller) *activit
 		t.Fatalf("%T", err)
 	}
 	stored, err := b.Config.Store.Get(t.Context(), enginetest.Organization, waiting.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	record, err := activity.DecodeRecord(stored.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return record
 }
 

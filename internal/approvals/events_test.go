@@ -1,7 +1,6 @@
 package approvals_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -18,14 +18,10 @@ import (
 func told(t *testing.T, s *memory.Store) (all []activity.Event) {
 	t.Helper()
 	pending, _, err := s.Events(t.Context(), 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, one := range pending {
 		var event activity.Event
-		if err := json.Unmarshal(one.Data, &event); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, one.Data, &event)
 		if one.Activity != event.Data.ActivityID || one.OrganizationID != event.Data.OrganizationID {
 			t.Errorf("%s is kept as one about %s", one.Data, one.Activity)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/names"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
@@ -91,9 +92,7 @@ func TestRecordIsOfTheLastJudgement(t *testing.T) {
 	}
 	policy.Set(func(p *ballot.Policy) { p.Groups = nil })
 	record, err := b.Submit(t, enginetest.Request{Unsigned: engines.BlindCall})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	isOfLast(t, record, policy)
 	if record.Decision.Readings == "" {
 		t.Error("a call was not read")
@@ -104,9 +103,7 @@ func TestRecordIsOfTheLastJudgement(t *testing.T) {
 func TestReadingTurns(t *testing.T) {
 	b, _ := judgedBallot(t)
 	waiting, err := b.Submit(t, enginetest.Request{Unsigned: engines.BlindCall})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.Approve(b.Ann, waiting)
 	if ended, err := b.Vote(b.Ben, activity.TypeApproveActivity, waiting); err == nil && ended.Status == activity.StatusCompleted {
 		t.Error("signed")

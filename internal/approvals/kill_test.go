@@ -3,7 +3,6 @@ package approvals_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,9 +45,7 @@ func (v *victim) store(t testing.TB) store.Store {
 	} else {
 		opened, err = postgres.Open(t.Context(), v.Postgres)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return opened
 }
 
@@ -67,9 +64,7 @@ func TestHelperProcess(t *testing.T) {
 		return // this is not such a process
 	}
 	var v victim
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, []byte(text), &v)
 	b := newLimitedBallot(t, func(config *countersign.Config) {
 		config.Store, config.LeaseTTL = v.store(t), time.Second
 		config.Now = func() time.Time { return v.Now }
@@ -96,26 +91,17 @@ func TestHelperProcess(t *testing.T) {
 // kill starts the process and kills it where it blocks.
 func (v *victim) kill(t *testing.T) {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, v)
 	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
 	command.Env = append(os.Environ(), victimVariable+"="+string(text))
 	pipe, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	var output []string
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		output = append(output, lines.Text())
 		if lines.Text() == v.Where {
-			if err := command.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, command.Process.Kill())
 		}
 	}
 	_ = command.Wait() // killed
@@ -176,9 +162,7 @@ func (staysOpen) Close() error { return nil }
 func reopen(b *ballot.Ballot, opened store.Store) {
 	b.T.Helper()
 	if opened == nil {
-		if err := b.Engine.Close(); err != nil {
-			b.T.Fatal(err)
-		}
+		testenv.Must(b.T, b.Engine.Close())
 		return
 	}
 	b.Config.Store = opened
@@ -198,9 +182,7 @@ func checkKilled(b *ballot.Ballot, waiting *activity.Record, v *victim) {
 	b.T.Helper()
 	for range 3 {
 		again, err := b.Engine.Submit(b.T.Context(), v.Last)
-		if err != nil {
-			b.T.Fatal(err)
-		}
+		testenv.Must(b.T, err)
 		b.Is(again, activity.StatusCompleted)
 		if again.ID != waiting.ID || again.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(again.Votes) != 3 {
 			b.T.Fatalf("answered %+v", again)

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/store"
@@ -40,9 +41,7 @@ func wantSpent(b *ballot.Ballot, want int64) {
 		}
 		return nil, err
 	}))
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	testenv.Must(b.T, err)
 }
 
 // TestLimitChargedAtLastVote checks that waiting is not charged. If two activities have

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/store"
 )
@@ -31,9 +32,7 @@ func crowd(b *ballot.Ballot) (ids []string) {
 	for _, key := range keys[:len(keys)-1] {
 		for range access.MaxWaitingOfUser {
 			record, err := submit(key)
-			if err != nil {
-				b.T.Fatal(err)
-			}
+			testenv.Must(b.T, err)
 			ids = append(ids, record.ID)
 		}
 		_, err := submit(key)
@@ -49,9 +48,7 @@ func listIDs(b *ballot.Ballot, key *enginetest.APIKey, pagination string) (ids [
 	b.T.Helper()
 	query := fmt.Sprintf(`{"organizationId":%q,"filterByStatus":["ACTIVITY_STATUS_CONSENSUS_NEEDED"],"paginationOptions":{%s}}`, enginetest.Organization, pagination)
 	page, err := b.Engine.ListActivities(b.T.Context(), key.Sign(query))
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	testenv.Must(b.T, err)
 	for _, record := range page {
 		ids = append(ids, record.ID)
 	}
@@ -180,9 +177,7 @@ func TestListedIsReadable(t *testing.T) {
 			var listed []string
 			for before := "~"; ; before = listed[len(listed)-1] {
 				page, err := b.Engine.ListActivities(t.Context(), key.Sign(fmt.Sprintf(`{"organizationId":%q,"paginationOptions":{"limit":"%d","before":%q}}`, enginetest.Organization, limit, before)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if len(page) == 0 {
 					break
 				}

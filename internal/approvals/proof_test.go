@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -53,17 +54,13 @@ func TestProofOfUnsigned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := ballot.New(t, withSharedMemory)
 			waiting := enginetest.MustSubmit(t, b.Engine, b.APIKey.Sign(b.Body(enginetest.Request{Proofs: true})))
-			if err := test.end(b, waiting); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, test.end(b, waiting))
 			ended := b.Stored(waiting)
 			if ended.Status != test.status || len(ended.AppProofs) != 1 {
 				t.Fatalf("%s with %d proofs", ended.Status, len(ended.AppProofs))
 			}
 			proven, err := activity.VerifyAppProof(ended.AppProofs[0], &b.ProofKey.PublicKey)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			shown := waiting.Reading.SummaryDigest()
 			if proven.Outcome != test.status || proven.ActivityID != waiting.ID || proven.SummaryDigest != hex.EncodeToString(shown[:]) {
 				t.Errorf("the proof is %+v", proven)

@@ -9,6 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
@@ -47,9 +48,7 @@ func TestSubmissionAsVote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := policy.Parse("policy.yaml", []byte(strings.ReplaceAll(riskRules, "GROUPS", test.groups)), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			b := ballot.New(t, withSharedMemory, func(c *countersign.Config) { c.Policy = file })
 			submitter := ballot.Voter("user-1", "risk", b.APIKey)
 			submitter.APIKeys[0].Activities = []activity.Type{activity.TypeSignTransaction}
@@ -73,17 +72,11 @@ func TestSubmissionAsVote(t *testing.T) {
 			}
 			organization := access.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: users}
 			members, err := organization.Members()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			found, err := b.Config.Store.Get(t.Context(), enginetest.Organization, record.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			stored, err := activity.DecodeRecord(found.Data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if _, err := verify.Votes(stored, members); err != nil {
 				t.Errorf("what was signed does not verify: %v", err)
 			}

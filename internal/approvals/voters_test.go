@@ -3,7 +3,6 @@ package approvals_test
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/keystore"
 	memorykeys "github.com/countersign-dev/countersign/keystore/memory"
@@ -55,9 +55,7 @@ func TestPasskeyRequired(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
 	b.WantSignatures(b.T, 0)
 	rejected, err := b.Vote(b.Ann, activity.TypeRejectActivity, waiting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b.Is(rejected, activity.StatusRejected)
 }
 
@@ -201,10 +199,7 @@ func TestReadingChanged(t *testing.T) {
 			b.Approve(b.Ben, waiting)
 		}
 		other := memorykeys.New()
-		secret, err := hex.DecodeString(enginetest.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		secret := testenv.Hex(t, enginetest.Secret)
 		if _, err := other.Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: "key-9", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 			t.Fatal(err)
 		}
@@ -309,9 +304,7 @@ func TestVotersOfNewGroups(t *testing.T) {
 			}
 			query := fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, waiting.ID)
 			shown, err := b.Engine.GetActivity(t.Context(), b.Cid.Sign(query))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if !shown.Viewer.CanApprove || !shown.Viewer.CanReject || shown.Viewer.Review == nil {
 				t.Errorf("the group's user is shown %+v", shown.Viewer)
 			}

@@ -6,7 +6,6 @@ package chainvectors
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"math/big"
 	"os"
@@ -68,18 +67,9 @@ func All(t *testing.T) map[string]Vector {
 func (v Vector) Key(t *testing.T) keystore.NewKey {
 	t.Helper()
 	if v.SecretKeySeedHex != "" {
-		return keystore.NewKey{Curve: keystore.CurveEd25519, Secret: unhex(t, v.SecretKeySeedHex)}
+		return keystore.NewKey{Curve: keystore.CurveEd25519, Secret: testenv.Hex(t, v.SecretKeySeedHex)}
 	}
-	return keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: unhex(t, v.PrivateKey)}
-}
-
-func unhex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: testenv.Hex(t, v.PrivateKey)}
 }
 
 // Sign signs the vector through an engine over a keystore without BIP-340, and checks what
@@ -99,7 +89,7 @@ func (v Vector) Sign(t *testing.T, engine *countersign.Engine, organizationID, n
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.check(t, unhex(t, signed.SignedTransaction))
+	v.check(t, testenv.Hex(t, signed.SignedTransaction))
 }
 
 // Engine returns an engine over a keystore, which it closes at the end of the test.
@@ -116,7 +106,7 @@ func Engine(t *testing.T, keys keystore.Keystore) *countersign.Engine {
 
 func (v Vector) check(t *testing.T, signed []byte) {
 	t.Helper()
-	want := unhex(t, v.SignedTransaction)
+	want := testenv.Hex(t, v.SignedTransaction)
 	switch v.Type {
 	case activity.TransactionTypeSolana:
 		if !bytes.Equal(signed, want) {
@@ -159,7 +149,7 @@ func (v Vector) checkTail(t *testing.T, signed, want []byte) {
 	if len(signed) != len(want) || !bytes.Equal(signed[:split], want[:split]) {
 		t.Fatalf("signed %x, want %x", signed, want)
 	}
-	digest := unhex(t, v.SignPayload)
+	digest := testenv.Hex(t, v.SignPayload)
 	if v.Type == activity.TransactionTypeTron {
 		digest = tronDigest(t, signed[:split])
 	}

@@ -39,31 +39,26 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/sign"
 	"github.com/countersign-dev/countersign/internal/cli/terminal"
 	sharedwallets "github.com/countersign-dev/countersign/internal/cli/wallets"
+	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
-// Backends are kinds of keystores besides file: and pkcs11:, by the scheme of their URI.
-type Backends = deployment.Backends
-
-// Backend is one of them: a kind of keystore, or a key service.
-type Backend = deployment.Backend
-
-// Main runs the command and returns its exit status. A program that links other keystores
-// passes them as backends.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Backends) int {
+// Main runs the command and returns its exit status. A program that links key
+// services passes them.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, services remote.Services) int {
 	// Writing to a closed pipe fails with an error instead of killing the process silently.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
 	context.AfterFunc(ctx, release) // a second interrupt kills
 
-	root := newRoot(backends)
+	root := newRoot(services)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	started := false
 	onStart(root, func() { started = true })
-	command, err := root.ExecuteContextC(deployment.WithBackends(ctx, backends))
+	command, err := root.ExecuteContextC(deployment.WithServices(ctx, services))
 	code := console.ExitCode(err, started)
 	if err != nil {
 		err = console.Rephrased(command, err)
@@ -78,7 +73,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, backends Bac
 // helpColumns is the width of help that no terminal shows.
 const helpColumns = 100
 
-func newRoot(backends Backends) *cobra.Command {
+func newRoot(services remote.Services) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:   "countersign",
@@ -107,7 +102,7 @@ argument or the environment.`),
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if version {
-				return console.PrintVersion(cmd, terminal.Is(cmd.OutOrStdout()), slices.Sorted(maps.Keys(backends)))
+				return console.PrintVersion(cmd, terminal.Is(cmd.OutOrStdout()), slices.Sorted(maps.Keys(services)))
 			}
 			return console.ChooseCommand(cmd, args)
 		},
@@ -127,8 +122,8 @@ argument or the environment.`),
 		approvals.NewApproveCommand(), approvals.NewRejectCommand(), approvals.NewHaltCommand(),
 		approvals.NewResumeCommand(), otp.NewCommand())
 	addGroup(root, "Verify answers and the log:", logs.NewVerifyCommand(), logs.NewCommand(), logs.NewWitnessCommand())
-	root.AddCommand(console.NewVersionCommand(slices.Sorted(maps.Keys(backends))))
-	addCompletions(root, completions(backends))
+	root.AddCommand(console.NewVersionCommand(slices.Sorted(maps.Keys(services))))
+	addCompletions(root, completions())
 	takeNamed(root)
 	return root
 }

@@ -16,14 +16,11 @@ import (
 
 // completions returns how the shell completes the values of flags, by the value's name in
 // the help: --type TYPE, --config FILE. Other values are free text.
-func completions(backends Backends) map[string]cobra.CompletionFunc {
+func completions() map[string]cobra.CompletionFunc {
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	keystores := []cobra.Completion{"file:\ta directory", "pkcs11:\tan HSM"} // shells complete no path behind a scheme
-	for _, scheme := range backends.Schemes() {
-		keystores = append(keystores, scheme+":")
-	}
 	return map[string]cobra.CompletionFunc{
 		"FILE":    cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		"DIR":     completeDirectory,

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/keys"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -66,9 +67,7 @@ func TestImportedSecretsAreUTF8(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(s.Dir, "foreign")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "password"), "pass word\n")
 	for encoding, content := range clitest.OtherEncodings([]byte(`{"version":3}`)) {
 		clitest.WritePrivate(t, filepath.Join(dir, "UTC--x"), content)

@@ -30,19 +30,13 @@ func TestManPages(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(dir, 0o755))
 	for _, command := range available(cli.NewRoot(nil)) {
 		forManPage(command)
 		page := filepath.Join(dir, strings.ReplaceAll(command.CommandPath(), " ", "-")+".1")
 		var text bytes.Buffer
-		if err := doc.GenMan(command, &doc.GenManHeader{Section: "1", Source: "Countersign", Manual: "Countersign"}, &text); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(page, text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, doc.GenMan(command, &doc.GenManHeader{Section: "1", Source: "Countersign", Manual: "Countersign"}, &text))
+		testenv.Must(t, os.WriteFile(page, text.Bytes(), 0o644))
 		formatted := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-Tutf8", "-Kutf8", "-rLL=100n", page)
 		var complaints bytes.Buffer
 		formatted.Stderr = &complaints

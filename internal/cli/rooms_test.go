@@ -20,9 +20,7 @@ var shared = []string{"console", "show", "deployment", "backup", "config", "hard
 func TestRooms(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{len .GoFiles}} {{join .Imports " "}}`, "./...")
 	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const own = "github.com/countersign-dev/countersign/internal/cli/"
 	rooms := 0
 	for line := range strings.Lines(string(out)) {

@@ -85,9 +85,7 @@ func add(t *testing.T, s *memory.Store, organization, body string, waits bool, i
 func sending(t *testing.T, outbox store.Outbox, to *receiver) (s *Sender, stop func()) {
 	t.Helper()
 	s, err := New(Config{Outbox: outbox, URL: "https://events.example/", Secrets: webhook.Secrets{make([]byte, 32)}, Client: &http.Client{Transport: to}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
@@ -518,9 +516,7 @@ func TestRing(t *testing.T) {
 		inner := memory.New(0)
 		s := &Store{Full: inner, Ring: new(Ring), Keep: keep}
 		begun, err := s.Begin(t.Context(), store.Claim{OrganizationID: "one", LeaseTTL: time.Minute, Now: time.Now()}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		done := store.Activity{ID: "a", Waiting: true, Event: &store.Event{ID: "1", Data: []byte(`{}`)}, KeepUntil: time.Now().Add(time.Hour)}
 		testenv.Must(t, s.Complete(t.Context(), *begun.Lease, done, nil))
 		if err := s.Complete(t.Context(), *begun.Lease, done, nil); err == nil {

@@ -97,9 +97,9 @@ func Build(t testing.TB, target string) *Proxy {
 	t.Helper()
 	folder := t.TempDir()
 	module := filepath.Join(folder, "faultproxy.so")
-	write(t, filepath.Join(folder, "proxy.c"), source)
-	write(t, module+".target", []byte(target+"\n"))
-	write(t, module+".control", make([]byte, words*binary.Size(uint32(0))))
+	testenv.Write(t, filepath.Join(folder, "proxy.c"), source)
+	testenv.Write(t, module+".target", []byte(target+"\n"))
+	testenv.Write(t, module+".control", make([]byte, words*binary.Size(uint32(0))))
 	command := exec.CommandContext(t.Context(), testenv.Tool(t, "gcc"), "-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas",
 		"-shared", "-fPIC", "-I", headers(t), "-o", module, filepath.Join(folder, "proxy.c"), "-ldl", "-lpthread")
 	if out, err := command.CombinedOutput(); err != nil {
@@ -118,13 +118,6 @@ func headers(t testing.TB) string {
 		t.Fatalf("go list -m github.com/miekg/pkcs11: %v", err)
 	}
 	return strings.TrimSpace(string(out))
-}
-
-func write(t testing.TB, path string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func mapControl(t testing.TB, path string) *[words]uint32 {

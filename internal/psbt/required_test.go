@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMagic changes and cuts off the magic, and has what is mistaken for a PSBT.
@@ -116,9 +117,7 @@ func TestInsert(t *testing.T) {
 	maps["input"] = append(maps["input"], record{[]byte{0xf1}, nil})
 	raw, _, _, _ := encode(maps, "", record{})
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var values []byte
 	for record := range packet.Inputs[0].All(0xf0) {
 		if values = append(values, record.Value...); len(values) == 3 {

@@ -193,13 +193,9 @@ func TestReadTransaction(t *testing.T) {
 		}
 	}
 	plain, err := ReadTransaction(unhex(t, "02000000"+input+output+"00000000"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	witnessed, err := ReadTransaction(unhex(t, "02000000 0001"+input+output+"01 01 aa"+"00000000"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if plain.ID() != witnessed.ID() {
 		t.Error("the witness is part of the id")
 	}

@@ -90,9 +90,7 @@ func TestUnsigned(t *testing.T) {
 		for _, version := range []byte("02") {
 			t.Run(fmt.Sprintf("%d inputs, %d outputs, version %c", size[0], size[1], version), func(t *testing.T) {
 				packet, err := psbt.Read(packetOf(t, tx, version))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				checkUnsigned(t, packet, tx)
 			})
 		}
@@ -174,9 +172,7 @@ func TestPrevious(t *testing.T) {
 			raw := serialize(t, func(w *bytes.Buffer) error { return tx.Serialize(w) })
 			whole, _, _, _ := encode(smallest('2'), "input", record{[]byte{psbt.InNonWitnessUTXO}, raw})
 			packet, err := psbt.Read(whole)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			previous := packet.Inputs[0].Previous
 			longer, _, _, at := encode(smallest('2'), "input", record{[]byte{psbt.InNonWitnessUTXO}, append(raw, 0)})
 			_, err = psbt.Read(longer)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 )
 
@@ -27,9 +28,7 @@ func processorTime(b *testing.B, do func()) time.Duration {
 	defer runtime.UnlockOSThread()
 	used := func() time.Duration {
 		var at unix.Timespec
-		if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at))
 		return time.Duration(at.Nano())
 	}
 	least := time.Duration(math.MaxInt64)

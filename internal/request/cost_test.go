@@ -168,9 +168,7 @@ func (c *costBody) bound(t testing.TB, replace func(value any), member string) i
 		t.Fatalf("%s (%s), %s: %v", c.kind, c.name, member, err)
 	}
 	most, err := strconv.Atoi(found[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return min(most, body)
 }
 

@@ -90,9 +90,7 @@ func TestLogSigned(t *testing.T) {
 	f := enginetest.New(t, engines.LogInto(&log), func(c *countersign.Config) { c.Policy = engines.Ruled{} })
 	ctx := access.WithOrigin(t.Context(), access.Origin{RequestID: "r1", Remote: "192.0.2.7:4711"})
 	record, err := f.Engine.Submit(ctx, f.APIKey.Sign(f.Body(enginetest.Request{})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var line struct {
 		User, UserName, Credential, Activity, Chain, Request, Remote string
 		Keys, Addresses, Effects, Rules                              []string

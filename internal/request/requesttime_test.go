@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
 
@@ -20,9 +21,7 @@ func TestRequestWindowChanges(t *testing.T) {
 	var first string
 	for i, window := range []time.Duration{time.Hour, 30 * time.Minute, 48 * time.Hour, 0} {
 		opened, err := bolt.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		f := enginetest.New(t, func(c *countersign.Config) {
 			c.Store = opened
 			if directory != nil {
@@ -41,8 +40,6 @@ func TestRequestWindowChanges(t *testing.T) {
 		if record.ID != first || (i == 0) != (signatures > 0) {
 			t.Errorf("window %v: activity %s, want %s; %d signatures", window, record.ID, first, signatures)
 		}
-		if err := f.Engine.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, f.Engine.Close())
 	}
 }

@@ -37,9 +37,7 @@ func BenchmarkVerify(b *testing.B) {
 	secret, digest := draw(7)
 	public := compressed(secret)
 	signature, err := SignSchnorr(digest, secret[:], public)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	x := [32]byte(public[1:])
 	for name, verify := range map[string]func() bool{
 		"build": func() bool { return VerifySchnorr(x, digest, signature) },

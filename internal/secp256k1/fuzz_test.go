@@ -1,19 +1,19 @@
 package secp256k1
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
+)
 
 // FuzzVerifySchnorr compares the verifications, and whether the key is on the curve,
 // with btcec's, for any key, digest and signature.
 func FuzzVerifySchnorr(f *testing.F) {
 	secret, digest := draw(7)
 	point, err := PublicKey(secret[:])
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	signature, err := SignSchnorr(digest, secret[:], [33]byte(append([]byte{2 + point[64]&1}, point[1:33]...)))
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.Must(f, err)
 	f.Add(point[1:33], digest[:], signature[:])
 	f.Fuzz(func(t *testing.T, x, digest, signature []byte) {
 		if len(x) != 32 || len(digest) != 32 || len(signature) != 64 {

@@ -27,9 +27,7 @@ func TestLowREqualsCore(t *testing.T) {
 func checkLowR(t *testing.T, secret, digest [32]byte) int {
 	t.Helper()
 	got, err := SignLowR(digest, secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	reduced := bitsToOctets(&digest)
 	for counter := range uint32(1000) {
 		var additional []byte
@@ -77,9 +75,7 @@ func TestCoreVectors(t *testing.T) {
 		"5KC4ejrDjv152FGwP386VD1i2NYc5KkfSMyv1nGy1VGDxGHqVY3": "3044022052d8a32079c11e79db95af63bb9600c5b04f21a9ca33dc129c2bfa8ac9dc1cd5022061d8ae5e0f6c1a16bde3719c64c2fd70e404b6428ab9a69566962e8771b5944d",
 	} {
 		decoded, err := btcutil.DecodeWIF(wif)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		checkDER(t, wif, decoded.PrivKey.Serialize(), digest, want)
 	}
 }
@@ -87,9 +83,7 @@ func TestCoreVectors(t *testing.T) {
 func checkDER(t *testing.T, name string, secret []byte, digest [32]byte, der string) {
 	t.Helper()
 	parsed, err := ecdsa.ParseDERSignature(unhex(der))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	scalarR, scalarS := parsed.R(), parsed.S()
 	r, s := scalarR.Bytes(), scalarS.Bytes()
 	if got, err := SignLowR(digest, secret); err != nil || [32]byte(got[:32]) != r || [32]byte(got[32:64]) != s {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestNoncesEqualDecred compares candidates, the first and later ones, with and without
@@ -65,9 +67,7 @@ func TestDigestsBeyondTheOrder(t *testing.T) {
 		"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff": "000000000000000000000000000000014551231950b75fc4402da1732fc9bebe",
 	} {
 		got, err := SignECDSA([32]byte(unhex(text)), secret[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if same, err := SignECDSA([32]byte(unhex(want)), secret[:]); err != nil || same != got {
 			t.Errorf("%s: %x, of its remainder %x (%v)", text, got, same, err)
 		}
@@ -83,9 +83,7 @@ func checkLibrary(t *testing.T, secret, digest [32]byte, got [65]byte) {
 		return
 	}
 	key, err := crypto.ToECDSA(secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want, err := crypto.Sign(digest[:], key)
 	if err != nil || !bytes.Equal(got[:], want) {
 		t.Fatalf("secret %x, digest %x: %x, go-ethereum makes %x (%v)", secret, digest, got, want, err)

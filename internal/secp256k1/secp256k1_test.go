@@ -72,9 +72,7 @@ func checkSigned(t *testing.T, secret, digest [32]byte) {
 		t.Fatalf("secret %x, digest %x: %x, secp256k1-voi makes %x (%v)", secret, digest, got, pure, ok)
 	}
 	key, err := crypto.ToECDSA(secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	compact := ecdsa.SignCompact(secp256k1.PrivKeyFromBytes(secret[:]), digest[:], false)
 	if reduced := bitsToOctets(&digest); reduced == digest && !bytes.Equal(got[:64], compact[1:]) || got[64] != compact[0]-27 {
 		t.Fatalf("secret %x, digest %x: %x, decred makes %x", secret, digest, got, compact)
@@ -89,9 +87,7 @@ func checkSigned(t *testing.T, secret, digest [32]byte) {
 func checkECDSA(t *testing.T, secret, digest [32]byte) [65]byte {
 	t.Helper()
 	got, err := SignECDSA(digest, secret[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	checkLibrary(t, secret, digest, got)
 	return got
 }
@@ -107,16 +103,12 @@ func TestSchnorrEqualsBtcec(t *testing.T) {
 		private, public := btcec.PrivKeyFromBytes(secret[:])
 		compressed := [33]byte(public.SerializeCompressed())
 		got, err := SignSchnorr(digest, secret[:], compressed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		checkSchnorr(t, private, digest, got, i)
 		for _, root := range [][]byte{{}, digest[:]} {
 			tweaked := txscript.TweakTaprootPrivKey(*private, root)
 			got, err := SignTaproot(digest, secret[:], compressed, root)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			checkSchnorr(t, tweaked, digest, got, i)
 			checkOutput(t, tweaked, [32]byte(compressed[1:]), root)
 			parities[tweaked.PubKey().SerializeCompressed()[0]]++
@@ -139,9 +131,7 @@ func checkOutput(t *testing.T, tweaked *btcec.PrivateKey, internal [32]byte, roo
 func checkSchnorr(t *testing.T, private *btcec.PrivateKey, digest [32]byte, got [64]byte, i int) {
 	t.Helper()
 	want, err := schnorr.Sign(private, digest[:], schnorr.CustomNonce([32]byte{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !bytes.Equal(got[:], want.Serialize()) {
 		t.Fatalf("case %d: %x, btcec makes %x", i, got, want.Serialize())
 	}
@@ -181,14 +171,10 @@ func verifyBtcec(x, digest, signature []byte) bool {
 // invalid.
 func TestBIP340Vectors(t *testing.T) {
 	file, err := os.Open(testenv.Suite(t, "bitcoin", "bip340.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	verdicts := map[bool]int{}
 	for _, row := range rows[1:] {
 		public, message, signature, verdict := unhex(row[2]), unhex(row[4]), unhex(row[5]), row[6] == "TRUE"

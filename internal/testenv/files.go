@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -25,10 +26,10 @@ func Write(t testing.TB, path string, content []byte) {
 	}
 }
 
-// Hex decodes hex.
+// Hex decodes hex, with or without 0x.
 func Hex(t testing.TB, text string) []byte {
 	t.Helper()
-	raw, err := hex.DecodeString(text)
+	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +54,12 @@ func Encode(t testing.TB, value any) []byte {
 	return text
 }
 
-// Must ends the test at an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+// Must ends the test if there was an error.
+func Must(t testing.TB, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gagliardetto/solana-go"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestAgainstSolanaGo checks that solana-go derives the same accounts.
@@ -15,9 +17,7 @@ func TestAgainstSolanaGo(t *testing.T) {
 		var want []string
 		for _, program := range []solana.PublicKey{solana.TokenProgramID, solana.Token2022ProgramID} {
 			derived, _, err := solana.FindProgramAddress([][]byte{wallet[:], program[:], mint[:]}, solana.SPLAssociatedTokenAccountProgramID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want = append(want, string(derived[:]))
 		}
 		if got := Of(string(wallet[:]), string(mint[:])); !slices.Equal(got, want) {

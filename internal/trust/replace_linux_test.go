@@ -54,9 +54,7 @@ func TestReplaceKept(t *testing.T) {
 	}
 	testenv.Must(t, trust.ReplaceKept(path, []byte("new"), nil))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := int(info.Sys().(*syscall.Stat_t).Uid); got != owner || info.Mode().Perm() != 0o600 {
 		t.Errorf("owner %d, mode %v, want %d and 0600", got, info.Mode(), owner)
 	}

@@ -18,9 +18,7 @@ func newFile(t *testing.T, directoryMode, mode os.FileMode, uid, gid int) string
 	for _, err := range []error{
 		os.Mkdir(directory, 0o700), os.WriteFile(path, nil, 0o600), os.Chown(path, uid, gid), os.Chmod(path, mode), os.Chmod(directory, directoryMode),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	return path
 }
@@ -58,9 +56,7 @@ func TestSecret(t *testing.T) {
 			link := filepath.Join(t.TempDir(), "link") // Kubernetes mounts links
 			testenv.Must(t, os.Symlink(path, link))
 			info, err := os.Stat(link)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			mustBe(t, trust.Secret(info, path), c.want)
 		})
 	}
@@ -85,9 +81,7 @@ func TestAuthority(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			file, err := os.Open(newFile(t, c.directory, c.mode, c.uid, -1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer file.Close()
 			mustBe(t, trust.Authority(file), c.want)
 		})
@@ -99,9 +93,7 @@ func TestAuthorityOfAGroup(t *testing.T) {
 	testenv.Superuser(t)
 	path := newFile(t, 0o755, 0o664, -1, nobody)
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	mustBe(t, trust.Authority(file), "others can write it (mode 0664)")
 }
@@ -113,9 +105,7 @@ func TestOwnDirectory(t *testing.T) {
 		}
 		path := newFile(t, 0o700, 0o600, uid, -1)
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		mustBe(t, trust.OwnDirectory(info, path), want)
 	}
 }

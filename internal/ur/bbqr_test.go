@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // bbqr writes a message as so many codes, as bbqr.org specifies.
@@ -20,9 +22,7 @@ func bbqr(t *testing.T, kind, encoding byte, message []byte, count int) []string
 	if encoding == 'Z' {
 		var deflated bytes.Buffer
 		w, err := flate.NewWriter(&deflated, flate.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		w.Write(message)
 		w.Close()
 		message = deflated.Bytes()
@@ -146,9 +146,7 @@ func TestBBQrBounds(t *testing.T) {
 		}
 	}
 	deflated, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(bbqr(t, 'J', 'Z', []byte("{}"), 1)[0][bbqrHeader:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	code := "B$ZJ0100" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(append(deflated, 7))
 	if err := NewCollector(TypeJSON).Add(code); err == nil || err.Error() != "BBQr: 1 bytes after the end" {
 		t.Errorf("%v", err)

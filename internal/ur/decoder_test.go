@@ -391,8 +391,6 @@ func TestOtherConventions(t *testing.T) {
 func encoderOf(t testing.TB, message Message, fragment int) *Encoder {
 	t.Helper()
 	encoder, err := NewEncoder(message, fragment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return encoder
 }

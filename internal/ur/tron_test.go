@@ -23,9 +23,7 @@ func TestTronSignRequest(t *testing.T) {
 	testenv.Must(t, collector.Add(keystoneTron))
 	message, _ := collector.Message()
 	asked, err := ur.DecodeTronSignRequest(message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if hex.EncodeToString(asked.Data) != keystoneData || asked.Kind != 1 || asked.Origin != "tron wallet" || len(asked.Address) != 0 ||
 		hex.EncodeToString(asked.ID) != "9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d" || asked.Path.String() != "[12121212]m/44'/195'/0'/0'" {
 		t.Errorf("read %+v", asked)

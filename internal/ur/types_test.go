@@ -10,6 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/ur"
 )
 
@@ -19,13 +20,9 @@ type object map[any]any
 func encode(t *testing.T, value any) []byte {
 	t.Helper()
 	mode, err := cbor.CoreDetEncOptions().EncMode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	data, err := mode.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return data
 }
 
@@ -103,9 +100,7 @@ func TestLayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := encode(t, layout.object)
 			got, err := layout.decode(ur.Message{Type: layout.kind, CBOR: data})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if diff := cmp.Diff(layout.want, got); diff != "" {
 				t.Error(diff)
 			}

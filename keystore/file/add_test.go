@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -31,7 +32,7 @@ func secp256k1Keys(from, to int) (keys []keystore.NewKey) {
 func ids(t *testing.T, store *file.Store, organizationID string) (ids []string) {
 	t.Helper()
 	for info, err := range store.Keys(t.Context(), organizationID) {
-		must(t, err)
+		testenv.Must(t, err)
 		ids = append(ids, info.ID)
 	}
 	return ids
@@ -40,9 +41,7 @@ func ids(t *testing.T, store *file.Store, organizationID string) (ids []string) 
 func reopen(t *testing.T, dir string) *file.Store {
 	t.Helper()
 	store, err := file.Open(t.Context(), dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -50,7 +49,7 @@ func reopen(t *testing.T, dir string) *file.Store {
 func TestAddBatch(t *testing.T) {
 	store := create(t)
 	first, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "there", Curve: keystore.CurveSecp256k1, Secret: secret(3)})
-	must(t, err)
+	testenv.Must(t, err)
 	keys := secp256k1Keys(0, 8)
 	keys[5].Secret = secret(2)        // same as an earlier one
 	keys[6].Secret = make([]byte, 32) // invalid scalar
@@ -88,10 +87,10 @@ var errAny = errors.New("any error")
 func TestAddBatchTwice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	infos, errs := store.AddBatch(t.Context(), "org", secp256k1Keys(0, 5))
-	must(t, errs...)
-	must(t, store.Close())
+	testenv.Must(t, errs...)
+	testenv.Must(t, store.Close())
 	again, errs := reopen(t, dir).AddBatch(t.Context(), "org", secp256k1Keys(0, 5))
 	for i := range again {
 		if !errors.Is(errs[i], keystore.ErrKeyExists) || again[i] != infos[i] {
@@ -103,15 +102,15 @@ func TestAddBatchTwice(t *testing.T) {
 func TestListingOrderAfterReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	infos, errs := store.AddBatch(t.Context(), "org", secp256k1Keys(0, 20))
-	must(t, errs...)
+	testenv.Must(t, errs...)
 	var want []string
 	for _, info := range infos {
 		want = append(want, info.ID)
 	}
 	old, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(0), CreatedAt: time.Date(2009, 1, 3, 18, 15, 5, 0, time.UTC)})
-	must(t, err)
+	testenv.Must(t, err)
 	want = append([]string{old.ID}, want...)
 	if got := ids(t, store, "org"); !slices.Equal(got, want) {
 		t.Errorf("listed %v, want %v", got, want)
@@ -124,7 +123,7 @@ func TestListingOrderAfterReopen(t *testing.T) {
 func TestOrganizationsShareNoIDs(t *testing.T) {
 	store := create(t)
 	ours, err := store.Add(t.Context(), "org", keystore.NewKey{Name: "ours", Curve: keystore.CurveEd25519, Secret: secret(1)})
-	must(t, err)
+	testenv.Must(t, err)
 	info, err := store.Add(t.Context(), "other", keystore.NewKey{ID: strings.ToUpper(ours.ID), Curve: keystore.CurveEd25519, Secret: secret(2)})
 	if !errors.Is(err, keystore.ErrKeyExists) || info != (keystore.KeyInfo{}) {
 		t.Errorf("an id of another organization: %v, %v, want ErrKeyExists and nothing about that key", info, err)
@@ -175,7 +174,7 @@ func publicKey(t *testing.T, i int) keystore.PublicKey {
 	t.Helper()
 	store := create(t)
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(i)})
-	must(t, err)
+	testenv.Must(t, err)
 	return info.PublicKey
 }
 
@@ -186,12 +185,12 @@ func TestWrittenFiles(t *testing.T) {
 		".": os.ModeDir | 0o700, "identity.age": 0o600, "lock": 0o600, "keys": os.ModeDir | 0o700,
 		"keys/" + x.a.ID + ".age": 0o600, "keys/" + x.b.ID + ".age": 0o600,
 	}
-	must(t, filepath.WalkDir(x.dir, func(path string, entry os.DirEntry, err error) error {
-		must(t, err)
+	testenv.Must(t, filepath.WalkDir(x.dir, func(path string, entry os.DirEntry, err error) error {
+		testenv.Must(t, err)
 		name, err := filepath.Rel(x.dir, path)
-		must(t, err)
+		testenv.Must(t, err)
 		info, err := entry.Info()
-		must(t, err)
+		testenv.Must(t, err)
 		if mode, expected := want[filepath.ToSlash(name)]; !expected || info.Mode() != mode {
 			t.Errorf("%s has mode %v, want %v", name, info.Mode(), mode)
 		}
@@ -207,9 +206,9 @@ func TestRevealSecret(t *testing.T) {
 	store := create(t)
 	for i, curve := range []keystore.Curve{keystore.CurveSecp256k1, keystore.CurveEd25519} {
 		info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: curve, Secret: secret(i)})
-		must(t, err)
+		testenv.Must(t, err)
 		var got []byte
-		must(t, store.RevealSecret(t.Context(), "org", info.ID, func(secret []byte) error {
+		testenv.Must(t, store.RevealSecret(t.Context(), "org", info.ID, func(secret []byte) error {
 			got = slices.Clone(secret)
 			return nil
 		}))

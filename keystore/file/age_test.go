@@ -20,20 +20,20 @@ import (
 func TestAgeCommand(t *testing.T) {
 	command := testenv.Tool(t, "age")
 	recovery, err := age.GenerateX25519Identity()
-	must(t, err)
+	testenv.Must(t, err)
 	options := fast
 	options.Recovery = []string{recovery.Recipient().String()}
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, options)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret(1)})
-	must(t, err)
+	testenv.Must(t, err)
 
 	sealed := filepath.Join(dir, "identity.age")
 	plain := filepath.Join(t.TempDir(), "identity.txt")
 	paper := filepath.Join(t.TempDir(), "paper.txt")
-	must(t, os.WriteFile(paper, []byte(recovery.String()+"\n"), 0o600))
+	testenv.Write(t, paper, []byte(recovery.String()+"\n"))
 	onTerminal(t, command, "-d", "-o", plain, sealed)
 	key := filepath.Join(dir, "keys", info.ID+".age")
 	for name, identity := range map[string]string{"the decrypted identity": plain, "the recovery identity": paper} {

@@ -15,6 +15,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -116,7 +117,7 @@ func TestRecoveryRecipientEditsMetadata(t *testing.T) {
 	edited := bytes.Replace(content, wrapped(old), wrapped(strings.Replace(old, `"org"`, `"gro"`, 1)), 1)
 	end := bytes.Index(edited, []byte("\n--- ")) + len("\n---")
 	macKey, err := hkdf.Key(sha256.New, fileKey, nil, "header", 32)
-	must(t, err)
+	testenv.Must(t, err)
 	mac := hmac.New(sha256.New, macKey)
 	mac.Write(edited[:end])
 	forged := append(bytes.Clone(edited[:end]), " "+base64.RawStdEncoding.EncodeToString(mac.Sum(nil))+"\n"...)
@@ -173,7 +174,7 @@ func TestWrappedFileKeyBindsKind(t *testing.T) {
 func TestSealChecksAgeStanza(t *testing.T) {
 	x := newAttacked(t)
 	stranger, err := age.GenerateX25519Identity()
-	must(t, err)
+	testenv.Must(t, err)
 	if err := file.SealFor(t, x.dir, passphrase, stranger.Recipient(), x.a, secret(1)); err == nil || !strings.Contains(err.Error(), "reading the new file back") {
 		t.Errorf("sealed for another identity alone: %v", err)
 	}
@@ -182,9 +183,9 @@ func TestSealChecksAgeStanza(t *testing.T) {
 func decrypt(t *testing.T, content []byte, identity age.Identity) string {
 	t.Helper()
 	payload, err := age.Decrypt(bytes.NewReader(content), identity)
-	must(t, err)
+	testenv.Must(t, err)
 	text, err := io.ReadAll(payload)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(text)
 }
 
@@ -196,7 +197,7 @@ func TestFormat(t *testing.T) {
 		`"publicKey":"0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798","createdAt":"2026-01-02T03:04:05Z"}`
 	stanza := planter(func(fileKey []byte) []*age.Stanza {
 		macKey, err := hkdf.Key(sha256.New, []byte(identity.String()), nil, "countersign.dev/key-file-mac/v1", 32)
-		must(t, err)
+		testenv.Must(t, err)
 		mac := hmac.New(sha256.New, macKey)
 		mac.Write([]byte("countersign.dev/key/v1\n"))
 		mac.Write(fileKey)
@@ -209,10 +210,10 @@ func TestFormat(t *testing.T) {
 	})
 	x.write(t, stranger, encryptTo(t, strings.Repeat("0", 63)+"1\n", identity.Recipient(), stanza))
 	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	key, err := store.Find(t.Context(), "org", keystore.ByID(stranger))
-	must(t, err)
+	testenv.Must(t, err)
 	if want := "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"; key.PublicKey().String() != want {
 		t.Errorf("public key %v, want %s", key.PublicKey(), want)
 	}
@@ -234,7 +235,7 @@ func (t thief) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 func TestSwapped(t *testing.T) {
 	t.Run("renamed", func(t *testing.T) {
 		x := newAttacked(t)
-		must(t, os.Rename(x.path(x.a.ID), x.path(stranger)))
+		testenv.Must(t, os.Rename(x.path(x.a.ID), x.path(stranger)))
 		x.mustRefuseAny(t, stranger+".age")
 	})
 	t.Run("copied over another", func(t *testing.T) {

@@ -27,9 +27,7 @@ func newAttacked(t *testing.T) attacked {
 	t.Helper()
 	x := attacked{dir: filepath.Join(t.TempDir(), "keys")}
 	store, err := file.Create(x.dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer store.Close()
 	if x.a, err = store.Generate(t.Context(), "org", "a", keystore.CurveSecp256k1); err != nil {
 		t.Fatal(err)
@@ -58,19 +56,13 @@ func (x attacked) write(t *testing.T, id string, content []byte) {
 func (x attacked) identity(t *testing.T) (*age.X25519Identity, string) {
 	t.Helper()
 	sealed, err := os.Open(filepath.Join(x.dir, "identity.age"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer sealed.Close()
 	unlock, err := age.NewScryptIdentity(string(passphrase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text := new(bytes.Buffer)
 	payload, err := age.Decrypt(sealed, unlock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := io.Copy(text, payload); err != nil {
 		t.Fatal(err)
 	}
@@ -124,13 +116,11 @@ func encryptTo(t *testing.T, text string, recipients ...age.Recipient) []byte {
 	t.Helper()
 	var sealed bytes.Buffer
 	payload, err := age.Encrypt(&sealed, recipients...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := io.WriteString(payload, text); err != nil {
 		t.Fatal(err)
 	}
-	must(t, payload.Close())
+	testenv.Must(t, payload.Close())
 	return sealed.Bytes()
 }
 
@@ -147,9 +137,7 @@ func headerOf(t *testing.T, content []byte) header {
 	mac, wrapped, _ := strings.Cut(args, " ")
 	body, _, _ := strings.Cut(rest, "\n--- ")
 	metadata, err := base64.RawStdEncoding.DecodeString(strings.ReplaceAll(body, "\n", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return header{mac, wrapped, string(metadata)}
 }
 

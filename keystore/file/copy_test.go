@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -20,32 +21,32 @@ func TestCopy(t *testing.T) {
 	store := create(t)
 	kept, off, gone := generated(t, store, "kept"), generated(t, store, "off"), generated(t, store, "gone")
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords)})
-	must(t, err)
-	must(t, store.Disable(t.Context(), "org", off.ID))
+	testenv.Must(t, err)
+	testenv.Must(t, store.Disable(t.Context(), "org", off.ID))
 	_, err = store.Archive(t.Context(), "org", gone.ID)
-	must(t, err)
+	testenv.Must(t, err)
 	to := filepath.Join(t.TempDir(), "new", "backup")
 	files, err := file.Copy(t.Context(), store.Dir(), to, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	if files != 4 {
 		t.Errorf("%d files", files)
 	}
 	copied, err := file.Open(t.Context(), to, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	defer copied.Close()
 	if !slices.Equal(ids(t, copied, "org"), ids(t, store, "org")) {
 		t.Error("the copy has other keys")
 	}
 	disabled, err := copied.Disabled(t.Context(), "org")
-	must(t, err)
+	testenv.Must(t, err)
 	if !slices.Equal(disabled, []keystore.KeyInfo{off}) {
 		t.Errorf("disabled: %v", disabled)
 	}
-	must(t, copied.Restore(t.Context(), "org", gone.ID, ""))
-	must(t, store.Delete(t.Context(), "org", kept.ID))
-	must(t, store.Delete(t.Context(), "org", w.ID))
+	testenv.Must(t, copied.Restore(t.Context(), "org", gone.ID, ""))
+	testenv.Must(t, store.Delete(t.Context(), "org", kept.ID))
+	testenv.Must(t, store.Delete(t.Context(), "org", w.ID))
 	for _, id := range []string{kept.ID, w.ID} {
-		must(t, store.Restore(t.Context(), "org", id, to))
+		testenv.Must(t, store.Restore(t.Context(), "org", id, to))
 	}
 	if !slices.Equal(ids(t, copied, "org"), append(ids(t, store, "org"), gone.ID)) && len(ids(t, store, "org")) != 8 {
 		t.Errorf("after restoring: %v", ids(t, store, "org"))
@@ -72,7 +73,7 @@ func TestCopyRefuses(t *testing.T) {
 	if _, err := file.Open(t.Context(), to, passphrase, fast); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an interrupted copy opens: %v", err)
 	}
-	must(t, os.Chmod(filepath.Join(store.Dir(), "keys", info.ID+".age"), 0o604))
+	testenv.Must(t, os.Chmod(filepath.Join(store.Dir(), "keys", info.ID+".age"), 0o604))
 	if _, err := file.Copy(t.Context(), store.Dir(), filepath.Join(t.TempDir(), "to"), fast); !errors.Is(err, file.ErrPermissions) {
 		t.Errorf("readable by others: %v", err)
 	}
@@ -87,8 +88,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	backup := filepath.Join(t.TempDir(), "backup")
 	_, err := file.Copy(t.Context(), store.Dir(), backup, fast)
-	must(t, err)
-	must(t, os.Rename(filepath.Join(backup, "keys", own.ID+".age"), filepath.Join(backup, "keys", stranger+".age")))
+	testenv.Must(t, err)
+	testenv.Must(t, os.Rename(filepath.Join(backup, "keys", own.ID+".age"), filepath.Join(backup, "keys", stranger+".age")))
 	before := filesOf(t, store.Dir())
 	if err := store.Restore(t.Context(), "org", stranger, backup); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("renamed: %v", err)

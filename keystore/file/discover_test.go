@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -13,14 +14,14 @@ import (
 func namedAt(t *testing.T, path string) file.Named {
 	t.Helper()
 	root, err := wallet.FromMnemonic([]byte(testWords), nil)
-	must(t, err)
+	testenv.Must(t, err)
 	parsed, err := wallet.ParsePath(path)
-	must(t, err)
+	testenv.Must(t, err)
 	secret, err := root.Derive(keystore.CurveSecp256k1, parsed)
-	must(t, err)
+	testenv.Must(t, err)
 	store := create(t)
 	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	must(t, err)
+	testenv.Must(t, err)
 	return file.Named{Fingerprint: root.Fingerprint(), Path: parsed, PublicKey: info.PublicKey.Bytes()}
 }
 
@@ -47,9 +48,9 @@ func TestDiscover(t *testing.T) {
 
 	store := create(t)
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords)})
-	must(t, err)
+	testenv.Must(t, err)
 	added, left, err := store.Discover(t.Context(), "org", w.ID, named, file.GapLimit)
-	must(t, err)
+	testenv.Must(t, err)
 	var paths []string
 	for _, account := range added {
 		paths = append(paths, account.Path.String())

@@ -9,6 +9,7 @@ import (
 	"filippo.io/age"
 	"golang.org/x/crypto/chacha20poly1305"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
 )
@@ -17,9 +18,7 @@ import (
 func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []byte) error {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return func(content []byte) error {
 		opened, err := store.sealer.open(content)
@@ -32,16 +31,12 @@ func KeyFileReader(t testing.TB, dir string, passphrase []byte) func(content []b
 func SealFor(t testing.TB, dir string, passphrase []byte, recipient age.Recipient, info keystore.KeyInfo, secret []byte) error {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer store.Close()
 	store.sealer.recipients = []age.Recipient{recipient}
 	info.PublicKey = keystore.PublicKey{}
 	key, err := software.New(info, keystore.CurveSecp256k1, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer key.Destroy()
 	_, err = store.sealer.seal(newMetadata("org", key.Info()), key)
 	return err
@@ -51,18 +46,14 @@ func SealFor(t testing.TB, dir string, passphrase []byte, recipient age.Recipien
 func Seal(t testing.TB, dir string, passphrase []byte, wallet bool, metadata, text string) []byte {
 	t.Helper()
 	store, err := Open(t.Context(), dir, passphrase, Options{SkipInvalid: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer store.Close()
 	kind := kindKey
 	if wallet {
 		kind = kindWallet
 	}
 	content, err := store.sealer.encrypt(kind, []byte(metadata), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return content
 }
 
@@ -72,13 +63,9 @@ func SealPayload(t testing.TB, fileKey []byte, text string) []byte {
 	t.Helper()
 	nonce := make([]byte, 16)
 	key, err := hkdf.Key(sha256.New, fileKey, nonce, "payload", chacha20poly1305.KeySize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	aead, err := chacha20poly1305.New(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	last := make([]byte, chacha20poly1305.NonceSize)
 	last[len(last)-1] = 1
 	return aead.Seal(nonce, last, []byte(text), nil)
@@ -101,12 +88,8 @@ func (s *Store) Settled() bool { return s.settled.Load() != 0 }
 func Lock(t testing.TB, dir string) (unlock func()) {
 	t.Helper()
 	root, err := osDisk{}.OpenDirectory(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	release, _, err := lock(context.Background(), root, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return func() { release(); _ = root.Close() }
 }

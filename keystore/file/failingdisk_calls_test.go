@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -19,11 +20,11 @@ import (
 // more the next time.
 var calls = []onDisk{
 	{name: "Create", prepare: func(t *testing.T, x *trial) func() error {
-		must(t, os.RemoveAll(x.dir))
+		testenv.Must(t, os.RemoveAll(x.dir))
 		return x.create
 	}},
 	{name: "Create in new directories", prepare: func(t *testing.T, x *trial) func() error {
-		must(t, os.RemoveAll(x.dir))
+		testenv.Must(t, os.RemoveAll(x.dir))
 		x.dir = filepath.Join(x.dir, "new", "newer")
 		return x.create
 	}},
@@ -128,14 +129,14 @@ var calls = []onDisk{
 	}},
 	{name: "Find of a missing key", harmless: []string{"lstat keys #1"}, prepare: func(t *testing.T, x *trial) func() error {
 		store := x.open(t)
-		must(t, settle(x.dir))
+		testenv.Must(t, settle(x.dir))
 		find := func() error {
 			if _, err := store.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
 				return err
 			}
 			return nil
 		}
-		must(t, find())
+		testenv.Must(t, find())
 		return find
 	}},
 	{name: "Keys", prepare: func(t *testing.T, x *trial) func() error {

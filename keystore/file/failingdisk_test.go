@@ -197,7 +197,7 @@ func (x *trial) check(t *testing.T, before, after []string) {
 		t.Errorf("once the disk works again: %v", err)
 	}
 	if x.store != nil {
-		must(t, x.store.Close())
+		testenv.Must(t, x.store.Close())
 	}
 	if open := x.disk.Open(); open > 0 {
 		t.Errorf("%d files stay open", open)
@@ -236,8 +236,8 @@ func TestCreateSyncsNames(t *testing.T) {
 			return file.Fault{}
 		})
 		store, err := file.CreateOn(disk, filepath.Join(t.TempDir(), below), passphrase, fast)
-		must(t, err)
-		must(t, store.Close())
+		testenv.Must(t, err)
+		testenv.Must(t, store.Close())
 		return count
 	}
 	if one, three := synced("a"), synced("a/b/c"); three != one+2 {

@@ -19,7 +19,7 @@ var passphrase = []byte("correct horse battery staple")
 func TestCreateAndOpen(t *testing.T) {
 	created := create(t)
 	info := generated(t, created, "hot")
-	must(t, created.Close())
+	testenv.Must(t, created.Close())
 	key := find(t, reopen(t, created.Dir()), keystore.ByKeccak(info.PublicKey.KeccakAddress()))
 	if got := keystore.InfoOf(key); got != info {
 		t.Errorf("found key %v, want %v", got, info)
@@ -46,9 +46,7 @@ func TestContract(t *testing.T) {
 func create(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.Create(t.TempDir()+"/keys", passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }

@@ -19,21 +19,25 @@ func TestIdentityFile(t *testing.T) {
 		spoil func(t *testing.T, path string)
 		want  error
 	}{
-		"missing":       {func(t *testing.T, path string) { must(t, os.Remove(path)) }, fs.ErrNotExist},
-		"empty":         {func(t *testing.T, path string) { must(t, os.WriteFile(path, nil, 0o600)) }, file.ErrMalformed},
-		"open":          {func(t *testing.T, path string) { must(t, os.Chmod(path, 0o644)) }, file.ErrPermissions},
-		"link":          {func(t *testing.T, path string) { must(t, os.Rename(path, path+"2"), os.Symlink(path+"2", path)) }, file.ErrPermissions},
-		"no identity":   {encryptedWithPassphrase("# nothing\n", 4), file.ErrMalformed},
-		"two":           {encryptedWithPassphrase(newIdentityText(t)+newIdentityText(t), 4), file.ErrMalformed},
-		"not one":       {encryptedWithPassphrase("AGE-SECRET-KEY-1XYZ\n", 4), file.ErrMalformed},
-		"mixed kinds":   {encryptedWithPassphrase("# recovery: "+postQuantum(t).Recipient().String()+"\n"+newIdentityText(t), 4), file.ErrMalformed},
-		"not hybrid":    {encryptedWithPassphrase("AGE-SECRET-KEY-PQ-1XYZ\n", 4), file.ErrMalformed},
-		"bad recovery":  {encryptedWithPassphrase("# recovery: age1xyz\n"+newIdentityText(t), 4), file.ErrMalformed},
-		"work factor":   {encryptedWithPassphrase(newIdentityText(t), 9), file.ErrWorkFactor},
-		"not encrypted": {func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte(newIdentityText(t)), 0o600)) }, file.ErrMalformed},
+		"missing": {func(t *testing.T, path string) { testenv.Must(t, os.Remove(path)) }, fs.ErrNotExist},
+		"empty":   {func(t *testing.T, path string) { testenv.Must(t, os.WriteFile(path, nil, 0o600)) }, file.ErrMalformed},
+		"open":    {func(t *testing.T, path string) { testenv.Must(t, os.Chmod(path, 0o644)) }, file.ErrPermissions},
+		"link": {func(t *testing.T, path string) {
+			testenv.Must(t, os.Rename(path, path+"2"), os.Symlink(path+"2", path))
+		}, file.ErrPermissions},
+		"no identity":  {encryptedWithPassphrase("# nothing\n", 4), file.ErrMalformed},
+		"two":          {encryptedWithPassphrase(newIdentityText(t)+newIdentityText(t), 4), file.ErrMalformed},
+		"not one":      {encryptedWithPassphrase("AGE-SECRET-KEY-1XYZ\n", 4), file.ErrMalformed},
+		"mixed kinds":  {encryptedWithPassphrase("# recovery: "+postQuantum(t).Recipient().String()+"\n"+newIdentityText(t), 4), file.ErrMalformed},
+		"not hybrid":   {encryptedWithPassphrase("AGE-SECRET-KEY-PQ-1XYZ\n", 4), file.ErrMalformed},
+		"bad recovery": {encryptedWithPassphrase("# recovery: age1xyz\n"+newIdentityText(t), 4), file.ErrMalformed},
+		"work factor":  {encryptedWithPassphrase(newIdentityText(t), 9), file.ErrWorkFactor},
+		"not encrypted": {func(t *testing.T, path string) {
+			testenv.Write(t, path, []byte(newIdentityText(t)))
+		}, file.ErrMalformed},
 		"to a recipient": {func(t *testing.T, path string) {
 			identity, _ := age.GenerateX25519Identity()
-			must(t, os.WriteFile(path, encryptTo(t, newIdentityText(t), identity.Recipient()), 0o600))
+			testenv.Write(t, path, encryptTo(t, newIdentityText(t), identity.Recipient()))
 		}, file.ErrMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,9 +68,9 @@ func TestWorkFactorAboveTheLimit(t *testing.T) {
 		t.Errorf("Create: %v", err)
 	}
 	created, err := file.Create(dir, passphrase, fast)
-	must(t, err, created.Close())
+	testenv.Must(t, err, created.Close())
 	store, err := file.Open(t.Context(), dir, passphrase, high)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, file.ErrWorkFactor) {
 		t.Errorf("ChangePassphrase: %v", err)
@@ -77,11 +81,10 @@ func TestWorkFactorAboveTheLimit(t *testing.T) {
 func TestIdentityAltered(t *testing.T) {
 	x := newAttacked(t)
 	path := filepath.Join(x.dir, "identity.age")
-	content, err := os.ReadFile(path)
-	must(t, err)
+	content := testenv.Read(t, path)
 	content[len(content)-1] ^= 1
-	must(t, os.WriteFile(path, content, 0o600))
-	_, err = file.Open(t.Context(), x.dir, passphrase, fast)
+	testenv.Write(t, path, content)
+	_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 	if !errors.Is(err, file.ErrMalformed) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "authenticate") {
 		t.Errorf("opened with %v, want that %s cannot be authenticated", err, path)
 	}
@@ -91,36 +94,30 @@ func TestIdentityAltered(t *testing.T) {
 // the age file.
 func TestDefaultWorkFactor(t *testing.T) {
 	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), passphrase, file.Options{})
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	check := func(after string) {
-		content, err := os.ReadFile(filepath.Join(store.Dir(), "identity.age"))
-		must(t, err)
+		content := testenv.Read(t, filepath.Join(store.Dir(), "identity.age"))
 		if header := strings.Split(string(content), "\n")[1]; !strings.HasPrefix(header, "-> scrypt ") || !strings.HasSuffix(header, " 18") {
 			t.Errorf("%s: %q, want work factor 18", after, header)
 		}
 	}
 	check("Create")
-	must(t, store.ChangePassphrase([]byte("another")))
+	testenv.Must(t, store.ChangePassphrase([]byte("another")))
 	check("ChangePassphrase")
 }
 
 func newIdentityText(t *testing.T) string {
 	identity, err := age.GenerateX25519Identity()
-	must(t, err)
+	testenv.Must(t, err)
 	return identity.String() + "\n"
 }
 
 func encryptedWithPassphrase(text string, workFactor int) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		recipient, err := age.NewScryptRecipient(string(passphrase))
-		must(t, err)
+		testenv.Must(t, err)
 		recipient.SetWorkFactor(workFactor)
-		must(t, os.WriteFile(path, encryptTo(t, text, recipient), 0o600))
+		testenv.Write(t, path, encryptTo(t, text, recipient))
 	}
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	testenv.Must(t, errors.Join(errs...))
 }

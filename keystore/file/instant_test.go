@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -59,7 +60,7 @@ func TestChangedWhileOpened(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := base.trial(t)
-			x.at(t, c.operation, func() { must(t, c.change(x.path(x.first.ID))) })
+			x.at(t, c.operation, func() { testenv.Must(t, c.change(x.path(x.first.ID))) })
 			_, err := file.OpenOn(t.Context(), x.disk, x.dir, passphrase, fast)
 			bad, ok := errors.AsType[*file.BadFilesError](err)
 			if !ok || !errors.Is(err, file.ErrPermissions) || !strings.Contains(err.Error(), c.want) || bad.Files[0].Path != x.path(x.first.ID) {
@@ -72,7 +73,7 @@ func TestChangedWhileOpened(t *testing.T) {
 // TestRemovedWhileOpened: a file that was removed since it was listed is not bad.
 func TestRemovedWhileOpened(t *testing.T) {
 	x := newTemplate(t, false).trial(t)
-	x.at(t, "open keys/first.age #1", func() { must(t, os.Remove(x.path(x.first.ID))) })
+	x.at(t, "open keys/first.age #1", func() { testenv.Must(t, os.Remove(x.path(x.first.ID))) })
 	if found := ids(t, x.open(t), "org"); len(found) > 0 || len(x.store.Skipped()) > 0 {
 		t.Errorf("found %v, bad files %v", found, x.store.Skipped())
 	}
@@ -84,9 +85,9 @@ func TestCreateConcurrently(t *testing.T) {
 	x := &trial{template: &template{}, dir: filepath.Join(t.TempDir(), "keys"), disk: &file.FaultyDisk{}}
 	x.at(t, "open lock #1", func() {
 		first, err := file.Create(x.dir, passphrase, fast)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = first.Generate(t.Context(), "org", "first", keystore.CurveEd25519)
-		must(t, err, first.Close())
+		testenv.Must(t, err, first.Close())
 	})
 	if _, err := file.CreateOn(x.disk, x.dir, newPassphrase, fast); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the second: %v, want fs.ErrExist", err)
@@ -106,7 +107,7 @@ func TestAddConcurrently(t *testing.T) {
 	x.at(t, "open lock #1", func() {
 		var err error
 		first, err = other.Add(t.Context(), "org", key)
-		must(t, err)
+		testenv.Must(t, err)
 	})
 	if info, err := store.Add(t.Context(), "org", key); !errors.Is(err, keystore.ErrKeyExists) || info != first {
 		t.Errorf("the second: %v, %v, want ErrKeyExists and %v", info, err, first)
@@ -155,7 +156,7 @@ func TestCloseDuringCall(t *testing.T) {
 			if err := c.call(x); !errors.Is(err, keystore.ErrClosed) {
 				t.Errorf("%v, want ErrClosed", err)
 			}
-			must(t, <-closed)
+			testenv.Must(t, <-closed)
 			if now := x.state(t); !contains(now, before) {
 				t.Errorf("the state is %q, was %q", now, before)
 			}

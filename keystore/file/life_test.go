@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -25,14 +26,14 @@ func twoProcesses(t *testing.T) (operator, server *file.Store) {
 func generated(t *testing.T, store *file.Store, name string) keystore.KeyInfo {
 	t.Helper()
 	info, err := store.Generate(t.Context(), "org", name, keystore.CurveSecp256k1)
-	must(t, err)
+	testenv.Must(t, err)
 	return info
 }
 
 func locatorsOf(t *testing.T, info keystore.KeyInfo) []keystore.Locator {
 	t.Helper()
 	taproot, err := keystore.TaprootLocator(info.PublicKey)
-	must(t, err)
+	testenv.Must(t, err)
 	return append(keystore.Locators(info.PublicKey), keystore.ByID(info.ID), taproot)
 }
 
@@ -46,12 +47,12 @@ func mustNotSign(t *testing.T, store *file.Store, info keystore.KeyInfo, handle 
 		}
 	}
 	signer, err := keystore.AsECDSA(handle)
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {
 		t.Errorf("an earlier handle still signs: %v", err)
 	}
 	for listed, err := range store.Keys(t.Context(), "org") {
-		if must(t, err); listed.ID == info.ID {
+		if testenv.Must(t, err); listed.ID == info.ID {
 			t.Error("it is listed among the keys that sign")
 		}
 	}
@@ -60,14 +61,14 @@ func mustNotSign(t *testing.T, store *file.Store, info keystore.KeyInfo, handle 
 func find(t *testing.T, store *file.Store, at keystore.Locator) keystore.Key {
 	t.Helper()
 	key, err := store.Find(t.Context(), "org", at)
-	must(t, err)
+	testenv.Must(t, err)
 	return key
 }
 
 func bitcoinAt(t *testing.T, index uint32) wallet.Account {
 	t.Helper()
 	path, err := wallet.ParsePath(fmt.Sprintf("m/84'/0'/0'/0/%d", index))
-	must(t, err)
+	testenv.Must(t, err)
 	return wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}
 }
 
@@ -79,12 +80,12 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 	other := generated(t, operator, "other")
 	handle := []keystore.Key{find(t, operator, keystore.ByID(info.ID)), find(t, server, keystore.ByID(info.ID))}
 	for range 2 { // the second time does nothing
-		must(t, operator.Disable(t.Context(), "org", strings.ToUpper(info.ID)))
+		testenv.Must(t, operator.Disable(t.Context(), "org", strings.ToUpper(info.ID)))
 	}
 	for i, store := range []*file.Store{operator, server} {
 		mustNotSign(t, store, info, handle[i])
 		disabled, err := store.Disabled(t.Context(), "org")
-		must(t, err)
+		testenv.Must(t, err)
 		if !slices.Equal(disabled, []keystore.KeyInfo{info}) {
 			t.Errorf("disabled: %+v", disabled)
 		}
@@ -97,9 +98,9 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 	if _, err := later.Find(t.Context(), "org", keystore.ByID(info.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Error(err)
 	}
-	must(t, later.Rename(t.Context(), "org", info.ID, "cold"))
+	testenv.Must(t, later.Rename(t.Context(), "org", info.ID, "cold"))
 	mustNotSign(t, server, info, handle[1])
-	must(t, later.Enable(t.Context(), "org", info.ID))
+	testenv.Must(t, later.Enable(t.Context(), "org", info.ID))
 	info.Name = "cold"
 	for _, store := range []*file.Store{operator, server, later} {
 		for _, at := range locatorsOf(t, info) {
@@ -118,14 +119,14 @@ func TestDisabledKeyIsNotFound(t *testing.T) {
 func TestDisabledKeyIsNotAddedAgain(t *testing.T) {
 	operator, server := twoProcesses(t)
 	w, err := operator.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords), Accounts: []wallet.Account{bitcoinAt(t, 0)}})
-	must(t, err)
+	testenv.Must(t, err)
 	account := w.Accounts[0].KeyInfo
 	var secret []byte
-	must(t, operator.RevealSecret(t.Context(), "org", account.ID, func(s []byte) error {
+	testenv.Must(t, operator.RevealSecret(t.Context(), "org", account.ID, func(s []byte) error {
 		secret = slices.Clone(s)
 		return nil
 	}))
-	must(t, server.Disable(t.Context(), "org", account.ID))
+	testenv.Must(t, server.Disable(t.Context(), "org", account.ID))
 	if _, err := operator.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); !errors.Is(err, keystore.ErrKeyExists) {
 		t.Errorf("added again: %v", err)
 	}
@@ -145,14 +146,14 @@ func TestDisabledKeyIsNotAddedAgain(t *testing.T) {
 func TestDisabledAccount(t *testing.T) {
 	operator, server := twoProcesses(t)
 	w, err := operator.AddWallet(t.Context(), "org", file.NewWallet{Name: "w", Mnemonic: []byte(testWords), Accounts: []wallet.Account{bitcoinAt(t, 0), bitcoinAt(t, 1)}})
-	must(t, err)
+	testenv.Must(t, err)
 	first, second := w.Accounts[0].KeyInfo, w.Accounts[1].KeyInfo
 	handle := find(t, server, keystore.ByID(first.ID))
-	must(t, operator.Disable(t.Context(), "org", first.ID))
+	testenv.Must(t, operator.Disable(t.Context(), "org", first.ID))
 	mustNotSign(t, server, first, handle)
 	accounts := func(store *file.Store) (ids []string) {
 		found, err := store.FindWallet(t.Context(), "org", "w")
-		must(t, err)
+		testenv.Must(t, err)
 		for _, account := range found.Accounts {
 			ids = append(ids, account.ID)
 		}
@@ -162,16 +163,16 @@ func TestDisabledAccount(t *testing.T) {
 		t.Errorf("enabled accounts: %v", ids)
 	}
 	third, err := server.Derive(t.Context(), "org", w.ID, bitcoinAt(t, 2))
-	must(t, err)
+	testenv.Must(t, err)
 	if ids := accounts(operator); !slices.Equal(ids, []string{second.ID, third.ID}) {
 		t.Errorf("enabled accounts after deriving: %v", ids)
 	}
-	must(t, operator.Disable(t.Context(), "org", w.ID))
+	testenv.Must(t, operator.Disable(t.Context(), "org", w.ID))
 	if ids := accounts(server); len(ids) > 0 {
 		t.Errorf("enabled accounts of a disabled wallet: %v", ids)
 	}
-	must(t, operator.Enable(t.Context(), "org", w.ID))
-	must(t, operator.Rename(t.Context(), "org", w.ID, "treasury"))
+	testenv.Must(t, operator.Enable(t.Context(), "org", w.ID))
+	testenv.Must(t, operator.Rename(t.Context(), "org", w.ID, "treasury"))
 	if got := keystore.InfoOf(find(t, server, keystore.ByID(first.ID))); got.Name != "treasury "+w.Accounts[0].Path.String() {
 		t.Errorf("called %q", got.Name)
 	}
@@ -188,10 +189,10 @@ func TestRenameKeepsHandles(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	handle := find(t, server, keystore.ByID(info.ID))
-	must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
+	testenv.Must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
 	find(t, server, keystore.ByID(info.ID))
 	signer, err := keystore.AsECDSA(handle)
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); err != nil {
 		t.Error(err)
 	}
@@ -210,7 +211,7 @@ func TestDeletedKey(t *testing.T) {
 	info := generated(t, operator, "hot")
 	handle := find(t, server, keystore.ByID(info.ID))
 	path, err := operator.Archive(t.Context(), "org", info.ID)
-	must(t, err)
+	testenv.Must(t, err)
 	mustNotSign(t, server, info, handle)
 	if path != filepath.Join(operator.Dir(), "deleted", info.ID+".age") {
 		t.Errorf("the copy is at %s", path)
@@ -222,14 +223,14 @@ func TestDeletedKey(t *testing.T) {
 	if err := server.Restore(t.Context(), "other", info.ID, ""); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("another organization restores it: %v", err)
 	}
-	must(t, server.Restore(t.Context(), "org", info.ID, ""))
+	testenv.Must(t, server.Restore(t.Context(), "org", info.ID, ""))
 	if got := keystore.InfoOf(find(t, operator, keystore.ByID(info.ID))); got != info {
 		t.Errorf("restored %+v, want %+v", got, info)
 	}
 	if err := server.Restore(t.Context(), "org", info.ID, ""); !errors.Is(err, keystore.ErrKeyExists) {
 		t.Errorf("restored twice: %v", err)
 	}
-	must(t, operator.Delete(t.Context(), "org", info.ID))
+	testenv.Must(t, operator.Delete(t.Context(), "org", info.ID))
 	mustNotSign(t, reopen(t, operator.Dir()), info, handle)
 	if err := server.Restore(t.Context(), "org", info.ID, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("restored a deleted key: %v", err)
@@ -270,13 +271,12 @@ func TestDamagedChangesFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			operator, server := twoProcesses(t)
 			one, two := generated(t, operator, "one"), generated(t, operator, "two")
-			must(t, operator.Rename(t.Context(), "org", one.ID, "uno"))
+			testenv.Must(t, operator.Rename(t.Context(), "org", one.ID, "uno"))
 			handle := find(t, server, keystore.ByID(two.ID))
 			path := filepath.Join(operator.Dir(), "changes")
-			before, err := os.ReadFile(path)
-			must(t, err)
-			must(t, os.WriteFile(path, damage(before), 0o600))
-			must(t, operator.Disable(t.Context(), "org", two.ID))
+			before := testenv.Read(t, path)
+			testenv.Write(t, path, damage(before))
+			testenv.Must(t, operator.Disable(t.Context(), "org", two.ID))
 			mustNotSign(t, server, two, handle)
 			find(t, server, keystore.ByID(one.ID))
 		})
@@ -289,12 +289,11 @@ func TestTamperedAfterChange(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "hot")
 	handle := find(t, server, keystore.ByID(info.ID))
-	must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
+	testenv.Must(t, operator.Rename(t.Context(), "org", info.ID, "cold"))
 	path := filepath.Join(operator.Dir(), "keys", info.ID+".age")
-	content, err := os.ReadFile(path)
-	must(t, err)
+	content := testenv.Read(t, path)
 	content[len(content)-1] ^= 1
-	must(t, os.WriteFile(path, content, 0o600))
+	testenv.Write(t, path, content)
 	mustNotSign(t, server, info, handle)
 	if skipped := server.Skipped(); len(skipped) != 1 || !errors.Is(skipped[0], file.ErrNotAuthentic) {
 		t.Errorf("skipped: %v", skipped)
@@ -307,7 +306,7 @@ func TestActsFor(t *testing.T) {
 	operator, server := twoProcesses(t)
 	info := generated(t, operator, "access")
 	root := strings.Repeat("ab", 20)
-	must(t, operator.ActFor(t.Context(), "org", info.ID, "0x"+strings.ToUpper(root)))
+	testenv.Must(t, operator.ActFor(t.Context(), "org", info.ID, "0x"+strings.ToUpper(root)))
 	for _, store := range []*file.Store{operator, server, reopen(t, operator.Dir())} {
 		key := find(t, store, keystore.ByID(info.ID))
 		if got := keystore.ActsFor(keystore.Verified(key)); string(got) != strings.Repeat("\xab", 20) {
@@ -317,12 +316,12 @@ func TestActsFor(t *testing.T) {
 			t.Errorf("listed as acting for %s", got)
 		}
 	}
-	must(t, operator.ActFor(t.Context(), "org", info.ID, ""))
+	testenv.Must(t, operator.ActFor(t.Context(), "org", info.ID, ""))
 	if got := keystore.ActsFor(find(t, server, keystore.ByID(info.ID))); got != nil {
 		t.Errorf("acts for %x", got)
 	}
 	solana, err := operator.Generate(t.Context(), "org", "sol", keystore.CurveEd25519)
-	must(t, err)
+	testenv.Must(t, err)
 	for id, account := range map[string]string{info.ID: "abcd", solana.ID: root} {
 		if err := operator.ActFor(t.Context(), "org", id, account); err == nil {
 			t.Errorf("%s acts for %s", id, account)

@@ -17,19 +17,13 @@ import (
 func TestTransientReadError(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer writer.Close()
 	reader, err := Open(t.Context(), dir, []byte("passphrase"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer reader.Close()
 	info, err := writer.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	longAgo := time.Now().Add(-time.Hour)
 	testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo))
 	reader.setAside(loaded{name: info.ID + keySuffix, err: syscall.EMFILE})
@@ -43,9 +37,7 @@ func TestTransientReadError(t *testing.T) {
 func TestSettled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer store.Close()
 	miss := func() {
 		if _, err := store.Find(t.Context(), "org", keystore.ByID("nothing")); !errors.Is(err, keystore.ErrKeyNotFound) {

@@ -22,9 +22,7 @@ func keyInfo(t *testing.T, curve keystore.Curve) keystore.KeyInfo {
 	t.Helper()
 	info := keystore.KeyInfo{ID: uuid.NewString(), Name: "hot", CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	key, err := software.New(info, curve, []byte(strings.Repeat("\x11", keystore.SecretSize)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer key.Destroy()
 	return key.Info()
 }
@@ -47,9 +45,7 @@ func (e edit) refused(t *testing.T, encoded []byte, parse func(encoded []byte) e
 func TestMetadata(t *testing.T) {
 	info := keyInfo(t, keystore.CurveSecp256k1)
 	encoded, err := strictjson.Marshal(newMetadata("org", info))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	parse := func(encoded []byte) error {
 		_, _, err := parseMetadata(encoded, metadata.keyInfo)
 		return err
@@ -88,9 +84,7 @@ func TestWalletMetadata(t *testing.T) {
 		Accounts: []Account{{KeyInfo: info, Curve: keystore.CurveSecp256k1, Path: path}},
 	}
 	encoded, err := strictjson.Marshal(newWalletMetadata("org", w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	parse := func(encoded []byte) error {
 		_, _, err := parseMetadata(encoded, walletMetadata.wallet)
 		return err

@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
@@ -24,9 +22,7 @@ func BenchmarkOpen(b *testing.B) {
 func benchmarkOpen(b *testing.B, many int) {
 	dir := filepath.Join(b.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	keys := make([]keystore.NewKey, many)
 	for i := range keys {
 		keys[i] = keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: make([]byte, keystore.SecretSize)}
@@ -34,27 +30,16 @@ func benchmarkOpen(b *testing.B, many int) {
 	}
 	_, errs := store.AddBatch(b.Context(), "org", keys)
 	for _, err := range errs {
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 	}
 	_ = store.Close()
-	before := processorTime(b)
+	before := testenv.OwnTime(b)
 	for b.Loop() {
 		store, err := file.Open(b.Context(), dir, passphrase, fast)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		_ = store.Close()
 	}
 	opened := float64(b.N) * float64(many)
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/opened, "µs/key")
-	b.ReportMetric(float64((processorTime(b)-before).Microseconds())/opened, "cpu-µs/key")
-}
-
-// processorTime returns the CPU time of this process, in user and system mode.
-func processorTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	testenv.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	b.ReportMetric(float64((testenv.OwnTime(b)-before).Microseconds())/opened, "cpu-µs/key")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/internal/software"
@@ -39,14 +40,14 @@ func TestWrongPassphrase(t *testing.T) {
 
 func TestOpenMissing(t *testing.T) {
 	empty := t.TempDir()
-	must(t, os.Chmod(empty, 0o700))
+	testenv.Must(t, os.Chmod(empty, 0o700))
 	for _, dir := range []string{empty, filepath.Join(empty, "missing")} {
 		if _, err := file.Open(t.Context(), dir, passphrase, fast); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: opened with %v, want fs.ErrNotExist", dir, err)
 		}
 	}
 	plain := filepath.Join(empty, "plain")
-	must(t, os.WriteFile(plain, nil, 0o600))
+	testenv.Write(t, plain, nil)
 	if _, err := file.Open(t.Context(), plain, passphrase, fast); err == nil {
 		t.Error("opened a file")
 	}
@@ -57,7 +58,7 @@ func TestCreateExisting(t *testing.T) {
 	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("created with %v, want fs.ErrExist", err)
 	}
-	must(t, os.Remove(filepath.Join(x.dir, "identity.age")))
+	testenv.Must(t, os.Remove(filepath.Join(x.dir, "identity.age")))
 	if _, err := file.Create(x.dir, passphrase, fast); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "backup") {
 		t.Errorf("created over old key files with %v, want fs.ErrExist", err)
 	}
@@ -66,11 +67,11 @@ func TestCreateExisting(t *testing.T) {
 // TestCreateAfterCrash: the remains of a killed Create do not prevent another one.
 func TestCreateAfterCrash(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o700), os.Mkdir(filepath.Join(dir, "keys"), 0o700),
+	testenv.Must(t, os.Chmod(dir, 0o700), os.Mkdir(filepath.Join(dir, "keys"), 0o700),
 		os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600), os.WriteFile(filepath.Join(dir, ".new-X"), nil, 0o600))
 	store, err := file.Create(dir, passphrase, fast)
-	must(t, err)
-	must(t, store.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, store.Close())
 	reopen(t, dir)
 	if _, err := os.Stat(filepath.Join(dir, ".new-X")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("not swept: %v", err)
@@ -79,7 +80,7 @@ func TestCreateAfterCrash(t *testing.T) {
 
 func TestCreatePermissions(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o755))
+	testenv.Must(t, os.Chmod(dir, 0o755))
 	if _, err := file.Create(dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
 		t.Errorf("created with %v, want ErrPermissions", err)
 	}
@@ -113,12 +114,12 @@ func TestOpenCancelled(t *testing.T) {
 
 func TestChangePassphrase(t *testing.T) {
 	x := newAttacked(t)
-	must(t, reopen(t, x.dir).ChangePassphrase([]byte("another")))
+	testenv.Must(t, reopen(t, x.dir).ChangePassphrase([]byte("another")))
 	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !errors.Is(err, file.ErrPassphrase) {
 		t.Errorf("with the old one: %v, want ErrPassphrase", err)
 	}
 	store, err := file.Open(t.Context(), x.dir, []byte("another"), fast)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	if listed := ids(t, store, "org"); len(listed) != 2 {
 		t.Errorf("%d keys, want 2", len(listed))
@@ -128,8 +129,8 @@ func TestChangePassphrase(t *testing.T) {
 // TestReadOnly opens a keystore without write permission.
 func TestReadOnly(t *testing.T) {
 	x := newAttacked(t)
-	must(t, os.Chmod(filepath.Join(x.dir, "keys"), 0o500), os.Chmod(filepath.Join(x.dir, "lock"), 0o400), os.Chmod(x.dir, 0o500))
-	t.Cleanup(func() { must(t, os.Chmod(x.dir, 0o700), os.Chmod(filepath.Join(x.dir, "keys"), 0o700)) })
+	testenv.Must(t, os.Chmod(filepath.Join(x.dir, "keys"), 0o500), os.Chmod(filepath.Join(x.dir, "lock"), 0o400), os.Chmod(x.dir, 0o500))
+	t.Cleanup(func() { testenv.Must(t, os.Chmod(x.dir, 0o700), os.Chmod(filepath.Join(x.dir, "keys"), 0o700)) })
 	if listed := ids(t, reopen(t, x.dir), "org"); len(listed) != 2 {
 		t.Errorf("%d keys, want 2", len(listed))
 	}
@@ -138,7 +139,7 @@ func TestReadOnly(t *testing.T) {
 // TestClosedStore makes the calls on a closed store that the contract suite does not cover.
 func TestClosedStore(t *testing.T) {
 	store := create(t)
-	must(t, store.Close(), store.Close())
+	testenv.Must(t, store.Close(), store.Close())
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("Generate: %v, want ErrClosed", err)
 	}
@@ -150,14 +151,14 @@ func TestClosedStore(t *testing.T) {
 // TestCreateImpossible: the error names the directory, and nothing is left behind.
 func TestCreateImpossible(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
-	must(t, os.WriteFile(plain, nil, 0o600))
+	testenv.Write(t, plain, nil)
 	for _, dir := range []string{plain, filepath.Join(plain, "below")} {
 		if _, err := file.Create(dir, passphrase, fast); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("created with %v, want an error with %s", err, dir)
 		}
 	}
 	dir := t.TempDir()
-	must(t, os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, "keys"), nil, 0o600))
+	testenv.Must(t, os.Chmod(dir, 0o700), os.WriteFile(filepath.Join(dir, "keys"), nil, 0o600))
 	if _, err := file.Create(dir, passphrase, fast); err == nil || !strings.Contains(err.Error(), "keys") {
 		t.Errorf("created over a file named keys with %v", err)
 	}
@@ -169,7 +170,7 @@ func TestCreateImpossible(t *testing.T) {
 // TestCreateLocked: a Create that cannot get the lock leaves no partial keystore behind.
 func TestCreateLocked(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
-	must(t, os.Mkdir(dir, 0o700))
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	defer file.Lock(t, dir)()
 	options := fast
 	options.LockWait = time.Millisecond
@@ -189,7 +190,7 @@ func TestChangePassphraseRefused(t *testing.T) {
 	options := fast
 	options.LockWait = time.Millisecond
 	store, err := file.Open(t.Context(), x.dir, passphrase, options)
-	must(t, err)
+	testenv.Must(t, err)
 	if err := store.ChangePassphrase(nil); err == nil || !strings.Contains(err.Error(), "change passphrase") {
 		t.Errorf("changed to an empty one with %v", err)
 	}
@@ -198,7 +199,7 @@ func TestChangePassphraseRefused(t *testing.T) {
 		t.Errorf("changed with %v, want ErrLocked", err)
 	}
 	unlock()
-	must(t, store.Close())
+	testenv.Must(t, store.Close())
 	if err := store.ChangePassphrase([]byte("another")); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("changed with %v, want ErrClosed", err)
 	}
@@ -210,7 +211,7 @@ func TestChangePassphraseRefused(t *testing.T) {
 func TestOnRead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	const many = file.ProgressStep + 10
 	keys := make([]keystore.NewKey, many)
@@ -220,22 +221,22 @@ func TestOnRead(t *testing.T) {
 	}
 	_, errs := store.AddBatch(t.Context(), "org", keys)
 	for _, err := range errs {
-		must(t, err)
+		testenv.Must(t, err)
 	}
 
 	var calls [][2]int
 	options := fast
 	options.OnRead = func(read, total int) { calls = append(calls, [2]int{read, total}) }
 	opened, err := file.Open(t.Context(), dir, passphrase, options)
-	must(t, err)
+	testenv.Must(t, err)
 	defer opened.Close()
 	if want := [][2]int{{file.ProgressStep, many}, {many, many}}; !slices.Equal(calls, want) {
 		t.Errorf("reported %v, want %v", calls, want)
 	}
 	added, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	must(t, err)
+	testenv.Must(t, err)
 	_, err = opened.Find(t.Context(), "org", keystore.ByID(added.ID))
-	must(t, err)
+	testenv.Must(t, err)
 	if len(calls) != 2 {
 		t.Errorf("reported one key: %v", calls)
 	}
@@ -247,23 +248,23 @@ func TestOpenAllocations(t *testing.T) {
 	const keys, limit = 64, 24 << 10
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	opened := func() uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		store, err := file.Open(t.Context(), dir, passphrase, fast)
 		runtime.ReadMemStats(&after)
-		must(t, err)
-		must(t, store.Close())
+		testenv.Must(t, err)
+		testenv.Must(t, store.Close())
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	empty := opened()
 	for range keys {
 		_, err := store.Add(t.Context(), "org", software.Generate("", keystore.CurveSecp256k1))
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	if each := (opened() - min(empty, opened())) / keys; each > limit {
 		t.Errorf("opening allocates %d bytes per key, the limit is %d", each, limit)
 	}
-	must(t, store.Close())
+	testenv.Must(t, store.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -34,13 +35,9 @@ func TestOpenOrCreate(t *testing.T) {
 		return
 	}
 	info, err := stores[0].Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	again, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, store := range append(stores, again) {
 		if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 			t.Errorf("another keystore: %v", err)
@@ -58,14 +55,12 @@ func TestOpenOrCreate(t *testing.T) {
 func TestOpenOrCreateRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
 		t.Fatal(err)
 	}
-	must(t, store.Close())
-	must(t, os.Remove(filepath.Join(dir, "identity.age")))
+	testenv.Must(t, store.Close())
+	testenv.Must(t, os.Remove(filepath.Join(dir, "identity.age")))
 	if store, err := file.OpenOrCreate(t.Context(), dir, []byte("passphrase"), fast); !errors.Is(err, fs.ErrExist) || store != nil {
 		t.Errorf("%v, %v, want fs.ErrExist", store, err)
 	}

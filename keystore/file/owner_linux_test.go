@@ -20,20 +20,14 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	options := file.Options{WorkFactor: 1}
 	store, err := file.Create(dir, []byte("passphrase"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	info, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const nobody = 65534
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(path, nobody, nobody))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
 	mustRefuseOwner(t, err)
 	mustRefuseOwner(t, store.ChangePassphrase([]byte("another")))
@@ -44,13 +38,11 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 		t.Error(err)
 	}
 	empty := filepath.Join(t.TempDir(), "empty")
-	must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
+	testenv.Must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
 	_, err = file.Create(empty, []byte("passphrase"), options)
 	mustRefuseOwner(t, err)
 	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -71,7 +72,7 @@ func TestWalletAccountIsAKey(t *testing.T) {
 // TestTooLarge: a file longer than any this package writes is not read.
 func TestTooLarge(t *testing.T) {
 	x := newAttacked(t)
-	must(t, os.Truncate(x.path(x.a.ID), 1<<20))
+	testenv.Must(t, os.Truncate(x.path(x.a.ID), 1<<20))
 	x.mustRefuse(t, x.a.ID+".age", file.ErrMalformed)
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
@@ -32,8 +33,8 @@ func TestNotAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newAttacked(t)
-			must(t, os.Remove(x.path(x.a.ID)))
-			must(t, put(x, x.path(x.a.ID)))
+			testenv.Must(t, os.Remove(x.path(x.a.ID)))
+			testenv.Must(t, put(x, x.path(x.a.ID)))
 			x.mustRefuse(t, x.a.ID+".age", file.ErrPermissions)
 		})
 	}
@@ -70,13 +71,9 @@ func TestVolumeOfKubernetes(t *testing.T) {
 		}
 		return errors.Join(err, os.Chown(path, -1, group), os.Chmod(path, mode))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
@@ -87,7 +84,7 @@ func TestDirectoryPermissions(t *testing.T) {
 	for _, sub := range []string{"", "keys"} {
 		x := newAttacked(t)
 		path := filepath.Join(x.dir, sub)
-		must(t, os.Chmod(path, 0o705))
+		testenv.Must(t, os.Chmod(path, 0o705))
 		_, err := file.Open(t.Context(), x.dir, passphrase, fast)
 		if bad, ok := errors.AsType[*file.Error](err); !ok || bad.Path != path || !errors.Is(err, file.ErrPermissions) {
 			t.Errorf("%s accessible to others: %v, want ErrPermissions", path, err)
@@ -98,7 +95,7 @@ func TestDirectoryPermissions(t *testing.T) {
 func TestKeysDirectoryIsLink(t *testing.T) {
 	x := newAttacked(t)
 	keys := filepath.Join(x.dir, "keys")
-	must(t, errors.Join(os.Rename(keys, keys+"2"), os.Symlink("keys2", keys)))
+	testenv.Must(t, errors.Join(os.Rename(keys, keys+"2"), os.Symlink("keys2", keys)))
 	if _, err := file.Open(t.Context(), x.dir, passphrase, fast); !errors.Is(err, file.ErrPermissions) {
 		t.Errorf("opened with %v, want ErrPermissions", err)
 	}

@@ -51,8 +51,8 @@ func TestWriterKilled(t *testing.T) {
 	testenv.Slow(t)
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
-	must(t, err)
-	must(t, created.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, created.Close())
 	acknowledged := map[string]string{}
 	for round := range 12 {
 		killWriter(t, dir, round*100_000, acknowledged)
@@ -66,7 +66,7 @@ func TestWriterKilled(t *testing.T) {
 				t.Fatalf("after killing writer %d: acknowledged key %s: %v", round, id, err)
 			}
 		}
-		must(t, store.Close())
+		testenv.Must(t, store.Close())
 		if left, _ := filepath.Glob(filepath.Join(dir, "keys", ".new-*")); len(left) > 0 {
 			t.Errorf("not swept: %v", left)
 		}
@@ -84,8 +84,8 @@ func killWriter(t *testing.T, dir string, from int, acknowledged map[string]stri
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), writerVariable+"="+dir, fmt.Sprintf("%s_FROM=%d", writerVariable, from))
 	output, err := command.StdoutPipe()
-	must(t, err)
-	must(t, command.Start())
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	lines := bufio.NewScanner(output)
 	added := 0
 	for lines.Scan() {
@@ -107,8 +107,8 @@ func killWriter(t *testing.T, dir string, from int, acknowledged map[string]stri
 func TestTwoWriters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
-	must(t, err)
-	must(t, created.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, created.Close())
 	one, two := reopen(t, dir), reopen(t, dir)
 	done := make(chan []error)
 	add := func(store *file.Store, from int) {
@@ -127,7 +127,7 @@ func TestTwoWriters(t *testing.T) {
 			exist++
 			continue
 		}
-		must(t, err)
+		testenv.Must(t, err)
 	}
 	if exist != 10 {
 		t.Errorf("%d keys existed already, want the 10 that both add", exist)
@@ -144,13 +144,13 @@ func TestTwoWriters(t *testing.T) {
 func TestKeyOfAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	writer, err := file.Create(dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	defer writer.Close()
 	reader := reopen(t, dir)
 	for round := range 3 {
 		if round == 2 {
 			past := time.Now().Add(-time.Minute)
-			must(t, os.Chtimes(filepath.Join(dir, "keys"), past, past)) // the directory has settled
+			testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), past, past)) // the directory has settled
 			if _, err := reader.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
 				t.Fatal(err)
 			}
@@ -160,13 +160,13 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 		}
 		for i := range 10 {
 			info, err := writer.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})
-			must(t, err)
+			testenv.Must(t, err)
 			if _, err := reader.Find(t.Context(), "org", keystore.ByKeccak(info.PublicKey.KeccakAddress())); err != nil {
 				t.Fatalf("round %d, key %d: %v", round, i, err)
 			}
 		}
 		info, err := writer.Generate(t.Context(), "org", "", keystore.CurveEd25519)
-		must(t, err)
+		testenv.Must(t, err)
 		if !slices.Contains(ids(t, reader, "org"), info.ID) {
 			t.Errorf("round %d: not listed", round)
 		}
@@ -178,7 +178,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 func TestBadFileWhileOpen(t *testing.T) {
 	x := newAttacked(t)
 	content := x.read(t, x.a.ID)
-	must(t, os.Remove(x.path(x.a.ID)))
+	testenv.Must(t, os.Remove(x.path(x.a.ID)))
 	store := reopen(t, x.dir)
 	x.write(t, x.a.ID, content[:100])
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(x.a.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
@@ -207,7 +207,7 @@ func TestLocked(t *testing.T) {
 	impatient := fast
 	impatient.LockWait = time.Millisecond
 	store, err := file.Open(t.Context(), x.dir, passphrase, impatient)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	unlock := file.Lock(t, x.dir)
 	_, err = store.Generate(t.Context(), "org", "", keystore.CurveEd25519)
@@ -217,7 +217,7 @@ func TestLocked(t *testing.T) {
 	if other, err := file.Open(t.Context(), x.dir, passphrase, impatient); err != nil {
 		t.Errorf("opening while another writes: %v", err)
 	} else {
-		must(t, other.Close())
+		testenv.Must(t, other.Close())
 	}
 	unlock()
 	if _, err := store.Generate(t.Context(), "org", "", keystore.CurveEd25519); err != nil {
@@ -232,7 +232,7 @@ func TestLockProgress(t *testing.T) {
 		options := fast
 		options.LockWait = file.DefaultLockWait
 		store, err := file.Open(t.Context(), x.dir, passphrase, options)
-		must(t, err)
+		testenv.Must(t, err)
 		defer store.Close()
 		unlock := file.Lock(t, x.dir)
 		begun := time.Now()
@@ -260,11 +260,11 @@ func TestLockProgress(t *testing.T) {
 func TestWritersListOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	created, err := file.Create(dir, passphrase, fast)
-	must(t, err)
-	must(t, created.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, created.Close())
 	disk := &file.FaultyDisk{}
 	store, err := file.OpenOn(t.Context(), disk, dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	var listed atomic.Int32
 	disk.Arm(func(operation string) file.Fault {
@@ -278,15 +278,15 @@ func TestWritersListOnce(t *testing.T) {
 		return err
 	}
 	for number := range 20 {
-		must(t, add(store, number+1))
+		testenv.Must(t, add(store, number+1))
 	}
 	if times := listed.Load(); times == 0 || times > 2 {
 		t.Errorf("the directory was listed %d times for 20 keys, want once before the turn and once in it", times)
 	}
 	other := reopen(t, dir)
 	for number := 50; number < 90; number += 2 {
-		must(t, add(other, number))
-		must(t, add(store, number+1))
+		testenv.Must(t, add(other, number))
+		testenv.Must(t, add(store, number+1))
 		for name, err := range map[string]error{"the first": add(store, number), "the other": add(other, number+1)} {
 			if !errors.Is(err, keystore.ErrKeyExists) {
 				t.Fatalf("%s adds a key a second time: %v", name, err)

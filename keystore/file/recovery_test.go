@@ -9,6 +9,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -16,7 +17,7 @@ import (
 func postQuantum(t *testing.T) *age.HybridIdentity {
 	t.Helper()
 	identity, err := age.GenerateHybridIdentity()
-	must(t, err)
+	testenv.Must(t, err)
 	return identity
 }
 
@@ -24,7 +25,7 @@ func postQuantum(t *testing.T) *age.HybridIdentity {
 // a change of passphrase.
 func TestRecovery(t *testing.T) {
 	x25519, err := age.GenerateX25519Identity()
-	must(t, err)
+	testenv.Must(t, err)
 	hybrid := postQuantum(t)
 	for name, c := range map[string]struct {
 		identity  age.Identity
@@ -39,15 +40,16 @@ func TestRecovery(t *testing.T) {
 			options.Recovery = []string{c.recipient}
 			dir := filepath.Join(t.TempDir(), "keys")
 			created, err := file.Create(dir, passphrase, options)
-			must(t, err)
-			must(t, created.ChangePassphrase([]byte("another")), created.Close())
+			testenv.Must(t, err)
+			testenv.Must(t, created.ChangePassphrase([]byte("another")))
+			testenv.Must(t, created.Close())
 			store, err := file.Open(t.Context(), dir, []byte("another"), fast)
-			must(t, err)
+			testenv.Must(t, err)
 			info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(1)})
-			must(t, err)
-			must(t, store.Close())
+			testenv.Must(t, err)
+			testenv.Must(t, store.Close())
 			content, err := os.ReadFile(filepath.Join(dir, "keys", info.ID+".age"))
-			must(t, err)
+			testenv.Must(t, err)
 			if got, want := decrypt(t, content, c.identity), hex.EncodeToString(secret(1))+"\n"; got != want {
 				t.Errorf("decrypted %q, want %q", got, want)
 			}
@@ -55,7 +57,7 @@ func TestRecovery(t *testing.T) {
 				t.Errorf("%d stanzas of this kind of %d, want 2 and ours", many, arrows)
 			}
 			reopened, err := file.Open(t.Context(), dir, []byte("another"), fast)
-			must(t, err)
+			testenv.Must(t, err)
 			defer reopened.Close()
 			if listed := ids(t, reopened, "org"); len(listed) != 1 {
 				t.Errorf("%d keys after reopening, want 1", len(listed))
@@ -71,15 +73,16 @@ func TestPostQuantum(t *testing.T) {
 	options.PostQuantum = true
 	dir := filepath.Join(t.TempDir(), "keys")
 	store, err := file.Create(dir, passphrase, options)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	info, err := store.Generate(t.Context(), "org", "name", keystore.CurveEd25519)
-	must(t, err)
+	testenv.Must(t, err)
 	w := addWallet(t, store)
-	must(t, store.Disable(t.Context(), "org", info.ID), store.Enable(t.Context(), "org", info.ID))
+	testenv.Must(t, store.Disable(t.Context(), "org", info.ID))
+	testenv.Must(t, store.Enable(t.Context(), "org", info.ID))
 	for _, id := range []string{info.ID, w.ID} {
 		content, err := os.ReadFile(filepath.Join(dir, "keys", id+".age"))
-		must(t, err)
+		testenv.Must(t, err)
 		if text := string(content); strings.Contains(text, "\n-> X25519 ") || !strings.Contains(text, "\n-> mlkem768x25519 ") {
 			t.Errorf("the header is %.200s…", text)
 		}
@@ -94,7 +97,7 @@ func TestPostQuantum(t *testing.T) {
 // TestRecoveryRefused: mixed kinds, recipients of plugins, and mistyped ones.
 func TestRecoveryRefused(t *testing.T) {
 	x25519, err := age.GenerateX25519Identity()
-	must(t, err)
+	testenv.Must(t, err)
 	hybrid := postQuantum(t).Recipient().String()
 	many := make([]string, file.MaxRecovery+1)
 	for i := range many {
@@ -135,7 +138,7 @@ func TestRecoveryRefused(t *testing.T) {
 	options := fast
 	options.Recovery = many[1:]
 	store, err := file.Create(filepath.Join(t.TempDir(), "keys"), passphrase, options)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	if _, err := store.Generate(t.Context(), "org", strings.Repeat("n", file.MaxNameSize), keystore.CurveEd25519); err != nil {
 		t.Errorf("a key for the maximum number of recipients: %v", err)

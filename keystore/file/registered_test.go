@@ -42,7 +42,7 @@ func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolic
 func TestRegisterSameScripts(t *testing.T) {
 	s, walletID := newWalletStore(t, filepath.Join(t.TempDir(), "keys"))
 	policy := sharedWith(t, s, walletID, "treasury")
-	must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}))
+	testenv.Must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: policy}))
 	other := newPolicy(t, "aaa", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
 	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: other}); !errors.Is(err, walletpolicy.ErrPolicy) || !strings.Contains(err.Error(), `the registered wallet "treasury" under another name`) {
 		t.Errorf("%v", err)
@@ -61,14 +61,10 @@ func newWalletStore(t *testing.T, dir string, others ...string) (*file.Store, st
 	t.Helper()
 	words := append(others, testWords)[0]
 	s, err := file.Create(dir, passphrase, fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	w, err := s.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(words)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return s, w.ID
 }
 
@@ -83,7 +79,7 @@ func TestRegister(t *testing.T) {
 	if all, err := other.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	must(t, s.Register(t.Context(), add))
+	testenv.Must(t, s.Register(t.Context(), add))
 	backup := filepath.Join(t.TempDir(), "backup")
 	if _, err := file.Copy(t.Context(), dir, backup, file.Options{}); err != nil {
 		t.Fatal(err)
@@ -97,14 +93,14 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%s: another organization has %v, %v", name, all, err)
 		}
 	}
-	must(t, s.Unregister(t.Context(), "org", "treasury"))
+	testenv.Must(t, s.Unregister(t.Context(), "org", "treasury"))
 	if all, err := other.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 		t.Errorf("removed: %v, %v", all, err)
 	}
 	if err := s.Unregister(t.Context(), "org", "treasury"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("removed twice: %v", err)
 	}
-	must(t, s.Close())
+	testenv.Must(t, s.Close())
 	if _, err := s.Registered(t.Context(), "org"); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
@@ -137,7 +133,7 @@ func TestRegisterNeedsOwnKey(t *testing.T) {
 func TestPlantedWallet(t *testing.T) {
 	elsewhere, elsewhereID := newWalletStore(t, filepath.Join(t.TempDir(), "keys"), "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong")
 	foreign := file.Registered{OrganizationID: "org", Policy: sharedWith(t, elsewhere, elsewhereID, "treasury")}
-	must(t, elsewhere.Register(t.Context(), foreign))
+	testenv.Must(t, elsewhere.Register(t.Context(), foreign))
 	name, content := onlyRegistered(t, elsewhere.Dir())
 	for attack, alter := range map[string]func(name string, content []byte) (string, []byte){
 		"altered": func(name string, content []byte) (string, []byte) {
@@ -158,13 +154,13 @@ func TestPlantedWallet(t *testing.T) {
 		t.Run(attack, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "keys")
 			s, walletID := newWalletStore(t, dir)
-			must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: sharedWith(t, s, walletID, "treasury")}))
+			testenv.Must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: sharedWith(t, s, walletID, "treasury")}))
 			own, was := onlyRegistered(t, dir)
 			planted, content := alter(own, was)
 			path := filepath.Join(dir, "wallets", planted)
 			testenv.Write(t, path, content)
 			if planted != own {
-				must(t, os.Remove(filepath.Join(dir, "wallets", own)))
+				testenv.Must(t, os.Remove(filepath.Join(dir, "wallets", own)))
 			}
 			if all, err := s.Registered(t.Context(), "org"); err != nil || len(all) != 0 {
 				t.Errorf("used by an open Store: %v, %v", all, err)
@@ -194,8 +190,6 @@ func onlyRegistered(t *testing.T, dir string) (name string, content []byte) {
 func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
 	t.Helper()
 	policy, err := walletpolicy.New(name, template, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return policy
 }

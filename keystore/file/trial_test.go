@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -53,11 +54,11 @@ func newTemplate(t *testing.T, withWallet bool) *template {
 	t.Helper()
 	store := create(t)
 	first, err := store.Generate(t.Context(), "org", "first", keystore.CurveEd25519)
-	must(t, err)
+	testenv.Must(t, err)
 	base := &template{first: first, names: map[string]string{first.ID: "first"}}
 	if withWallet {
 		base.wallet, err = store.AddWallet(t.Context(), "org", file.NewWallet{Name: "wallet", Mnemonic: []byte(testWords), Accounts: []wallet.Account{accountAt(t, 0)}})
-		must(t, err)
+		testenv.Must(t, err)
 		base.names[base.wallet.ID] = "wallet"
 	}
 	base.before = filesOf(t, store.Dir())
@@ -67,7 +68,7 @@ func newTemplate(t *testing.T, withWallet bool) *template {
 		base.other.KeyInfo, err = store.Generate(t.Context(), "org", "other", keystore.CurveSecp256k1)
 		base.names[base.other.ID] = "other"
 	}
-	must(t, err)
+	testenv.Must(t, err)
 	base.after = filesOf(t, store.Dir())
 	return base
 }
@@ -76,12 +77,12 @@ func newTemplate(t *testing.T, withWallet bool) *template {
 func filesOf(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		must(t, err)
+		testenv.Must(t, err)
 		files[name], err = os.ReadFile(path)
 		return err
 	}))
@@ -91,21 +92,21 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 func write(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, content := range files {
-		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		testenv.Write(t, filepath.Join(dir, name), content)
 	}
 }
 
 func accountAt(t *testing.T, index int) wallet.Account {
 	t.Helper()
 	path, err := wallet.ParsePath(fmt.Sprintf("m/44'/501'/%d'/0'", index))
-	must(t, err)
+	testenv.Must(t, err)
 	return wallet.Account{Curve: keystore.CurveEd25519, Path: path}
 }
 
 func (base *template) trial(t *testing.T) *trial {
 	t.Helper()
 	x := &trial{template: base, dir: filepath.Join(t.TempDir(), "keys"), disk: &file.FaultyDisk{Names: base.names}}
-	must(t, os.MkdirAll(filepath.Join(x.dir, "keys"), 0o700), os.Chmod(x.dir, 0o700))
+	testenv.Must(t, os.MkdirAll(filepath.Join(x.dir, "keys"), 0o700), os.Chmod(x.dir, 0o700))
 	write(t, x.dir, base.before)
 	return x
 }
@@ -114,7 +115,7 @@ func (base *template) trial(t *testing.T) *trial {
 func (x *trial) open(t *testing.T) *file.Store {
 	t.Helper()
 	store, err := file.OpenOn(t.Context(), x.disk, x.dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	x.store = store
 	return store
@@ -142,11 +143,11 @@ func (x *trial) state(t *testing.T) (content []string) {
 		defer store.Close()
 		content = append(content, "a keystore with passphrase "+string(passphrase))
 		for info, err := range store.Keys(t.Context(), "org") {
-			must(t, err)
+			testenv.Must(t, err)
 			content = append(content, keyState(info))
 		}
 		wallets, err := store.Wallets(t.Context(), "org")
-		must(t, err)
+		testenv.Must(t, err)
 		for _, w := range wallets {
 			for _, account := range w.Accounts {
 				content = append(content, fmt.Sprintf("account %v of wallet %s", account.Path, w.Name))

@@ -13,6 +13,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -23,9 +24,9 @@ func attackedWallet(t *testing.T) (attacked, file.Wallet) {
 	t.Helper()
 	x := newAttacked(t)
 	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
-	must(t, err)
+	testenv.Must(t, err)
 	w := addWallet(t, store)
-	must(t, store.Close())
+	testenv.Must(t, store.Close())
 	return x, w
 }
 
@@ -34,7 +35,7 @@ func TestWalletMutations(t *testing.T) {
 	x, w := attackedWallet(t)
 	open := file.KeyFileReader(t, x.dir, passphrase)
 	content := x.read(t, w.ID)
-	must(t, open(content))
+	testenv.Must(t, open(content))
 	for i := range content {
 		flipped := bytes.Clone(content)
 		flipped[i] ^= 1 << (i % 8)
@@ -89,7 +90,7 @@ func TestWalletAttacked(t *testing.T) {
 			end := bytes.Index(content, []byte("\n--- ")) + len("\n--- ") + 43 + 1
 			var fileKey []byte
 			_, err := age.Decrypt(bytes.NewReader(content), thief{identity, &fileKey})
-			must(t, err)
+			testenv.Must(t, err)
 			return encryptWith(t, fileKey, content[:end], "legal winner thank year wave sausage worth useful legal winner thank yellow\n")
 		},
 	} {
@@ -101,19 +102,19 @@ func TestWalletAttacked(t *testing.T) {
 	}
 	t.Run("renamed", func(t *testing.T) {
 		x, w := attackedWallet(t)
-		must(t, os.Rename(x.path(w.ID), x.path(stranger)))
+		testenv.Must(t, os.Rename(x.path(w.ID), x.path(stranger)))
 		x.mustRefuse(t, stranger+".age", file.ErrNotAuthentic)
 	})
 	t.Run("world-readable", func(t *testing.T) {
 		x, w := attackedWallet(t)
-		must(t, os.Chmod(x.path(w.ID), 0o644))
+		testenv.Must(t, os.Chmod(x.path(w.ID), 0o644))
 		x.mustRefuse(t, w.ID+".age", file.ErrPermissions)
 	})
 	t.Run("symbolic link", func(t *testing.T) {
 		x, w := attackedWallet(t)
 		elsewhere := filepath.Join(t.TempDir(), "wallet")
-		must(t, os.Rename(x.path(w.ID), elsewhere))
-		must(t, os.Symlink(elsewhere, x.path(w.ID)))
+		testenv.Must(t, os.Rename(x.path(w.ID), elsewhere))
+		testenv.Must(t, os.Symlink(elsewhere, x.path(w.ID)))
 		x.mustRefuse(t, w.ID+".age", file.ErrPermissions)
 	})
 	t.Run("key in its place", func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestDeriveVerifiesFile(t *testing.T) {
 	store := reopen(t, x.dir)
 	x.write(t, w.ID, x.read(t, x.a.ID))
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/7")
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path}); !errors.Is(err, file.ErrNotAuthentic) {
 		t.Errorf("derived from a replaced file: %v", err)
 	}
@@ -141,7 +142,7 @@ func TestDeriveVerifiesFile(t *testing.T) {
 func (x attacked) replaceWallet(t *testing.T, w file.Wallet, wallet bool, metadata, text string) {
 	t.Helper()
 	x.write(t, w.ID, file.Seal(t, x.dir, passphrase, wallet, metadata, text))
-	must(t, os.Chtimes(x.path(w.ID), time.Time{}, w.CreatedAt.Add(time.Hour)))
+	testenv.Must(t, os.Chtimes(x.path(w.ID), time.Time{}, w.CreatedAt.Add(time.Hour)))
 }
 
 // TestWalletReplacedWhileOpen: Derive also refuses an authentic file that is not the wallet's.
@@ -160,7 +161,7 @@ func TestWalletReplacedWhileOpen(t *testing.T) {
 		store := reopen(t, x.dir)
 		metadata := strings.Replace(metadataOf(t, x.read(t, x.a.ID)), x.a.ID, w.ID, 1)
 		var text string
-		must(t, store.RevealSecret(t.Context(), "org", x.a.ID, func(secret []byte) error {
+		testenv.Must(t, store.RevealSecret(t.Context(), "org", x.a.ID, func(secret []byte) error {
 			text = hex.EncodeToString(secret) + "\n"
 			return nil
 		}))
@@ -207,7 +208,7 @@ func TestWalletReusesKeyID(t *testing.T) {
 	lenient := fast
 	lenient.SkipInvalid = true
 	store, err := file.Open(t.Context(), x.dir, passphrase, lenient)
-	must(t, err)
+	testenv.Must(t, err)
 	defer store.Close()
 	if listed := ids(t, store, "org"); len(listed) != 2 {
 		t.Errorf("%d keys besides the wallet, want 2", len(listed))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -19,9 +20,9 @@ func TestDerive(t *testing.T) {
 	other := reopen(t, store.Dir())
 	for _, text := range []string{"m/44'/60'/0'/0/1", "m/44'/501'/1'/0'", "m"} {
 		path, err := wallet.ParsePath(text)
-		must(t, err)
+		testenv.Must(t, err)
 		account, err := store.Derive(t.Context(), "org", strings.ToUpper(w.ID), wallet.Account{Curve: wallet.CurveOf(path), Path: path})
-		must(t, err)
+		testenv.Must(t, err)
 		w.Accounts = append(w.Accounts, account)
 		key, err := other.Find(t.Context(), "org", keystore.Locators(account.PublicKey)[0])
 		if err != nil || key.ID() != account.ID {
@@ -32,14 +33,14 @@ func TestDerive(t *testing.T) {
 	serves(t, other, w)
 	serves(t, reopen(t, store.Dir()), w)
 	// The second address that Hardhat and Anvil print.
-	if at := keystore.ByKeccak([20]byte(unhexed(t, "70997970c51812dc3a010c7d01b50e0d17dc79c8"))); keystore.Locators(w.Accounts[7].PublicKey)[0] != at {
+	if at := keystore.ByKeccak([20]byte(testenv.Hex(t, "70997970c51812dc3a010c7d01b50e0d17dc79c8"))); keystore.Locators(w.Accounts[7].PublicKey)[0] != at {
 		t.Errorf("m/44'/60'/0'/0/1 is not at %v", at)
 	}
 	// The other Store continues from there and loses nothing.
 	path, err := wallet.ParsePath("m/44'/60'/0'/0/2")
-	must(t, err)
+	testenv.Must(t, err)
 	account, err := other.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
-	must(t, err)
+	testenv.Must(t, err)
 	w.Accounts = append(w.Accounts, account)
 	serves(t, reopen(t, store.Dir()), w)
 	if entries, err := os.ReadDir(filepath.Join(store.Dir(), "keys")); err != nil || len(entries) != 1 {
@@ -98,7 +99,7 @@ func TestMaxAccounts(t *testing.T) {
 		accounts = append(accounts, wallet.Account{Curve: keystore.CurveEd25519, Path: wallet.Path{wallet.Hardened - 1 + wallet.Hardened, wallet.Hardened + uint32(i)}})
 	}
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: strings.Repeat("n", file.MaxNameSize), Mnemonic: []byte(testWords), Accounts: accounts})
-	must(t, err)
+	testenv.Must(t, err)
 	serves(t, reopen(t, store.Dir()), w)
 	path := wallet.Path{wallet.Hardened}
 	if _, err := store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveEd25519, Path: path}); err == nil || !strings.Contains(err.Error(), "is full: it has 256 accounts") {

@@ -21,18 +21,18 @@ const masterKey = "xprv9s21ZrQH143K3iDNSJZcYeHRe33FQ98DS1wZR9xstVPN8zs77wpsghZt4
 func extended(t *testing.T, text string) string {
 	t.Helper()
 	root, err := wallet.FromMnemonic([]byte(testWords), nil)
-	must(t, err)
+	testenv.Must(t, err)
 	path, err := wallet.ParsePath(text)
-	must(t, err)
+	testenv.Must(t, err)
 	key, err := root.ExtendedKey(path)
-	must(t, err)
+	testenv.Must(t, err)
 	return string(key)
 }
 
 func addExtended(t *testing.T, store *file.Store, key string) file.Wallet {
 	t.Helper()
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "test", ExtendedKey: []byte(key)})
-	must(t, err)
+	testenv.Must(t, err)
 	return w
 }
 
@@ -56,11 +56,11 @@ func TestExtendedKeyWallet(t *testing.T) {
 	again := reopen(t, store.Dir())
 	serves(t, again, w)
 	account, err := again.Derive(t.Context(), "org", w.ID, bitcoinAt(t, 5))
-	must(t, err)
+	testenv.Must(t, err)
 	w.Accounts = append(w.Accounts, account)
 	third := reopen(t, store.Dir())
 	serves(t, third, w)
-	must(t, third.RevealRoot(t.Context(), "org", w.ID, func(root *wallet.Root) error {
+	testenv.Must(t, third.RevealRoot(t.Context(), "org", w.ID, func(root *wallet.Root) error {
 		key, err := root.ExtendedKey(nil)
 		if err != nil || string(key) != masterKey {
 			t.Errorf("revealed %s, %v", key, err)
@@ -86,7 +86,7 @@ func TestAccountKeyWallet(t *testing.T) {
 	}
 	for _, at := range []string{"m/84'/0'/1'/0/0", "m/86'/0'/0'/0/0", "m/84'/0'", "m"} {
 		path, err := wallet.ParsePath(at)
-		must(t, err)
+		testenv.Must(t, err)
 		_, err = store.Derive(t.Context(), "org", w.ID, wallet.Account{Curve: keystore.CurveSecp256k1, Path: path})
 		if !errors.Is(err, wallet.ErrPath) || !strings.Contains(err.Error(), "it is not below m/84'/0'/0', where the extended private key of this wallet is") {
 			t.Errorf("%s: %v", at, err)

@@ -2,12 +2,12 @@ package file_test
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -21,7 +21,7 @@ const (
 func addWallet(t *testing.T, store *file.Store) file.Wallet {
 	t.Helper()
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Name: "test", Mnemonic: []byte(testWords)})
-	must(t, err)
+	testenv.Must(t, err)
 	return w
 }
 
@@ -44,13 +44,13 @@ func serves(t *testing.T, store *file.Store, w file.Wallet) {
 			}
 		}
 		key, err := store.Find(t.Context(), "org", keystore.ByID(account.ID))
-		must(t, err)
+		testenv.Must(t, err)
 		if account.Curve == keystore.CurveEd25519 {
 			_, err = keystore.Verified(key).(keystore.Ed25519Signer).SignEd25519(t.Context(), []byte("message"))
 		} else {
 			_, err = keystore.Verified(key).(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1})
 		}
-		must(t, err)
+		testenv.Must(t, err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestWallet(t *testing.T) {
 	if len(w.Accounts) != len(wallet.UsualAccounts()) || w.Accounts[0].Name != "test m/44'/60'/0'/0/0" {
 		t.Fatalf("%+v", w)
 	}
-	if at := keystore.Locators(w.Accounts[0].PublicKey)[0]; at != keystore.ByKeccak([20]byte(unhexed(t, testAddress))) {
+	if at := keystore.Locators(w.Accounts[0].PublicKey)[0]; at != keystore.ByKeccak([20]byte(testenv.Hex(t, testAddress))) {
 		t.Errorf("the first account is at %v, not at %s", at, testAddress)
 	}
 	serves(t, store, w)
@@ -83,13 +83,6 @@ func equalWallets(a, b file.Wallet) bool {
 		slices.EqualFunc(a.Accounts, b.Accounts, func(a, b file.Account) bool {
 			return a.KeyInfo == b.KeyInfo && a.Curve == b.Curve && slices.Equal(a.Path, b.Path)
 		})
-}
-
-func unhexed(t *testing.T, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	must(t, err)
-	return raw
 }
 
 func TestWalletRefused(t *testing.T) {
@@ -132,7 +125,7 @@ func TestWalletRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(t, store.Close())
+	testenv.Must(t, store.Close())
 	if _, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
@@ -146,7 +139,7 @@ func TestWalletAndKey(t *testing.T) {
 	from := create(t)
 	w := addWallet(t, from)
 	var secret []byte
-	must(t, from.RevealSecret(t.Context(), "org", w.Accounts[2].ID, func(revealed []byte) error {
+	testenv.Must(t, from.RevealSecret(t.Context(), "org", w.Accounts[2].ID, func(revealed []byte) error {
 		secret = bytes.Clone(revealed)
 		return nil
 	}))
@@ -156,7 +149,7 @@ func TestWalletAndKey(t *testing.T) {
 	}
 	to := create(t)
 	info, err := to.Add(t.Context(), "org", key)
-	must(t, err)
+	testenv.Must(t, err)
 	if _, err := to.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(testWords)}); !errors.Is(err, keystore.ErrKeyExists) || !strings.Contains(err.Error(), info.ID) {
 		t.Errorf("a wallet with an account that is a key: %v", err)
 	}
@@ -165,9 +158,9 @@ func TestWalletAndKey(t *testing.T) {
 func TestRevealMnemonic(t *testing.T) {
 	store := create(t)
 	w, err := store.AddWallet(t.Context(), "org", file.NewWallet{Mnemonic: []byte(" " + strings.ReplaceAll(testWords, " ", "\n")), Passphrase: []byte("pass word")})
-	must(t, err)
+	testenv.Must(t, err)
 	for _, opened := range []*file.Store{store, reopen(t, store.Dir())} {
-		must(t, opened.RevealMnemonic(t.Context(), "org", w.ID, func(mnemonic, passphrase []byte) error {
+		testenv.Must(t, opened.RevealMnemonic(t.Context(), "org", w.ID, func(mnemonic, passphrase []byte) error {
 			if string(mnemonic) != testWords || string(passphrase) != "pass word" {
 				t.Errorf("%s, %s", mnemonic, passphrase)
 			}
@@ -209,7 +202,7 @@ func TestFindWallet(t *testing.T) {
 			t.Errorf("%q: %v", at, err)
 		}
 	}
-	must(t, store.Close())
+	testenv.Must(t, store.Close())
 	if _, err := store.FindWallet(t.Context(), "org", w.ID); !errors.Is(err, keystore.ErrClosed) {
 		t.Error(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -40,9 +41,7 @@ func mutable(t *testing.T) map[string]mutated {
 	}
 	ed25519 := newKey(t, keystore.CurveEd25519, wikiSecret)
 	file, err := ed25519.Solana()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	all["solana"] = mutated{file: file, parse: keyformat.ParseSolana, canonical: keyformat.Key.Solana}
 	secp256k1 := newKey(t, keystore.CurveSecp256k1, wikiSecret)
 	if file, err = secp256k1.PKCS8(nil); err != nil {

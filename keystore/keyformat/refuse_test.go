@@ -60,9 +60,7 @@ func TestWIFRefused(t *testing.T) {
 func TestSolanaRefused(t *testing.T) {
 	key := newKey(t, keystore.CurveEd25519, wikiSecret)
 	text, err := key.Solana()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	good := string(text)
 	for _, c := range []struct {
 		name, text string
@@ -258,9 +256,7 @@ func encrypted(t *testing.T, kdf, cipher, data string) []byte {
 		b.AddASN1OctetString(testenv.Hex(t, data))
 	})
 	der, err := b.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return inPEM("ENCRYPTED PRIVATE KEY", der)
 }
 

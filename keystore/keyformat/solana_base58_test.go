@@ -7,6 +7,7 @@ import (
 
 	"github.com/gagliardetto/solana-go"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 )
@@ -17,9 +18,7 @@ const solanaBase58 = "5MaiiCavjCmn9Hs1o3eznqDEhRwxo7pXiAYez7keQUviUkauRiTMD8DrES
 // TestSolanaBase58 compares reading and writing with solana-go.
 func TestSolanaBase58(t *testing.T) {
 	read, err := keyformat.ParseSolanaBase58([]byte(solanaBase58))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	other, err := solana.PrivateKeyFromBase58(solanaBase58)
 	if err != nil || other.PublicKey() != solana.PublicKey(read.PublicKey.Ed25519()) {
 		t.Errorf("read %v; solana-go reads %v, %v", read.PublicKey, other.PublicKey(), err)
@@ -47,9 +46,7 @@ func TestSolanaBase58Refused(t *testing.T) {
 		}
 	}
 	key, err := keyformat.NewKey(keystore.CurveSecp256k1, []byte(strings.Repeat("\x01", 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := key.SolanaBase58(); !errors.Is(err, keyformat.ErrUnsupported) {
 		t.Errorf("a key on secp256k1: %v", err)
 	}

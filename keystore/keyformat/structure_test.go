@@ -121,9 +121,7 @@ func encryptedKey(t *testing.T, plain, derived []byte, kdf string) []byte {
 func encryptedBlocks(t *testing.T, data, derived []byte, kdf string) []byte {
 	t.Helper()
 	block, err := aes.NewCipher(derived)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cipher.NewCBCEncrypter(block, make([]byte, aes.BlockSize)).CryptBlocks(data, data)
 	file := encrypted(t, kdf, sequence("060960864801650304012a"+"0410"+strings.Repeat("00", 16)), fmt.Sprintf("%x", data))
 	return fromPEM(t, file)
@@ -146,13 +144,9 @@ func derFiles(t *testing.T, key keyformat.Key) map[string]struct {
 	t.Helper()
 	plain, salt := opensslKey(t, key), []byte("saltsalt")
 	byPBKDF2, err := pbkdf2.Key(sha256.New, structurePassword, salt, 1, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	byScrypt, err := scrypt.Key([]byte(structurePassword), salt, 16, 8, 1, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const keyLength, prf = "020120", "300c06082a864886f70d02090500"
 	saltHex := fmt.Sprintf("0408%x", salt)
 	return map[string]struct {
@@ -228,9 +222,7 @@ func TestWeb3InvalidScalar(t *testing.T) {
 		none := newKey(t, keystore.CurveSecp256k1, wikiSecret)
 		none.Secret = testenv.Hex(t, secret)
 		file, err := none.Web3([]byte(structurePassword), keyformat.Cost{LogN: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := keyformat.ParseWeb3(file, []byte(structurePassword))
 		if err == nil || !strings.Contains(err.Error(), "not between 1 and the group order") || key.Secret != nil {
 			t.Errorf("%s: %v", name, err)
@@ -309,9 +301,7 @@ func TestHexRefused(t *testing.T) {
 // ways, and the error is ErrPassword rather than ErrMalformed.
 func TestWrongPasswordByPadding(t *testing.T) {
 	derived, err := pbkdf2.Key(sha256.New, structurePassword, []byte("saltsalt"), 1, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	kdf := sequence("06092a864886f70d01050c" + sequence("0408"+"73616c7473616c74"+"020101"+"300c06082a864886f70d02090500"))
 	for name, data := range map[string]string{
 		"padding of 0":         "3000" + strings.Repeat("00", 14),

@@ -31,9 +31,7 @@ func read(t testing.TB, elem ...string) []byte {
 func newKey(t testing.TB, curve keystore.Curve, secret string) keyformat.Key {
 	t.Helper()
 	key, err := keyformat.NewKey(curve, testenv.Hex(t, secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key
 }
 
@@ -90,9 +88,7 @@ func TestHex(t *testing.T) {
 func TestSolana(t *testing.T) {
 	for range 20 {
 		pair, err := solana.NewRandomPrivateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file := []byte("[" + strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(pair)), " ", ","), "[]") + "]")
 		want := newKey(t, keystore.CurveEd25519, hex.EncodeToString(pair[:32]))
 		key, err := keyformat.ParseSolana(file)
@@ -137,9 +133,7 @@ func TestWeb3(t *testing.T) {
 	t.Run("geth", func(t *testing.T) {
 		// The file would be refused unless its address matched the secret.
 		key, err := keyformat.ParseWeb3(read(t, "web3", "geth.json"), []byte("foobar"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if at := keystore.Locators(key.PublicKey)[0]; at != keystore.ByKeccak([20]byte(testenv.Hex(t, "f466859ead1932d743d622cb74fc058882e8648a"))) {
 			t.Errorf("the key is found at %v", at)
 		}
@@ -149,9 +143,7 @@ func TestWeb3(t *testing.T) {
 func TestWeb3Written(t *testing.T) {
 	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
 	file, err := want.Web3([]byte("correct horse"), keyformat.Cost{LogN: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := keyformat.ParseWeb3(file, []byte("correct horse"))
 	is(t, key, err, want)
 	if bytes.Contains(file, []byte(wikiSecret)) {
@@ -164,9 +156,7 @@ func TestWeb3Written(t *testing.T) {
 func TestWeb3Tron(t *testing.T) {
 	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
 	file, err := want.Web3([]byte("correct horse"), keyformat.Cost{LogN: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own := want.PublicKey.KeccakAddress()
 	written := regexp.MustCompile(`"address": ?"[^"]*"`).ReplaceAll(file, []byte(`"address":"`+base58.CheckEncode(own[:], 0x41)+`"`))
 	if bytes.Equal(written, file) {
@@ -176,7 +166,7 @@ func TestWeb3Tron(t *testing.T) {
 	is(t, key, err, want)
 }
 
-// TestWeb3Normalized opens files whose password was normalised before it was used, as ethers
+// TestWeb3Normalized opens files whose password was normalized before it was used, as ethers
 // does (NFKC), and one that was not, as geth does, with the password as a keyboard sends it.
 func TestWeb3Normalized(t *testing.T) {
 	want := newKey(t, keystore.CurveSecp256k1, wikiSecret)
@@ -187,9 +177,7 @@ func TestWeb3Normalized(t *testing.T) {
 		"p\u00e4\uff21":    "p\u00e4\uff21", // geth: the bytes as they are
 	} {
 		file, err := want.Web3([]byte(written), keyformat.Cost{LogN: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := keyformat.ParseWeb3(file, []byte(typed))
 		is(t, key, err, want)
 		if _, err := keyformat.ParseWeb3(file, []byte(typed+"x")); !errors.Is(err, keyformat.ErrPassword) {
@@ -217,9 +205,7 @@ func TestDefaultCosts(t *testing.T) {
 		t.Errorf("%s, %v; want scrypt with n = 2^18, r = 8", web3, err)
 	}
 	pkcs8, err := key.PKCS8([]byte("correct horse"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	block, _ := pem.Decode(pkcs8)
 	if rounds := testenv.Hex(t, "02030927c0"); !bytes.Contains(block.Bytes, rounds) {
 		t.Errorf("%x: no INTEGER 600000, the rounds of PBKDF2", block.Bytes)
@@ -248,16 +234,12 @@ func TestOpenSSLReads(t *testing.T) {
 		newKey(t, keystore.CurveEd25519, wikiSecret),
 	} {
 		plain, err := key.PKCS8(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if again := openssl(t, plain, "pkcs8", "-topk8", "-nocrypt"); !bytes.Equal(again, plain) {
 			t.Errorf("%v: openssl writes\n%sand not\n%s", key.Curve, again, plain)
 		}
 		encrypted, err := key.PKCS8([]byte("pass word"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if again := openssl(t, encrypted, "pkcs8", "-topk8", "-nocrypt", "-passin", "pass:pass word"); !bytes.Equal(again, plain) {
 			t.Errorf("%v: openssl decrypts it to\n%s", key.Curve, again)
 		}

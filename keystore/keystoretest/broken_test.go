@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -265,9 +266,7 @@ func TestOwnKeys(t *testing.T) {
 				info, err := store.Add(t.Context(), keystoretest.Organization, keystore.NewKey{
 					Curve: curve, Secret: bytes.Repeat([]byte{1}, keystore.SecretSize), CreatedAt: time.Unix(int64(i), 0),
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				keys = append(keys, keystoretest.Key{
 					OrganizationID: keystoretest.Organization, ID: info.ID, Curve: curve, PublicKey: info.PublicKey, CreatedAt: info.CreatedAt,
 				})

@@ -36,9 +36,7 @@ func TestContract(t *testing.T) {
 func add(t *testing.T, store *memory.Store, organizationID string, key keystore.NewKey) keystore.KeyInfo {
 	t.Helper()
 	info, err := store.Add(t.Context(), organizationID, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return info
 }
 
@@ -70,9 +68,7 @@ func TestSecretIsCopied(t *testing.T) {
 	info := add(t, store, "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: given})
 	keystore.Wipe(given)
 	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := keystore.Verified(key).(keystore.Ed25519Signer).SignEd25519(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
@@ -104,9 +100,7 @@ func TestTaprootOfLaterKeys(t *testing.T) {
 	for i := range byte(5) {
 		info := add(t, store, "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(i + 1)})
 		at, err := keystore.TaprootLocator(info.PublicKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if key, err := store.Find(t.Context(), "org", at); err != nil || key.ID() != info.ID {
 			t.Errorf("key %d: %v, %v", i, key, err)
 		}

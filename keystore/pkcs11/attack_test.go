@@ -27,18 +27,14 @@ func newStore(t testing.TB) (testenv.Token, *pkcs11.Store) {
 func generate(t testing.TB, store *pkcs11.Store, organizationID, name string, curve keystore.Curve) keystore.KeyInfo {
 	t.Helper()
 	info, err := store.Generate(t.Context(), organizationID, name, curve)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return info
 }
 
 func list(t testing.TB, store keystore.Keystore, organizationID string) (infos []keystore.KeyInfo) {
 	t.Helper()
 	for info, err := range store.Keys(t.Context(), organizationID) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		infos = append(infos, info)
 	}
 	return infos
@@ -194,9 +190,7 @@ func TestNothingPrintsThePIN(t *testing.T) {
 	proof := generateProofKey(t, proofURI(token, "", "object=proof;id=%01"), token)
 	info := generate(t, store, org, "", keystore.CurveEd25519)
 	key, err := store.Find(t.Context(), org, keystore.ByID(info.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, wrongPIN := pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PIN: []byte(token.PIN + "\n")})
 	_, noToken := pkcs11.Open(t.Context(), strings.Replace(token.URI(""), "token=", "serial=1;token=", 1), options)
 	for name, value := range map[string]any{

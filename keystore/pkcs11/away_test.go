@@ -19,14 +19,10 @@ func TestTokenAway(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	folder := filepath.Dir(token.Config)
 	store, err := pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = store.Close() }()
 	info, err := store.Generate(t.Context(), "org", "hot", keystore.CurveSecp256k1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sign := func(id string) error {
 		store.Forget()
 		key, err := store.Find(t.Context(), "org", keystore.ByID(id))

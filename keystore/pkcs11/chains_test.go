@@ -17,9 +17,7 @@ func TestVectorsOfAllChains(t *testing.T) {
 	for name, v := range chainvectors.All(t) {
 		t.Run(name, func(t *testing.T) {
 			store, err := pkcs11.Open(t.Context(), token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			engine := chainvectors.Engine(t, store)
 			importKey(t, store, name, v.Key(t))
 			v.Sign(t, engine, name, name)

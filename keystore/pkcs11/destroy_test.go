@@ -18,13 +18,9 @@ import (
 func TestHandleOfAnotherKey(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	store, err := Open(t.Context(), token.URI(""), Options{PIN: []byte(token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	info, err := store.Generate(t.Context(), "org", "in use", keystore.CurveSecp256k1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	inUse := store.lookUp("org", keystore.ByID(info.ID))
 	handle := []pkcs11.ObjectHandle{pkcs11.ObjectHandle(inUse.handle.Load())}
 	other, own := uuid.New(), uuid.MustParse(info.ID)

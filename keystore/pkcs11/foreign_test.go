@@ -29,9 +29,7 @@ func (b bare) generateAs(t testing.TB, label string, id []byte, private ...*miek
 	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
 		slices.Concat(common, []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_EC_PARAMS, secp256k1Params)}),
 		slices.Concat(common, []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_SIGN, true)}, private))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 // TestSharedIDsAreSkipped: private keys that share an id are all skipped, however many there
@@ -110,9 +108,7 @@ func TestReplacedPrivateObject(t *testing.T) {
 	token, store := newStore(t)
 	victim := generate(t, store, org, "victim", keystore.CurveSecp256k1)
 	key, err := store.Find(t.Context(), org, keystore.ByID(victim.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	b := openBare(t, token)
 	id := b.attribute(t, b.one(t, miekg.CKO_PRIVATE_KEY, org+"/victim"), miekg.CKA_ID)
 	b.destroy(t, b.one(t, miekg.CKO_PRIVATE_KEY, org+"/victim"))
@@ -146,9 +142,7 @@ func TestTruncatedIDs(t *testing.T) {
 				}
 				seen[info.ID] = true
 				key, err := store.Find(t.Context(), org, keystore.ByID(info.ID))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if _, err := sign(t.Context(), key); err != nil {
 					t.Error(err)
 				}
@@ -296,9 +290,7 @@ func TestDeletedElsewhere(t *testing.T) {
 	doomed := generate(t, store, org, "doomed", keystore.CurveSecp256k1)
 	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
 	key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, elsewhere.Delete(t.Context(), org, doomed.ID))
 	if _, err := sign(t.Context(), key); !errors.Is(err, keystore.ErrWithdrawn) {
 		t.Errorf("signed with: %v, want keystore.ErrWithdrawn", err)
@@ -316,9 +308,7 @@ func TestDelete(t *testing.T) {
 	token, store := newStore(t)
 	doomed, other := generate(t, store, org, "doomed", keystore.CurveSecp256k1), generate(t, store, org, "other", keystore.CurveEd25519)
 	key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := store.Delete(t.Context(), "another organization", doomed.ID); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("deleted for another organization: %v", err)
 	}

@@ -30,9 +30,7 @@ func TestSecondInitialize(t *testing.T) {
 	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	r.mustSign(t, "beside a key of app proofs")
 	second, err := pkcs11.Open(t.Context(), r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := second.Close(); err != nil {
 		t.Error(err)
 	}
@@ -63,9 +61,7 @@ func TestSecondInitializeAtOpen(t *testing.T) {
 	proxy.Forgive()
 	for range 2 {
 		store, err := pkcs11.Open(t.Context(), token.URI(proxy.Module), pkcs11.Options{PIN: []byte(token.PIN)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		generate(t, store, org, "", keystore.CurveEd25519)
 		if err := store.Close(); err != nil {
 			t.Error(err)
@@ -108,9 +104,7 @@ func TestP11Kit(t *testing.T) {
 			for _, curve := range curves {
 				info := generate(t, store, org, name, curve)
 				key, err := store.Find(t.Context(), org, keystore.ByID(info.ID))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				if _, err := sign(t.Context(), key); err != nil {
 					t.Error(err)
 				}
@@ -220,9 +214,9 @@ func TestRefusedPINNamesItsFile(t *testing.T) {
 }
 
 // TestChangedPINIsTriedOnce: a Store and a ProofSigner together try a changed PIN once per
-// process.
+// process, so that the token does not lock itself.
 func TestChangedPINIsTriedOnce(t *testing.T) {
-	r := newRig(t, 1)
+	r := newRig(t, 2)
 	proof := generateProofKey(t, proofURI(r.token, r.proxy.Module, "object=proof;id=%01"), r.token)
 	before := r.proxy.Logins()
 	r.proxy.LogOut(1)
@@ -230,6 +224,7 @@ func TestChangedPINIsTriedOnce(t *testing.T) {
 	digest := sha256.Sum256(nil)
 	for range 3 {
 		r.mustFail(t, "after the PIN was changed", pkcs11.ErrPIN)
+		r.mustFail(t, "after the PIN was changed", keystore.ErrDenied)
 		if _, err := proof.Sign(nil, digest[:], nil); err == nil {
 			t.Error("an app proof without login")
 		}
@@ -244,14 +239,10 @@ func TestChangedPINIsTriedOnce(t *testing.T) {
 func TestCloseTimeout(t *testing.T) {
 	r := newRig(t, 2)
 	store, err := pkcs11.Open(t.Context(), r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	store.SetCloseTimeout(time.Millisecond)
 	key, err := store.Find(t.Context(), "org", keystore.ByID(r.keys[0].ID()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.proxy.Hang(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

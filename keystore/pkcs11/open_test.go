@@ -96,13 +96,9 @@ func TestSelectors(t *testing.T) {
 	info := generate(t, store, org, "", keystore.CurveEd25519)
 	b := openBare(t, token)
 	slots, err := b.GetSlotList(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	is, err := b.GetTokenInfo(slots[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, path := range []string{
 		"serial=" + is.SerialNumber,
 		fmt.Sprintf("slot-id=%d", slots[0]),
@@ -127,18 +123,14 @@ func TestForeignKeys(t *testing.T) {
 	params := []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a}
 	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
 		common(miekg.NewAttribute(miekg.CKA_EC_PARAMS, params)), common(miekg.NewAttribute(miekg.CKA_SIGN, true)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own := open(t, token.URI("")+"&countersign-organization="+org, pkcs11.Options{PIN: []byte(token.PIN)})
 	listed := list(t, own, org)
 	if len(listed) != 1 || listed[0].ID != "01" || listed[0].Name != "hot wallet" || !listed[0].CreatedAt.IsZero() {
 		t.Fatalf("listed: %+v", listed)
 	}
 	key, err := own.Find(t.Context(), org, keystore.ByID("01"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := sign(t.Context(), key); err != nil {
 		t.Error(err)
 	}

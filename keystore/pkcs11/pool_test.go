@@ -57,13 +57,9 @@ func TestSessionWaitCancelled(t *testing.T) {
 	token := testenv.SoftHSM(t)
 	proxy := faultproxy.Build(t, token.Module)
 	store, err := Open(t.Context(), token.URI(proxy.Module), Options{PIN: []byte(token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	used, err := store.pool.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proxy.CapSessions(proxy.Open())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -29,9 +29,7 @@ func generateProofKey(t *testing.T, uri string, token testenv.Token) *pkcs11.Pro
 	testenv.Must(t, err)
 	token.GenerateP256(t, named.Object, named.ID)
 	signer, err := pkcs11.OpenProofSigner(t.Context(), uri, pkcs11.Options{PIN: []byte(token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := signer.Close(); err != nil {
 			t.Error(err)

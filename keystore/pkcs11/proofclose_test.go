@@ -23,9 +23,7 @@ func TestCloseBetweenTries(t *testing.T) {
 	uri := strings.Replace(token.URI(proxy.Module), "?", ";object=proof;id=%01?", 1)
 	token.GenerateP256(t, "proof", []byte{1})
 	signer, err := OpenProofSigner(t.Context(), uri, Options{PIN: []byte(token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proxy.Fail(faultproxy.SignInit, faultproxy.Hold, 0)
 	proxy.Fail(faultproxy.Sign, miekg.CKR_DEVICE_ERROR, 0)
 	calls := proxy.Calls(faultproxy.SignInit)

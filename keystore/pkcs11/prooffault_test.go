@@ -191,20 +191,14 @@ func TestPlantedProofKey(t *testing.T) {
 	p256 := []byte{0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07}
 	for _, label := range []string{"proof", "another"} {
 		planted, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		point, err := planted.PublicKey.Bytes()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		b.createPublic(t, label, []byte{1}, p256, append([]byte{0x04, 65}, point...))
 	}
 	b.createPublic(t, "a point that is none", []byte{1}, p256, []byte{0x04, 1, 0})
 	found, err := pkcs11.OpenProofSigner(t.Context(), r.uri, pkcs11.Options{PIN: []byte(r.token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !r.signer.Public().(*ecdsa.PublicKey).Equal(found.Public()) {
 		t.Error("opened with a planted public key")
 	}
@@ -225,9 +219,7 @@ func TestProofSessions(t *testing.T) {
 	r := newProofRig(t)
 	uri := strings.Replace(r.uri, "?", "?countersign-sessions=2&", 1)
 	signer, err := pkcs11.OpenProofSigner(t.Context(), uri, pkcs11.Options{PIN: []byte(r.token.PIN)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.proxy.Hang(true)
 	var done sync.WaitGroup
 	for range 6 {

@@ -56,9 +56,7 @@ var tokenFaults = map[keystoretest.Fault]func(*faultproxy.Proxy){
 func open(t testing.TB, uri string, options pkcs11.Options) *pkcs11.Store {
 	t.Helper()
 	store, err := pkcs11.Open(t.Context(), uri, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	store.StopClock()
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -71,9 +69,7 @@ func open(t testing.TB, uri string, options pkcs11.Options) *pkcs11.Store {
 func importKey(t testing.TB, store *pkcs11.Store, organizationID string, key keystore.NewKey) keystore.KeyInfo {
 	t.Helper()
 	info, err := store.Add(t.Context(), organizationID, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return info
 }
 

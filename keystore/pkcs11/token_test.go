@@ -24,15 +24,11 @@ func openBare(t testing.TB, token testenv.Token) bare {
 		t.Fatalf("the module is not open: %v", err)
 	}
 	slots, err := module.GetSlotList(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, slot := range slots {
 		if info, err := module.GetTokenInfo(slot); err == nil && info.Label == token.Label {
 			session, err := module.OpenSession(slot, miekg.CKF_SERIAL_SESSION|miekg.CKF_RW_SESSION)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return bare{module, session}
 		}
 	}
@@ -49,9 +45,7 @@ func (b bare) find(t testing.TB, class uint, label string) []miekg.ObjectHandle 
 	}
 	testenv.Must(t, b.FindObjectsInit(b.session, template))
 	found, _, err := b.FindObjects(b.session, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, b.FindObjectsFinal(b.session))
 	return found
 }
@@ -68,9 +62,7 @@ func (b bare) one(t testing.TB, class uint, label string) miekg.ObjectHandle {
 func (b bare) attribute(t testing.TB, object miekg.ObjectHandle, kind uint) []byte {
 	t.Helper()
 	values, err := b.GetAttributeValue(b.session, object, []*miekg.Attribute{miekg.NewAttribute(kind, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return values[0].Value
 }
 
@@ -97,7 +89,5 @@ func (b bare) createPublic(t testing.TB, label string, id, params, point []byte)
 		miekg.NewAttribute(miekg.CKA_EC_PARAMS, params),
 		miekg.NewAttribute(miekg.CKA_EC_POINT, point),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

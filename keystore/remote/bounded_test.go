@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
@@ -36,9 +37,7 @@ func TestBounded(t *testing.T) {
 	for bytes, ok := range map[int]bool{0: true, 300: true, remote.MaxAnswer: true, remote.MaxAnswer + 1: false, -1: false} { // -1: endless
 		length = bytes
 		answer, err := client.Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		content, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if ok != (err == nil) || ok && len(content) != bytes || len(content) > remote.MaxAnswer {

@@ -25,9 +25,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		store, err := remote.Open(t.Context(), remote.Services{"fake": fake{keys, remotetest.DER}}, []remote.Pin{
 			{URI: "fake:hot", PublicKey: public, OrganizationID: enginetest.Organization},
 		}, remote.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return store
 	}
 	f := enginetest.New(t, func(c *countersign.Config) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -95,9 +96,7 @@ func pinOf(keys *remotetest.Keys, name string) remote.Pin {
 func openFake(t *testing.T, keys *remotetest.Keys, options remote.Options, pins ...remote.Pin) *remote.Store {
 	t.Helper()
 	store, err := remote.Open(t.Context(), remote.Services{"fake": fake{keys, remotetest.DER}}, pins, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -221,9 +220,7 @@ func TestGone(t *testing.T) {
 	pin := pinOf(keys, "one")
 	store := openFake(t, keys, remote.Options{}, pin)
 	key, err := find(t, store, pin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	keys.SetFault(keystoretest.Gone)
 	if _, err := key.(keystore.ECDSASigner).SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {
 		t.Errorf("signing: %v, want ErrWithdrawn", err)
@@ -245,9 +242,7 @@ func TestConcurrency(t *testing.T) {
 	pin := pinOf(keys, "one")
 	store := openFake(t, keys, remote.Options{Concurrency: 1, Timeout: time.Hour}, pin)
 	key, err := find(t, store, pin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signer := key.(keystore.ECDSASigner)
 	keys.SetFault(keystoretest.Slow)
 	first := make(chan error)
@@ -300,9 +295,7 @@ func TestSites(t *testing.T) {
 			return []remote.Pin{pins["hangs"], pins["works"], pins["later"]}, changed, nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sign := func(ctx context.Context, region string) error {
 		key, err := find(t, store, pins[region])
 		if err != nil {
@@ -369,9 +362,7 @@ func FuzzParseURI(f *testing.F) {
 // TestIDs: the id of a key is that of its documentation.
 func TestIDs(t *testing.T) {
 	public, err := remote.ParsePoint(remote.Ed25519, []byte("\x03\xa1\x07\xbf\xf3\xce\x10\xbe\x1d\x70\xdd\x18\xe7\x4b\xc0\x99\x67\xe4\xd6\x30\x9b\xa5\x0d\x5f\x1d\xdc\x86\x64\x12\x55\x31\xb8"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if id := remote.IDOf(public.Signing); id != "6482123a-856e-886e-b233-cec3bb001c33" {
 		t.Errorf("id %s", id)
 	}

@@ -40,17 +40,13 @@ func TestKeep(t *testing.T) {
 	services := remote.Services{"fake": kept, "later": later}
 
 	lazy, err := remote.Open(t.Context(), services, pins, remote.Options{Lazy: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, lazy.Close())
 	changed := false
 	store, err := remote.Open(t.Context(), services, pins, remote.Options{Follow: func() ([]remote.Pin, bool, error) {
 		return append(pins, added), changed, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	<-kept.began
 	changed = true
 	if _, err := store.Pins(t.Context()); err != nil {
@@ -73,9 +69,7 @@ func TestKeepProof(t *testing.T) {
 	kept := newKeeper()
 	kept.keys.Generate("proof", remote.P256)
 	signer, err := remote.OpenProofSigner(t.Context(), remote.Services{"fake": kept}, "fake:proof")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	<-kept.began
 	if err := signer.Close(); err != nil || len(kept.ended) != 1 {
 		t.Errorf("%v; Keep has ended %d times", err, len(kept.ended))

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil/v2/hdkeychain"
 
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 )
@@ -31,9 +32,7 @@ func TestDescriptorChecksum(t *testing.T) {
 // alone, as a watch-only wallet does.
 func TestWatch(t *testing.T) {
 	root, err := wallet.FromMnemonic([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range []struct {
 		path, opens, kind string
 		network           bitcoin.Network
@@ -49,13 +48,9 @@ func TestWatch(t *testing.T) {
 		{"m/49'/1'/0'", "sh(wpkh([73c5da0a/49h/1h/0h]tpub", "P2SH", bitcoin.Testnet, "", "2Mww8dCYPUpKHofjgcXcBCEGmniw9CoaiD2", ""},
 	} {
 		path, err := wallet.ParsePath(c.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		watch, err := root.Watch(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if c.xpub != "" && watch.XPub != c.xpub {
 			t.Errorf("%s: %s", c.path, watch.XPub)
 		}
@@ -79,22 +74,16 @@ func firstAddress(t *testing.T, descriptor, kind string, network bitcoin.Network
 		t.Fatalf("%s has no extended key", descriptor)
 	}
 	node, err := hdkeychain.NewKeyFromString(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, index := range []uint32{uint32(parts[2][0] - '0'), 0} {
 		if node, err = node.Derive(index); err != nil {
 			t.Fatal(err)
 		}
 	}
 	point, err := node.ECPubKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, point.SerializeCompressed())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, address := range (bitcoin.Chain{}).Addresses(pub) {
 		if strings.HasSuffix(address.Format, strings.ToUpper(network.String())+"_"+kind) {
 			return address.Address
@@ -107,14 +96,10 @@ func firstAddress(t *testing.T, descriptor, kind string, network bitcoin.Network
 // TestWatchRefuses paths that are not Bitcoin accounts.
 func TestWatchRefuses(t *testing.T) {
 	root, err := wallet.FromSeed(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, text := range []string{"m", "m/84'/0'", "m/84'/0'/0'/0", "m/84/0'/0'", "m/84'/60'/0'", "m/84'/0'/0", "m/45'/0'/0'"} {
 		path, err := wallet.ParsePath(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := root.Watch(path); !errors.Is(err, wallet.ErrPath) {
 			t.Errorf("%s: %v", text, err)
 		}

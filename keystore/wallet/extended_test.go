@@ -8,6 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/address/v2/base58"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -21,27 +22,21 @@ const (
 func fromWords(t testing.TB) *Root {
 	t.Helper()
 	root, err := FromMnemonic([]byte(strings.Repeat("abandon ", 11)+"about"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return root
 }
 
 func mustParse(t testing.TB, text string) *Root {
 	t.Helper()
 	root, err := ParseExtendedKey([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return root
 }
 
 func path(t testing.TB, text string) Path {
 	t.Helper()
 	parsed, err := ParsePath(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return parsed
 }
 
@@ -108,9 +103,7 @@ func TestSLIP132(t *testing.T) {
 	words := fromWords(t)
 	for _, at := range []string{"m", "m/84'/0'/0'", "m/84'/0'/0'/1/5"} {
 		want, err := words.ExtendedKey(path(t, at))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, err := master.ExtendedKey(path(t, at)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %s, %v, want %s", at, got, err, want)
 		}
@@ -128,22 +121,16 @@ func TestSLIP132(t *testing.T) {
 func reversion(t *testing.T, text string, version ...byte) string {
 	t.Helper()
 	payload, _, err := base58.CheckDecode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return base58.CheckEncode(append(bytes.Clone(version[1:]), payload[3:]...), version[0])
 }
 
 func TestExtendedKeyRefused(t *testing.T) {
 	xprv := reversion(t, zprv84, 0x04, 0x88, 0xad, 0xe4)
 	master, err := fromWords(t).ExtendedKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first, err := fromWords(t).ExtendedKey(path(t, "m/0'"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":             {"", "it is empty"},
 		"words":               {"legal winner thank year", "not base58check"},
@@ -181,9 +168,7 @@ func TestExtendedKeyRefused(t *testing.T) {
 // TestRootRefusesEd25519: an extended private key (BIP-32) has no keys on Ed25519.
 func TestRootRefusesEd25519(t *testing.T) {
 	master, err := fromWords(t).ExtendedKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	root := mustParse(t, string(master))
 	if secret, err := root.Derive(keystore.CurveEd25519, path(t, "m/44'/501'/0'/0'")); !errors.Is(err, ErrPath) || !strings.Contains(err.Error(), "derived from the mnemonic") {
 		t.Errorf("%x, %v", secret, err)
@@ -201,9 +186,7 @@ func TestDeriveLeavesRootAlone(t *testing.T) {
 	for _, root := range []*Root{fromWords(t), mustParse(t, origin84+zprv84)} {
 		at := root.Path()
 		before, err := root.ExtendedKey(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for range 2 {
 			if _, err := root.Derive(keystore.CurveSecp256k1, at); err != nil {
 				t.Fatal(err)
@@ -218,9 +201,7 @@ func TestDeriveLeavesRootAlone(t *testing.T) {
 func TestUsualAccountsOfExtendedKeys(t *testing.T) {
 	words := fromWords(t)
 	tprv, err := words.ExtendedKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for text, want := range map[string]string{
 		string(tprv): "m/44'/60'/0'/0/0 m/44'/195'/0'/0/0 m/44'/0'/0'/0/0 m/49'/0'/0'/0/0 m/84'/0'/0'/0/0 m/86'/0'/0'/0/0",
 		reversion(t, string(tprv), 0x04, 0x35, 0x83, 0x94): "m/44'/1'/0'/0/0 m/49'/1'/0'/0/0 m/84'/1'/0'/0/0 m/86'/1'/0'/0/0",
@@ -235,9 +216,7 @@ func TestUsualAccountsOfExtendedKeys(t *testing.T) {
 	} {
 		if strings.HasPrefix(text, "m") {
 			extended, err := words.ExtendedKey(path(t, text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			text = string(extended)
 		}
 		var got []string

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gagliardetto/solana-go"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keyformat"
 	"github.com/countersign-dev/countersign/keystore/wallet"
@@ -14,13 +15,9 @@ import (
 // matches solana-keygen.
 func TestSolanaKeygen(t *testing.T) {
 	secret, err := wallet.SolanaKeygen([]byte("pill tomorrow foster begin walnut borrow virtual kick shift mutual shoe scatter"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := keyformat.NewKey(keystore.CurveEd25519, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got := solana.PublicKey(key.PublicKey.Ed25519()).String(); got != "5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG" {
 		t.Errorf("the address is %s", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -54,9 +55,7 @@ func TestMnemonicRefused(t *testing.T) {
 // TestWhiteSpace: any white space may separate the words.
 func TestWhiteSpace(t *testing.T) {
 	want, err := Seed([]byte(twelve), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, space := range []string{"  ", "\n", "\r\n", "\t"} {
 		text := space + strings.ReplaceAll(twelve, " ", space) + space
 		if got, err := Seed([]byte(text), nil); err != nil || !bytes.Equal(got, want) {
@@ -80,9 +79,7 @@ func TestSeedLeavesInputAlone(t *testing.T) {
 // equal (NFKD).
 func TestPassphraseNormalForm(t *testing.T) {
 	want, err := Seed([]byte(twelve), []byte("e\u0301 fi"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, form := range []string{"\u00e9 fi", "\u00e9 \ufb01"} {
 		if got, err := Seed([]byte(twelve), []byte(form)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%q: another seed, %v", form, err)
@@ -127,9 +124,7 @@ func TestDeriveRefused(t *testing.T) {
 		}
 	}
 	root, err := FromSeed(make([]byte, 64))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, c := range []struct {
 		curve keystore.Curve
 		path  Path

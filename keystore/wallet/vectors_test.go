@@ -21,9 +21,7 @@ func read(t testing.TB, name string, file any) {
 func fromSeed(t testing.TB, seed string) *Root {
 	t.Helper()
 	root, err := FromSeed(testenv.Hex(t, seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return root
 }
 
@@ -58,9 +56,7 @@ func TestBIP39(t *testing.T) {
 			t.Errorf("%s: seed %x, %v", v.Mnemonic, seed, err)
 		}
 		root, err := FromMnemonic([]byte(v.Mnemonic), []byte(file.Passphrase))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		master, err := root.ExtendedKey(nil)
 		if err != nil || string(master) != v.Master {
 			t.Errorf("%s: master %s, %v", v.Mnemonic, master, err)
@@ -91,9 +87,7 @@ func TestBIP32(t *testing.T) {
 			t.Errorf("%s of %s: public %v, %v", v.Path, v.Seed, public, err)
 		}
 		key, err := node.ECPrivKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		secret, err := root.Derive(keystore.CurveSecp256k1, path)
 		if err != nil || !bytes.Equal(secret, key.Serialize()) || len(secret) != keystore.SecretSize {
 			t.Errorf("%s of %s: secret %x, %v", v.Path, v.Seed, secret, err)
@@ -111,9 +105,7 @@ func TestSLIP10(t *testing.T) {
 	}
 	for _, v := range file.Vectors {
 		path, err := ParsePath(v.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		secret, err := fromSeed(t, v.Seed).Derive(keystore.CurveEd25519, path)
 		if err != nil || hex.EncodeToString(secret) != v.Private {
 			t.Fatalf("%s of %s: %x, %v", v.Path, v.Seed, secret, err)

@@ -62,9 +62,7 @@ func TestPublishedForms(t *testing.T) {
 func mainnet(t *testing.T, p *walletpolicy.Policy, change bool) string {
 	t.Helper()
 	script, err := p.Script(change, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, addresses, _, err := txscript.ExtractPkScriptAddrs(script, &chaincfg.MainNetParams)
 	if err != nil || len(addresses) != 1 {
 		t.Fatalf("%x: %v", script, err)
@@ -92,13 +90,9 @@ func writtenForms(t testing.TB) []writtenForm {
 		return `{"label":"w","blockheight":1,"descriptor":"` + descriptor + `","devices":[{"type":"other","label":"a"}]}`
 	}
 	script, err := p.Script(false, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, addresses, _, err := txscript.ExtractPkScriptAddrs(script, &chaincfg.MainNetParams)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	first := addresses[0].EncodeAddress()
 	bsms := func(descriptor, paths, address string) string {
 		return strings.Join([]string{"BSMS 1.0", descriptor, paths, address}, "\n")
@@ -231,9 +225,7 @@ func TestSLIP132(t *testing.T) {
 		text, _ := wallet.CutChecksum(p.Descriptor())
 		for _, key := range p.Keys() {
 			payload, _, err := base58.CheckDecode(key.XPub)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			text = strings.Replace(text, key.XPub, base58.CheckEncode(bytes.Join([][]byte{version[1:], payload[3:]}, nil), version[0]), 1)
 		}
 		if again, err := walletpolicy.Read([]byte(text), "w"); err != nil || again.Digest() != p.Digest() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
 )
@@ -16,19 +17,13 @@ import (
 func accounts(t *testing.T, count int) (texts, bare []string) {
 	t.Helper()
 	path, err := wallet.ParsePath("m/48'/0'/0'/2'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for i := range count {
 		seed := sha256.Sum256([]byte{byte(i)})
 		root, err := wallet.FromSeed(seed[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		text, err := root.XPub(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		texts, bare = append(texts, text), append(bare, text[strings.Index(text, "]")+1:])
 	}
 	return texts, bare
@@ -87,9 +82,7 @@ func firstScripts(t *testing.T, p *walletpolicy.Policy) (scripts []string) {
 	t.Helper()
 	for n := range uint32(8) {
 		script, err := p.Script(n%2 == 1, n/2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		scripts = append(scripts, string(script))
 	}
 	return scripts

@@ -97,9 +97,7 @@ func addressOf(t *testing.T, p *walletpolicy.Policy, regtest bool) string {
 		network = &chaincfg.RegressionNetParams
 	}
 	script, err := p.Script(false, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, addresses, _, err := txscript.ExtractPkScriptAddrs(script, network)
 	if err != nil || len(addresses) != 1 {
 		t.Fatalf("%x: %v", script, err)
@@ -312,8 +310,6 @@ func TestMultisigFileRefused(t *testing.T) {
 func newPolicy(t testing.TB, name, template string, keys []string) *walletpolicy.Policy {
 	t.Helper()
 	policy, err := walletpolicy.New(name, template, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return policy
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
 )
@@ -48,9 +49,7 @@ func (e *encryptedCode) body(organization string, kind activity.Type, parameters
 func (e *encryptedCode) encrypt(t *testing.T, code, publicKey, organization, id, target string) string {
 	t.Helper()
 	bundle, err := otp.Encrypt(code, publicKey, target, &e.ProofKey.PublicKey, organization, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return bundle
 }
 
@@ -226,13 +225,9 @@ func TestEncryptedTokenIsItsSubmitters(t *testing.T) {
 		t.Errorf("the submitter reads no token: %v", err)
 	}
 	read, err := e.Engine.GetActivity(t.Context(), e.OTPOnly.Sign(query))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	again, err := e.Engine.Submit(t.Context(), e.OTPOnly.Sign(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, shown := range map[string]*activity.Record{"get_activity": read, "the same body": again} {
 		if strings.Contains(string(shown.AppendAnswer(nil)), token) {
 			t.Errorf("%s shows another credential the token", name)

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/otp"
@@ -36,9 +37,7 @@ func TestOTP(t *testing.T) {
 	record := enginetest.MustSubmit(t, f.Engine, redeem)
 	text := record.Result.(activity.VerifyOTPResult).VerificationToken
 	token, err := otp.VerifyToken(text, &f.ProofKey.PublicKey, enginetest.Organization, f.Clock.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	now := f.Clock.Now()
 	want := otp.Token{ID: id, Type: otp.TypeEmail, Contact: "user@example.com", OrganizationID: enginetest.Organization, PublicKey: "036b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296", IssuedAt: now, ExpiresAt: now.Add(time.Minute)}
 	if token != want {
@@ -204,16 +203,12 @@ func TestOTPCalls(t *testing.T) {
 	f := enginetest.New(t, enginetest.WithOTP(t, outbox))
 	no := false
 	result, err := outbox.Service.InitOTPAuth(t.Context(), "org", "Org", activity.InitOTPAuthIntent{OTPType: "OTP_TYPE_EMAIL", Contact: "a@example.com", Alphanumeric: &no})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	code := outbox.Code(t, result.OTPID)
 	_, err = outbox.Service.VerifyOTP(t.Context(), "other", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
 	enginetest.Refusal(t, err, activity.ReasonOTPInvalid, "")
 	verified, err := outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{OTPID: result.OTPID, OTPCode: code})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := otp.VerifyToken(verified.VerificationToken, &f.ProofKey.PublicKey, "org", f.Clock.Now()); err != nil {
 		t.Error(err)
 	}

@@ -67,21 +67,14 @@ func (s *Service) VerifyOTP(ctx context.Context, organizationID string, intent a
 
 // otpRequest returns what an intent asks for. credential identifies whose sends are limited.
 func otpRequest(intent *activity.InitOTPAuthIntent, credential string) otp.Request {
-	email, sms := otp.EmailCustomization(intent.EmailCustomization), otp.SMSCustomization(intent.SMSCustomization)
-	request := otp.Request{
+	return otp.Request{
 		Type: otp.Type(intent.OTPType), Contact: intent.Contact, Credential: credential,
 		Length: intent.OTPLength, Alphanumeric: intent.Alphanumeric, ExpirationSeconds: intent.ExpirationSeconds,
 		AppName: intent.AppName, UserIdentifier: intent.UserIdentifier,
 		SendFromEmailAddress: intent.SendFromEmailAddress, SendFromEmailSenderName: intent.SendFromEmailSenderName,
-		ReplyToEmailAddress: intent.ReplyToEmailAddress,
+		ReplyToEmailAddress: intent.ReplyToEmailAddress, Email: otp.EmailCustomization(intent.EmailCustomization),
+		SMS: otp.SMSCustomization(intent.SMSCustomization),
 	}
-	if email != (otp.EmailCustomization{}) {
-		request.Email = &email
-	}
-	if sms != (otp.SMSCustomization{}) {
-		request.SMS = &sms
-	}
-	return request
 }
 
 // issuing is the work of sending a one-time password.

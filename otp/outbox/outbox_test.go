@@ -17,18 +17,14 @@ import (
 func TestSend(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "outbox")
 	sender, err := outbox.New(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
 	for kind, want := range map[otp.Type]outbox.File{
 		otp.TypeEmail: {OTPID: id, Channel: "email", To: "to", Subject: "s", Text: "t", HTML: "<h>"},
 		otp.TypeSMS:   {OTPID: id, Channel: "sms", To: "to", Subject: "s", Text: "t", HTML: "<h>"},
 	} {
 		err := sender.Send(t.Context(), otp.Message{OTPID: id, Type: kind, To: "to", Subject: "s", Text: "t", HTML: "<h>"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		content := testenv.Read(t, filepath.Join(folder, id+".json"))
 		var got outbox.File
 		if err := json.Unmarshal(content, &got); err != nil || got != want {
@@ -52,9 +48,7 @@ func TestSend(t *testing.T) {
 func TestRefused(t *testing.T) {
 	folder := t.TempDir()
 	sender, err := outbox.New(filepath.Join(folder, "outbox"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, id := range []string{"", "../escape", "a/b"} {
 		if err := sender.Send(t.Context(), otp.Message{OTPID: id}); err == nil {
 			t.Errorf("id %q: accepted as a file name", id)
@@ -71,9 +65,7 @@ func TestSendFails(t *testing.T) {
 	const id = "0fcd14f5-dae7-4331-82ca-ebaddd849534"
 	folder := t.TempDir()
 	sender, err := outbox.New(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := sender.Send(cancelled, otp.Message{OTPID: id}); !errors.Is(err, context.Canceled) {

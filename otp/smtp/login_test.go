@@ -10,6 +10,7 @@ import (
 
 	smtpserver "github.com/emersion/go-smtp"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/smtp"
 )
 
@@ -32,9 +33,7 @@ func rewrite(t *testing.T, port int, lines ...string) int {
 func through(t *testing.T, port int, change func(line string) string) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -120,9 +119,7 @@ func TestOffers(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := s.messages(); len(got) != 1 || got[0].mechanism != test.want || got[0].user != "user" {
 				t.Fatalf("%+v, want %s", got, test.want)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/emersion/go-sasl"
 	smtpserver "github.com/emersion/go-smtp"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/smtp"
 )
 
@@ -57,9 +58,7 @@ func serve(t *testing.T, change func(*smtpserver.Server)) *server {
 		change(real)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.port = listener.Addr().(*net.TCPAddr).Port
 	if real.Network == "tls" { // set by implicitTLS
 		listener = tls.NewListener(listener, real.TLSConfig)
@@ -76,22 +75,16 @@ func noTLS(s *smtpserver.Server)       { s.TLSConfig, s.AllowInsecureAuth = nil,
 func selfSigned(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 

@@ -34,9 +34,7 @@ var message = otp.Message{
 func send(t *testing.T, config smtp.Config, message otp.Message) error {
 	t.Helper()
 	sender, err := smtp.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return sender.Send(t.Context(), message)
 }
 
@@ -74,9 +72,7 @@ func TestMessage(t *testing.T) {
 	s := serve(t, nil)
 	testenv.Must(t, send(t, s.config(nil), message))
 	parsed, err := mail.ReadMessage(strings.NewReader(s.messages()[0].data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var decoder mime.WordDecoder
 	subject, err := decoder.DecodeHeader(parsed.Header.Get("Subject"))
 	if err != nil || subject != message.Subject {
@@ -116,16 +112,12 @@ func parts(t *testing.T, message *mail.Message) (text, html string) {
 	reader := multipart.NewReader(message.Body, parameters["boundary"])
 	for _, into := range []*string{&text, &html} {
 		part, err := reader.NextRawPart()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if part.Header.Get("Content-Transfer-Encoding") != "quoted-printable" {
 			t.Fatalf("part %v", part.Header)
 		}
 		content, err := io.ReadAll(quotedprintable.NewReader(part))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		*into = string(content)
 	}
 	if _, err := reader.NextPart(); err != io.EOF {
@@ -233,9 +225,7 @@ func TestRefused(t *testing.T) {
 // TestSlowServers checks that Send returns when its context ends.
 func TestSlowServers(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = silent.Close() }()
 	slow := serve(t, nil)
 	slow.release = make(chan struct{})
@@ -245,9 +235,7 @@ func TestSlowServers(t *testing.T) {
 		"slow":   slow.config(nil),
 	} {
 		sender, err := smtp.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		if err := sender.Send(ctx, message); err == nil {
 			t.Errorf("%s: no error", name)
@@ -259,9 +247,7 @@ func TestSlowServers(t *testing.T) {
 func TestCancelledContext(t *testing.T) {
 	s := serve(t, nil)
 	sender, err := smtp.New(s.config(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := sender.Send(ctx, message); err == nil || len(s.messages()) > 0 {

@@ -32,9 +32,7 @@ func newSender(t *testing.T, url string, change func(*webhook.Config)) *webhook.
 		change(&config)
 	}
 	sender, err := webhook.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return sender
 }
 
@@ -190,9 +188,7 @@ func TestVerify(t *testing.T) {
 		"of another scheme": {"", "", "v2" + right[2:], body, secret, signedAt, false},
 	} {
 		secrets, err := webhook.ParseSecrets([]byte(test.secrets))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		header := http.Header{}
 		header.Set(webhook.IDHeader, cmp.Or(test.id, "msg_p5jXN8AQM9LWM0D4loKWxJek"))
 		header.Set(webhook.TimestampHeader, cmp.Or(test.at, "1614265330"))

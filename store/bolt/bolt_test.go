@@ -13,9 +13,7 @@ import (
 func open(t testing.TB, path string) *bolt.Store {
 	t.Helper()
 	s, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }

@@ -63,9 +63,7 @@ func TestLookups(t *testing.T) {
 	recordMany(t, s, 0, 10*budgetShare)
 	before := s.Cursors()
 	begun, err := s.Begin(t.Context(), claimOf("new"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ofBegin := s.Cursors() - before
 	activity := activityOf("new")
 	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activity, nil))

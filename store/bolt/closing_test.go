@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/otpledger"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
 )
@@ -55,9 +56,7 @@ func TestClosedAtThatInstant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, filled(t))
 			begun, err := s.Begin(t.Context(), claimOf("new"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if err := call(closing{t.Context(), s}, s, *begun.Lease); !errors.Is(err, store.ErrClosed) {
 				t.Errorf("%v, want ErrClosed", err)
 			}

@@ -163,9 +163,7 @@ func killAfterSome(t *testing.T, path string) (completed []string) {
 	command := exec.CommandContext(t.Context(), os.Args[0])
 	command.Env = append(os.Environ(), victimVariable+"="+path)
 	pipe, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, command.Start())
 	lines := bufio.NewScanner(pipe)
 	for lines.Scan() {
@@ -305,9 +303,7 @@ func TestFailingChangeIsAlone(t *testing.T) {
 		}
 		return nil, nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }
 
 type changeFunc func(otpledger.Ledger) (refusal, err error)

@@ -44,9 +44,7 @@ func filled(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "store")
 	s := open(t, path)
 	begun, err := s.Begin(t.Context(), claim, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	activity := store.Activity{ID: activityID, SubmittedBy: "credential", Data: []byte("the record"), KeepUntil: time.Now().Add(time.Hour)}
 	later := time.Now().Add(time.Hour)
 	write := without(func(ledger otpledger.Ledger) error {
@@ -71,9 +69,7 @@ func sealed(bucket string, key, value []byte) []byte {
 func damage(t *testing.T, path, bucket string, change func(value []byte) []byte) {
 	t.Helper()
 	file, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	bucket, kind, _ := strings.Cut(bucket, " ")
 	count := 0

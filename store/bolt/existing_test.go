@@ -36,26 +36,20 @@ func TestExisting(t *testing.T) {
 	if err == nil {
 		err = db.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	none("not laid out")
 	made, err := bolt.Open(path)
 	if err == nil {
 		err = made.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	before := testenv.Read(t, path)
 	for _, open := range []func(string) (*bolt.Store, error){bolt.OpenExisting, bolt.Open} {
 		s, err := open(path)
 		if err == nil {
 			err = s.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("opening a store writes to it: %v", err)
 		}

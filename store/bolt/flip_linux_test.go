@@ -27,9 +27,7 @@ func wide(t *testing.T) (path string, content []byte, page int) {
 	s := open(t, path)
 	for n := range records {
 		begun, err := s.Begin(t.Context(), claimOf(recordName(n)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		activity := activityOf(recordName(n))
 		activity.Data = append(activity.Data, make([]byte, 500)...)
 		activity.Leaf, activity.Waiting = []byte("leaf of "+recordName(n)), waits(n)
@@ -199,9 +197,7 @@ func readLists(t *testing.T, s *bolt.Store) error {
 func (o *outcome) at(t *testing.T, path string, offset int, old, damaged []byte) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	write := func(content []byte) {
 		if _, err := file.WriteAt(content, int64(offset)); err != nil {
@@ -289,13 +285,9 @@ func leadsBack(content []byte, page, offset int, flipped byte) bool {
 func (o *outcome) below(t *testing.T, path string, offset int, old, flipped byte) {
 	t.Helper()
 	s, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	if _, err := file.WriteAt([]byte{flipped}, int64(offset)); err != nil {
 		t.Fatal(err)

@@ -65,9 +65,7 @@ func writeNothing(t *testing.T, path string) {
 	claim := claimOf("new")
 	claim.LeaseTTL = 10 * time.Hour
 	begun, err := s.Begin(ctx, claim, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	insert := func(id string) store.Change {
 		return without(func(ledger otpledger.Ledger) error { return ledger.Insert(otpledger.Code{ID: id, ExpiresAt: later}) })
 	}

@@ -22,9 +22,7 @@ import (
 func edit(t *testing.T, path string, change func(tx *bbolt.Tx) error) {
 	t.Helper()
 	file, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, errors.Join(file.Update(change), file.Close()))
 }
 

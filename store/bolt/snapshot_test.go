@@ -19,18 +19,14 @@ import (
 // while it is copied is not, and is not held up.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	s, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	complete := func(n byte) {
 		t.Helper()
 		now := time.Now()
 		claim := store.Claim{OrganizationID: "o", Fingerprint: store.Fingerprint{n}, LeaseTTL: time.Minute, Now: now}
 		begun, err := s.Begin(t.Context(), claim, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		testenv.Must(t, s.Complete(t.Context(), *begun.Lease, store.Activity{ID: fmt.Sprint(n), OrganizationID: "o", Fingerprint: claim.Fingerprint, Data: []byte{n}}, nil))
 	}
 	complete(1)
@@ -43,15 +39,11 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(t.TempDir(), "copy.db")
 	testenv.Write(t, path, copied.Bytes())
 	restored, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer restored.Close()
 	if _, err := restored.Get(t.Context(), "o", "1"); err != nil {
 		t.Error(err)

@@ -48,9 +48,7 @@ func TestFull(t *testing.T) {
 		if errors.Is(err, store.ErrFull) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if kept > 200 {
 			t.Fatal("a store of 1 MiB took 2 MB")
 		}
@@ -76,9 +74,7 @@ func TestFull(t *testing.T) {
 func TestRecordLargerThanClaimed(t *testing.T) {
 	s := memory.New(10_000)
 	begun, err := s.Begin(t.Context(), claimOf(1, start, 10), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	large := store.Activity{ID: "a", Data: make([]byte, 10_000)}
 	if err := s.Complete(t.Context(), *begun.Lease, large, nil); !errors.Is(err, store.ErrFull) {
 		t.Fatalf("a record larger than the store: %v", err)
@@ -113,9 +109,7 @@ func TestAccounting(t *testing.T) {
 	}
 	issueMany(t, s, 1000)
 	swept, err := s.Sweep(t.Context(), start.Add(48*time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if swept.Activities != 1000 || swept.Entries != 3000 || s.Used() != 0 {
 		t.Fatalf("swept %+v, and %d bytes are still taken", swept, s.Used())
 	}
@@ -141,9 +135,7 @@ func issueMany(t testing.TB, s otp.Store, n int) {
 			_, err := ledger.Meters(user, to)
 			return nil, errors.Join(err, ledger.SetMeter(user, meter), ledger.SetMeter(to, meter), ledger.Insert(code))
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 }
 

@@ -44,9 +44,7 @@ func TestCrashWhileAdopting(t *testing.T) {
 		complete(t, s, fmt.Sprint("before ", i))
 	}
 	holder, err := pgx.Connect(t.Context(), server.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = holder.Close(context.Background()) }()
 	for _, statement := range []string{"BEGIN", "LOCK TABLE countersign_log_leaves IN ACCESS EXCLUSIVE MODE"} {
 		if _, err := holder.Exec(t.Context(), statement); err != nil {

@@ -264,9 +264,7 @@ func waits(t *testing.T, server *testenv.PostgreSQL, do func(body string) error)
 	testenv.Await(t, "a commit waits", func() bool {
 		select {
 		case err := <-outcome:
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			begin()
 		default:
 		}

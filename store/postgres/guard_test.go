@@ -101,9 +101,7 @@ func TestExisting(t *testing.T) {
 	}
 	testenv.Must(t, open(t, dsn).Close())
 	s, err := postgres.OpenExisting(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	complete(t, s, "a")
 	if err := s.Close(); err != nil {
 		t.Error(err)

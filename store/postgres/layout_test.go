@@ -101,9 +101,7 @@ func TestLayout1(t *testing.T) {
 	fillOld(t, dsn)
 	interruptedMigration(t, dsn)
 	s, err := postgres.OpenExisting(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = s.Close() }()
 	findOld(t, s)
 	listed, err := s.List(t.Context(), "org", store.Filter{Types: []string{"TYPE_1"}, Statuses: []string{"WAITS"}, Limit: 10})

@@ -52,9 +52,7 @@ const isEnded verdict = -1
 func appendBetween(t *testing.T, p *proxy, one, other *postgres.Store, dsn string, n int, happens verdict) bool {
 	completeLogged(t, one, fmt.Sprint("before ", n))
 	seen, err := one.LogHead(t.Context(), "org")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mine, theirs := fmt.Sprint("one ", n), fmt.Sprint("other ", n)
 	lease, otherLease := take(t, one, mine), take(t, other, theirs)
 	competed := make(chan error, 1)
@@ -86,9 +84,7 @@ func appendBetween(t *testing.T, p *proxy, one, other *postgres.Store, dsn strin
 	}
 	source := store.LogOf(one, "org")
 	head, err := source.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if proof, err := translog.Consistency(t.Context(), source, head.Size, seen.Size); err != nil {
 		t.Errorf("the log does not extend the one before: %v, %v", proof, err)
 	}

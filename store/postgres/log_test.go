@@ -40,9 +40,7 @@ func TestTamperingIsNoticed(t *testing.T) {
 				completeLogged(t, s, body)
 			}
 			head, err := s.LogHead(t.Context(), "org")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			execute(t, dsn, test.statement)
 			err = audit(t, s, head.Tree())
 			if !errors.Is(err, test.is) || test.is != nil && !strings.Contains(fmt.Sprint(err), test.says) {

@@ -25,9 +25,7 @@ type pair struct{ rest, b *postgres.Store }
 func (p pair) node(t testing.TB, organization, name string) *store.Sharded {
 	t.Helper()
 	node, err := store.NewSharded(t.Context(), map[string]store.Full{"": p.rest, "b": p.b}, map[string]string{organization: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return node
 }
 

@@ -50,9 +50,7 @@ func fill(t *testing.T, s *postgres.Store) (held store.Lease) {
 			ledger.Insert(codeOf("live", otpledger.StateLive)),
 			ledger.Insert(codeOf("dead", otpledger.StateDead)))
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return *begun.Lease
 }
 

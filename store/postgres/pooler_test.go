@@ -76,9 +76,7 @@ func leftClean(t *testing.T, pooler string, sessions int) {
 	for range sessions {
 		connection := connect(t, pooler)
 		tx, err := connection.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var pid int
 		var left string
 		// The pooler itself sets what a client names when it connects.
@@ -167,9 +165,7 @@ func everyStatement(t *testing.T, s *postgres.Store, body string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	r := redemption{id: "code " + body}
 	r.insert(t, s)

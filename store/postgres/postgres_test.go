@@ -20,9 +20,7 @@ import (
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -40,9 +38,7 @@ func schema(t testing.TB, server *testenv.PostgreSQL) string {
 func connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	return connection
 }
@@ -125,13 +121,9 @@ func dump(t testing.TB, dsn string) (all []byte) {
 	for _, from := range [][2]string{{"countersign_activities", "data"}, {"countersign_ledgers", "value"}} {
 		table, value := from[0], from[1]
 		rows, err := connection.Query(t.Context(), "SELECT row_to_json(r)::text || coalesce(encode("+value+", 'escape'), '') AS line FROM "+table+" r ORDER BY line", pgx.QueryExecModeExec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, line := range lines {
 			all = append(append(all, line...), '\n')
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // proxy stands between stores and a server, and asks what becomes of each
@@ -39,13 +41,9 @@ const (
 func through(t *testing.T, dsn string) (p *proxy, address string) {
 	t.Helper()
 	to, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p = &proxy{listener: listener, socket: fmt.Sprintf("%s/.s.PGSQL.%d", to.Host, to.Port)}
 	var all sync.WaitGroup
 	all.Go(func() {

@@ -28,9 +28,7 @@ func activityOf(body string) store.Activity {
 func complete(t *testing.T, s store.Store, body string) {
 	t.Helper()
 	begun, err := s.Begin(t.Context(), claimOf(body), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activityOf(body), nil))
 }
 
@@ -45,9 +43,7 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 		complete(t, s, before)
 		held := claimOf("held " + time.Now().String())
 		begun, err := s.Begin(t.Context(), held, without(func(otpledger.Ledger) error { return nil })) // waits for the disk
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		takeAway()
 		if err := s.Complete(t.Context(), *begun.Lease, activityOf("held"), nil); !errors.Is(err, store.ErrUnavailable) {
 			t.Fatalf("Complete without a database: %v", err)
@@ -95,9 +91,7 @@ func TestRestartedBetweenCalls(t *testing.T) {
 // gone when the context ends.
 func TestSilentDatabase(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -33,9 +33,7 @@ func manyNodesMigrate(t *testing.T, dsn string) {
 		}()
 	}
 	for range cap(opened) {
-		if err := <-opened; err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, <-opened)
 	}
 	complete(t, open(t, dsn), "a")
 }
@@ -196,8 +194,6 @@ func relations(t *testing.T, connection *pgx.Conn) []string {
 	rows, _ := connection.Query(t.Context(), `
 		SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace ORDER BY 1`)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return names
 }

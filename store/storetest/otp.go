@@ -78,7 +78,7 @@ func passwordsOf(b *bench) *passwords {
 func request() otp.Request {
 	return otp.Request{
 		Type: otp.TypeSMS, Contact: "+4915112345678",
-		SMS: &otp.SMSCustomization{Template: "{{.OtpCode}}"},
+		SMS: otp.SMSCustomization{Template: "{{.OtpCode}}"},
 	}
 }
 

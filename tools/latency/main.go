@@ -34,7 +34,7 @@ type run struct {
 // quantiles are the units of the benchmark, and what they are called.
 var quantiles = [...]struct {
 	unit, name string
-	colour     color.RGBA
+	color      color.RGBA
 	shape      draw.GlyphDrawer
 }{
 	{"p50-ms", "half of them", color.RGBA{0x2b, 0x6c, 0xb0, 0xff}, draw.CircleGlyph{}},
@@ -115,7 +115,7 @@ func picture(out io.Writer, runs []run) error {
 		if err != nil {
 			return err
 		}
-		scatter.GlyphStyle = draw.GlyphStyle{Color: quantile.colour, Shape: quantile.shape, Radius: vg.Points(4)}
+		scatter.GlyphStyle = draw.GlyphStyle{Color: quantile.color, Shape: quantile.shape, Radius: vg.Points(4)}
 		p.Add(scatter)
 		p.Legend.Add(quantile.name, scatter)
 	}

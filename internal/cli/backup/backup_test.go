@@ -19,9 +19,7 @@ func TestRestoreRewritesPaths(t *testing.T) {
 	old := filepath.Join(t.TempDir(), "old")
 	write := func(name, content string) string {
 		path := filepath.Join(old, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		testenv.Write(t, path, []byte(content))
 		return path
 	}
@@ -40,25 +38,17 @@ name: %[1]s/keys-of-nobody
 
 	into, restored := filepath.Join(t.TempDir(), "saved"), filepath.Join(t.TempDir(), "new")
 	w, err := backup.NewWriter(into, config, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, path := range append(files, config) {
 		add := w.AddFile
 		if strings.HasSuffix(path, ".age") {
 			path, add = filepath.Dir(path), w.AddTree
 		}
-		if err := add(path); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, add(path))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Close())
 	_, path, err := backup.Restore(into, restored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	content := testenv.Read(t, path)
 	want := fmt.Sprintf(`store: bolt:%[1]s/state.db # absolute, inside
 log: {keyFile: log.pem}

@@ -20,9 +20,7 @@ func TestDocumented(t *testing.T) {
 		t.Fatal("configuration.md has no example")
 	}
 	read, err := config.Read(write(t, shown[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := access.NewDirectory(read.Organizations); err != nil {
 		t.Error(err)
 	}

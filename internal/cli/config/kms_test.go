@@ -63,9 +63,7 @@ func TestAddKMS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, texts[0])
-			if err := config.AddKMS(path, added); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, config.AddKMS(path, added))
 			if text, err := os.ReadFile(path); err != nil || string(text) != texts[1] {
 				t.Errorf("%v: wrote\n%s\nwant\n%s", err, text, texts[1])
 			}
@@ -91,16 +89,10 @@ func TestAddKMSKeepsGroup(t *testing.T) {
 	if os.Geteuid() == 0 {
 		group = 12345
 	}
-	if err := errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)); err != nil {
-		t.Fatal(err)
-	}
-	if err := config.AddKMS(path, config.KMSKey{URI: "awskms:a", PublicKey: somePoint}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Chown(path, -1, group), os.Chmod(path, 0o640)))
+	testenv.Must(t, config.AddKMS(path, config.KMSKey{URI: "awskms:a", PublicKey: somePoint}))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if stat := info.Sys().(*syscall.Stat_t); int(stat.Gid) != group || info.Mode().Perm() != 0o640 {
 		t.Errorf("group %d, mode %v", stat.Gid, info.Mode())
 	}
@@ -110,23 +102,17 @@ func TestAddKMSKeepsGroup(t *testing.T) {
 func TestDisableKMS(t *testing.T) {
 	path := write(t, whole)
 	for _, key := range []config.KMSKey{{URI: "awskms:a", PublicKey: somePoint, Name: "}, disabled: true"}, {URI: "awskms:b", PublicKey: solPoint}} {
-		if err := config.AddKMS(path, key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, config.AddKMS(path, key))
 	}
 	before := testenv.Read(t, path)
-	if err := config.DisableKMS(path, 1, true); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, config.DisableKMS(path, 1, true))
 	if read, err := config.Read(path); err != nil || read.KMS[0].Disabled || !read.KMS[1].Disabled {
 		t.Errorf("%v: %+v", err, read.KMS)
 	}
 	if err := config.DisableKMS(path, 1, true); err != nil {
 		t.Errorf("disabling again: %v", err)
 	}
-	if err := config.DisableKMS(path, 1, false); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, config.DisableKMS(path, 1, false))
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("%v: enabled:\n%s", err, after)
 	}

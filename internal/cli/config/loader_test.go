@@ -184,9 +184,7 @@ func throughInit(t *testing.T, s *clitest.Served) error {
 	for _, entry := range entries {
 		err = errors.Join(err, os.Rename(filepath.Join(s.Dir, entry.Name()), filepath.Join(staged, entry.Name())))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	clitest.WritePrivate(t, filepath.Join(staged, "answer.json"), `{"config":"countersign.yaml"}`)
 	return within(t, setup.NewInitCommand(), io.Discard, s.Dir)
 }

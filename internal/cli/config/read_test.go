@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const whole = `listen: 127.0.0.1:8080
@@ -45,9 +46,7 @@ otp:
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "countersign.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -59,9 +58,7 @@ func TestReadPassword(t *testing.T) {
 		if _, err := config.Read(path); err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", secret, err)
 		}
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chmod(path, 0o600))
 		if _, err := config.Read(path); err != nil {
 			t.Errorf("%s: %v", secret, err)
 		}
@@ -71,9 +68,7 @@ func TestReadPassword(t *testing.T) {
 func TestRead(t *testing.T) {
 	path := write(t, whole)
 	got, err := config.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := filepath.Dir(path)
 	for _, test := range []struct{ name, got, want string }{
 		{"listen", got.Listen, "127.0.0.1:8080"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/internal/cli/config"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestErrorsHideSecrets checks that no error shows a secret that was written into the
@@ -51,9 +52,7 @@ func TestWarnings(t *testing.T) {
 			"'"+hash+"pNiP5iKyQ8JwgGOaKA1zGPUPJIS-0H1xKCQcfIoGLck', '"+hash+strings.Repeat("FB:", 31)+"FB', '"+hash+"abc']}",
 	).Replace(whole)
 	got, err := config.Read(write(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if warned := got.Warnings(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)); len(warned) != 6 {
 		t.Errorf("%d warnings: %s", len(warned), strings.Join(warned, "\n"))
 	}

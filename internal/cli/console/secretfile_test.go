@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestCredential: files whose mode lets others read them are refused, except those that
@@ -20,12 +22,8 @@ func TestCredential(t *testing.T) {
 		filepath.Join(elsewhere, "passphrase"):                    false,
 		credentials + "/../" + filepath.Base(elsewhere) + "/more": false,
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("secret\n"), 0o444); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testenv.Must(t, os.WriteFile(path, []byte("secret\n"), 0o444))
 		secret, err := ReadSecretFile(t.Context(), path)
 		if accepted && (err != nil || string(secret) != "secret") {
 			t.Errorf("%s: %q, %v", path, secret, err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 var activityRows = [][]string{
@@ -23,9 +25,7 @@ func TestTableWide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Flush())
 	for _, columns := range []int{0, 300} {
 		if got := (&table{activityRows, columns}).render(); got != want.String() {
 			t.Errorf("%d columns:\n%s", columns, got)

@@ -53,11 +53,11 @@ that nothing here can read. Then serve the HTTP API on a loopback address and ha
 person approve a payment that a policy does not let one person make. The demo takes a few
 seconds, needs no network, and leaves nothing behind.
 
-Its output is in colour on a terminal, unless NO_COLOR is set or TERM is dumb.`),
+Its output is in color on a terminal, unless NO_COLOR is set or TERM is dumb.`),
 		Example: "  countersign demo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			err := Run(cmd.Context(), &Narrator{Out: out, Colour: terminal.WantsColour(out)})
+			err := Run(cmd.Context(), &Narrator{Out: out, Color: terminal.WantsColor(out)})
 			if errors.Is(err, syscall.EPIPE) {
 				return nil // its reader has seen enough, such as head
 			}
@@ -188,10 +188,10 @@ func check(signed string, pub keystore.PublicKey) (string, error) {
 	return fmt.Sprintf("go-ethereum recovers the key's address, %v", sender), err
 }
 
-// Narrator prints what the demo does, in colour where that is wanted.
+// Narrator prints what the demo does, in color where that is wanted.
 type Narrator struct {
 	Out      io.Writer
-	Colour   bool
+	Color    bool
 	chapters int
 	err      error // the first error of writing
 }
@@ -205,7 +205,7 @@ const (
 )
 
 func (n *Narrator) style(parameters, text string) string {
-	if !n.Colour {
+	if !n.Color {
 		return text
 	}
 	return "\x1b[" + parameters + "m" + text + "\x1b[0m"
@@ -258,7 +258,7 @@ func (n *Narrator) line(style, label, value string) {
 	n.printf("   %s  %s\n", n.style(style, fmt.Sprintf("%-*s", labelWidth, label)), &text)
 }
 
-// show prints what render writes, indented and coloured like the rest. Two spaces separate
+// show prints what render writes, indented and colored like the rest. Two spaces separate
 // the label of a field from its value; a line without a value is the title of those below.
 func (n *Narrator) show(render func(io.Writer) error) error {
 	var text bytes.Buffer

@@ -10,11 +10,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
-// TestDemoColour: the demo is in colour on a terminal, unless NO_COLOR or TERM says
-// otherwise. (A script tests that it is not in colour in a pipe.)
-func TestDemoColour(t *testing.T) {
+// TestDemoColor: the demo is in color on a terminal, unless NO_COLOR or TERM says
+// otherwise. (A script tests that it is not in color in a pipe.)
+func TestDemoColor(t *testing.T) {
 	t.Parallel()
-	for setting, coloured := range map[string]bool{"TERM=xterm-256color": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+	for setting, colored := range map[string]bool{"TERM=xterm-256color": true, "NO_COLOR=1": false, "TERM=dumb": false} {
 		command := exec.CommandContext(t.Context(), clitest.Shell(t), "-c", "exec countersign demo >&3")
 		command.Env = append(os.Environ(), "NO_COLOR=", "TERM=xterm", "TMPDIR="+t.TempDir(), setting)
 		p := clitest.Sit(t, command)
@@ -27,11 +27,11 @@ func TestDemoColour(t *testing.T) {
 			"\x1b[1m1. Ethereum: pay 250 USDC\x1b[0m", "\x1b[1methereum transaction\x1b[0m", "\x1b[2mnonce\x1b[0m ",
 			"\x1b[32mchecked", "\x1b[31mrefused",
 		} {
-			if got := strings.Contains(p.Shown(), want); got != coloured {
+			if got := strings.Contains(p.Shown(), want); got != colored {
 				t.Errorf("%s: %q is there: %v", setting, want, got)
 			}
 		}
-		if !coloured && strings.Contains(p.Shown(), "\x1b") {
+		if !colored && strings.Contains(p.Shown(), "\x1b") {
 			t.Errorf("%s: an escape was written", setting)
 		}
 	}

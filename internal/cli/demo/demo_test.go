@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -17,9 +18,7 @@ import (
 func signedPayment(t *testing.T) (unsigned, signed string, pub keystore.PublicKey) {
 	t.Helper()
 	secret, err := crypto.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	data := append(common.FromHex(transfer), common.LeftPadBytes(common.FromHex(payee), 32)...)
 	data = append(data, common.LeftPadBytes(big.NewInt(250_000_000).Bytes(), 32)...)
 	usdc := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
@@ -29,13 +28,9 @@ func signedPayment(t *testing.T) (unsigned, signed string, pub keystore.PublicKe
 	})
 	signer := types.LatestSignerForChainID(big.NewInt(1))
 	done, err := types.SignTx(tx, signer, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	raw, err := done.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if pub, err = keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.CompressPubkey(&secret.PublicKey)); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ type KeystoreFlags struct {
 	Set             func(flag string) bool // reports whether the flag was given
 	Configured      *config.Config         // set once it has been read
 	ObserveService  func(remote.Observation)
-	command         *cobra.Command // whose context has the added backends
+	command         *cobra.Command // whose context has the key services
 }
 
 // DefaultOrganization is the organization of a keystore without a configuration.
@@ -133,20 +132,15 @@ func (f *KeystoreFlags) backend() backend {
 	if scheme == "pkcs11" && found {
 		return backend{(*pkcs11.Store)(nil), (*KeystoreFlags).checkToken, (*KeystoreFlags).openToken}
 	}
-	own, ok := backendsOf(f.command)[scheme]
-	switch {
-	case f.uri == "" && f.Configured != nil && len(f.Configured.KMS) > 0:
-		return backend{(*atServices)(nil), func(f *KeystoreFlags) error {
-			return f.refuseSecrets(f.Configured.Path + ", whose keys are in key services")
-		}, nil}
-	case ok && found && own.Service != nil:
+	if f.uri == "" && f.Configured != nil && len(f.Configured.KMS) > 0 {
+		return backend{(*atServices)(nil), (*KeystoreFlags).checkServices, nil}
+	}
+	if f.command != nil && found && Services(f.command.Context())[scheme] != nil {
 		return backend{(*atServices)(nil), func(f *KeystoreFlags) error {
 			// Without a pin, the service would decide which key it is.
 			return console.Usagef("%s %s is a key in a key service: add it to a configuration with 'countersign keys "+
 				"add --config FILE --uri %s', and use --config FILE", f.named(), f.uri, f.uri)
 		}, nil}
-	case ok && found && scheme != "file":
-		return added(own)
 	}
 	return backend{(*file.Store)(nil), (*KeystoreFlags).checkDirectory, (*KeystoreFlags).openDirectory}
 }
@@ -251,74 +245,24 @@ func Spendable(keys keystore.Keystore, line show.KeyLine) show.KeyLine {
 	return line
 }
 
-// Backends are the kinds of keystores that a command has in addition to file: and pkcs11:, by the
-// scheme of their URI, such as "kms" for --keystore kms:…. They cannot replace those two.
-type Backends map[string]Backend
+type servicesKey struct{}
 
-// Backend is a kind of keystore that another program adds to the command.
-type Backend struct {
-	// Service is a key service, whose keys a configuration pins in its section kms. Such a
-	// backend has no other member: its scheme is no --keystore.
-	Service remote.Service
-
-	// Kind is a nil pointer of the type that Open returns. Its methods tell which
-	// capabilities, such as keystore.Exporter, the keystores have, before one is opened.
-	Kind keystore.Keystore
-
-	// Check refuses a URI, scheme included, that cannot name a keystore. It opens nothing.
-	Check func(uri string) error
-
-	// Open opens the keystore of a URI that Check accepts.
-	Open func(ctx context.Context, uri string) (keystore.Keystore, error)
+// WithServices returns a context whose commands have the key services of a program.
+func WithServices(ctx context.Context, services remote.Services) context.Context {
+	return context.WithValue(ctx, servicesKey{}, services)
 }
 
-// Schemes returns the schemes of the backends that are keystores, sorted.
-func (b Backends) Schemes() []string {
-	keystores := maps.Clone(b)
-	maps.DeleteFunc(keystores, func(_ string, backend Backend) bool { return backend.Service != nil })
-	return slices.Sorted(maps.Keys(keystores))
+// Services returns the key services that a command has.
+func Services(ctx context.Context) remote.Services {
+	services, _ := ctx.Value(servicesKey{}).(remote.Services)
+	return services
 }
 
-type backendsKey struct{}
-
-// WithBackends returns a context whose commands have the backends.
-func WithBackends(ctx context.Context, backends Backends) context.Context {
-	return context.WithValue(ctx, backendsKey{}, backends)
-}
-
-func backendsOf(cmd *cobra.Command) Backends {
-	if cmd == nil || cmd.Context() == nil {
-		return nil
-	}
-	backends, _ := cmd.Context().Value(backendsKey{}).(Backends)
-	return backends
-}
-
-// added returns an added backend as the flags use it. Such a keystore takes none of the
-// flags that are about the other two kinds.
-func added(own Backend) backend {
-	return backend{
-		kind: own.Kind,
-		check: func(f *KeystoreFlags) error {
-			if err := f.refuseSecrets(f.named() + " " + f.uri); err != nil {
-				return err
-			}
-			if err := own.Check(f.uri); err != nil {
-				return console.Usagef("%s: %v", f.named(), err)
-			}
-			return nil
-		},
-		open: func(f *KeystoreFlags, cmd *cobra.Command) (keystore.Keystore, error) {
-			return own.Open(cmd.Context(), f.uri)
-		},
-	}
-}
-
-// refuseSecrets refuses the flags that are about a directory or a token.
-func (f *KeystoreFlags) refuseSecrets(other string) error {
+// checkServices refuses the flags that are about a directory or a token.
+func (f *KeystoreFlags) checkServices() error {
 	for _, flag := range []string{"passphrase-file", "pin-file", "recovery", "post-quantum"} {
 		if f.Set != nil && f.Set(flag) {
-			return console.Usagef("--%s does not go with %s", flag, other)
+			return console.Usagef("--%s does not go with %s, whose keys are in key services", flag, f.Configured.Path)
 		}
 	}
 	return nil

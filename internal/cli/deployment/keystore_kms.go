@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -18,18 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/keystore/pkcs11"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
-
-// Services returns the key services that a command has.
-func Services(ctx context.Context) remote.Services {
-	backends, _ := ctx.Value(backendsKey{}).(Backends)
-	services := remote.Services{}
-	for scheme, backend := range backends {
-		if backend.Service != nil {
-			services[scheme] = backend.Service
-		}
-	}
-	return services
-}
 
 // checkServices checks the keys of the section kms without asking a service, and returns their URIs.
 func checkServices(ctx context.Context, configured *config.Config) (notAsked []string, err error) {
@@ -158,21 +147,26 @@ func (f *KeystoreFlags) withServices(cmd *cobra.Command, own keystore.Keystore) 
 	if err != nil {
 		return nil, errors.Join(err, own.Close())
 	}
-	with := both{own, services}
-	switch own := own.(type) {
-	case *file.Store:
-		return &mixedFile{ownFile{own}, with}, nil
-	case *pkcs11.Store:
-		return &mixedToken{ownToken{own}, with}, nil
+	if token, ok := own.(*pkcs11.Store); ok {
+		return &mixedToken{ownToken{token}, both{token, services}}, nil
 	}
-	return with, nil
+	directory := own.(*file.Store)
+	return &mixedFile{ownFile{directory}, both{directory, services}}, nil
 }
 
 // both is what the mixed keystores have in common: keys of their own, and keys at services,
 // which are looked for first.
 type both struct {
-	own      keystore.Keystore
+	own      ownKeystore
 	services *atServices
+}
+
+// ownKeystore is what a directory and a token have in common.
+type ownKeystore interface {
+	keystore.Keystore
+	keystore.Renamer
+	keystore.Deleter
+	keystore.Skipper
 }
 
 func (b both) Find(ctx context.Context, organizationID string, locator keystore.Locator) (keystore.Key, error) {
@@ -219,33 +213,21 @@ func (b both) Ready(ctx context.Context) error {
 }
 
 func (b both) Skipped() []error {
-	why := b.services.Skipped()
-	if own, ok := b.own.(keystore.Skipper); ok {
-		why = append(own.Skipped(), why...)
-	}
-	return why
+	return slices.Concat(b.own.Skipped(), b.services.Skipped())
 }
 
-// Rename implements keystore.Renamer, if the own keystore does.
 func (b both) Rename(ctx context.Context, organizationID, id, name string) error {
 	if err := b.services.refuse(ctx, organizationID, id, noRename); err != nil {
 		return err
 	}
-	if own, ok := b.own.(keystore.Renamer); ok {
-		return own.Rename(ctx, organizationID, id, name)
-	}
-	return errors.ErrUnsupported
+	return b.own.Rename(ctx, organizationID, id, name)
 }
 
-// Delete implements keystore.Deleter, if the own keystore does.
 func (b both) Delete(ctx context.Context, organizationID, id string) error {
 	if err := b.services.refuse(ctx, organizationID, id, noDelete); err != nil {
 		return err
 	}
-	if own, ok := b.own.(keystore.Deleter); ok {
-		return own.Delete(ctx, organizationID, id)
-	}
-	return errors.ErrUnsupported
+	return b.own.Delete(ctx, organizationID, id)
 }
 
 // Pins returns the pinned keys.
@@ -274,18 +256,20 @@ var (
 	_ keystore.Keystore = (*mixedToken)(nil)
 )
 
-func (m *mixedFile) Disable(ctx context.Context, organizationID, id string) error {
+// keeper returns which of the two has a key.
+func (m *mixedFile) keeper(ctx context.Context, organizationID, id string) keystore.Disabler {
 	if _, _, ok := m.services.has(ctx, organizationID, id); ok {
-		return m.services.Disable(ctx, organizationID, id)
+		return m.services
 	}
-	return m.Store.Disable(ctx, organizationID, id)
+	return m.Store
+}
+
+func (m *mixedFile) Disable(ctx context.Context, organizationID, id string) error {
+	return m.keeper(ctx, organizationID, id).Disable(ctx, organizationID, id)
 }
 
 func (m *mixedFile) Enable(ctx context.Context, organizationID, id string) error {
-	if _, _, ok := m.services.has(ctx, organizationID, id); ok {
-		return m.services.Enable(ctx, organizationID, id)
-	}
-	return m.Store.Enable(ctx, organizationID, id)
+	return m.keeper(ctx, organizationID, id).Enable(ctx, organizationID, id)
 }
 
 func (m *mixedFile) Disabled(ctx context.Context, organizationID string) ([]keystore.KeyInfo, error) {

@@ -91,7 +91,7 @@ func newToyDeployment(t *testing.T) *toyDeployment {
 func (d *toyDeployment) call(args ...string) (stdout, stderr string, status int) {
 	d.t.Helper()
 	var out, errs bytes.Buffer
-	status = cli.Main(args, strings.NewReader(""), &out, &errs, cli.Backends{"toy": {Service: toyService{d.keys}}})
+	status = cli.Main(args, strings.NewReader(""), &out, &errs, remote.Services{"toy": toyService{d.keys}})
 	return out.String(), errs.String(), status
 }
 

@@ -19,9 +19,7 @@ import (
 // configuration names, also if that store is new in it.
 func TestAssignStores(t *testing.T) {
 	several, err := store.NewSharded(t.Context(), map[string]store.Full{"": memory.New(0), "eu": memory.New(0)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	configured := func(name string, stores ...string) *config.Config {
 		c := &config.Config{Store: "postgres://db/a", Stores: map[string]string{}, Organizations: []access.OrganizationConfig{{ID: "acme", Store: name}}}
 		for _, known := range stores {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/internal/cli/harden"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestNoCoreDumps runs in a process of its own, because hardening cannot be undone.
@@ -23,9 +24,7 @@ func TestNoCoreDumps(t *testing.T) {
 		return
 	}
 	for range 2 {
-		if err := harden.NoCoreDumps(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, harden.NoCoreDumps())
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil || limit.Cur != 0 || limit.Max != 0 {

@@ -65,12 +65,8 @@ func TestHardenedBeforeSecrets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			command := s.Command(args...)
 			in, err := command.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
+			testenv.Must(t, command.Start())
 			path := fmt.Sprintf("/proc/%d/limits", command.Process.Pid)
 			hardened := regexp.MustCompile(`(?m)^Max core file size +0 +0 `)
 			testenv.Await(t, "it is hardened", func() bool {

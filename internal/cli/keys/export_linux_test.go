@@ -56,7 +56,7 @@ func TestExportPassword(t *testing.T) {
 		}
 		if status == console.ExitSuccess {
 			key, err := keyformat.ParseWeb3(bytes.TrimSpace(stdout.Bytes()), []byte("new secret"))
-			if err != nil || !bytes.Equal(key.Secret, clitest.MustHex(t, clitest.Secret)) {
+			if err != nil || !bytes.Equal(key.Secret, testenv.Hex(t, clitest.Secret)) {
 				t.Errorf("read back: %v", err)
 			}
 		}
@@ -80,14 +80,10 @@ func TestImportPassword(t *testing.T) {
 // web3File returns a v3 file with a cheap key derivation.
 func web3File(t *testing.T, i int) []byte {
 	t.Helper()
-	key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(i)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, err := keyformat.NewKey(keystore.CurveSecp256k1, testenv.Hex(t, clitest.NthSecret(i)))
+	testenv.Must(t, err)
 	file, err := key.Web3([]byte("password"), keyformat.Cost{LogN: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return file
 }
 
@@ -98,9 +94,7 @@ func TestDirectoryProgress(t *testing.T) {
 	s := clitest.NewSession(t)
 	const files = 30
 	dir := filepath.Join(s.Dir, "geth")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(dir, 0o700))
 	for i := range files {
 		testenv.Write(t, filepath.Join(dir, fmt.Sprintf("UTC--%02d", i)), web3File(t, i))
 	}
@@ -118,10 +112,8 @@ func TestDirectoryProgress(t *testing.T) {
 		t.Fatalf("%d lines for %d files", len(lines), files)
 	}
 	for i, text := range lines {
-		key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		key, err := keyformat.NewKey(keystore.CurveSecp256k1, testenv.Hex(t, clitest.NthSecret(i)))
+		testenv.Must(t, err)
 		var line show.KeyLine
 		if err := json.Unmarshal(text, &line); err != nil || line.PublicKey != key.PublicKey.String() {
 			t.Errorf("line %d is %s, %v", i+1, text, err)

@@ -16,20 +16,14 @@ func TestExportedFileDecrypts(t *testing.T) {
 	testenv.Slow(t)
 	text := appendExported(nil, keystore.KeyInfo{ID: "id", Name: "name"}, bytes.Repeat([]byte{7}, keystore.SecretSize))
 	sealed, err := ageEncrypt(text, []byte("password"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if bytes.Contains(sealed, []byte("0707")) {
 		t.Error("the secret is not encrypted")
 	}
 	identity, err := age.NewScryptIdentity("password")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	payload, err := age.Decrypt(bytes.NewReader(sealed), identity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if read, err := io.ReadAll(payload); err != nil || !bytes.Equal(read, text) {
 		t.Errorf("read %q, %v, want %q", read, err, text)
 	}

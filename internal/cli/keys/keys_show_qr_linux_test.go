@@ -25,9 +25,7 @@ func TestShowAccountDescriptor(t *testing.T) {
 		"--account", "m/44'/0'/0'", "--account", "m/49'/0'/0'", "--account", "m/84'/0'/0'", "--account", "m/86'/0'/0'", wallet.WalletID)
 	collector := ur.NewCollector(ur.TypeAccount)
 	for code := range strings.FieldsSeq(string(s.Must(nil, "scan", filepath.Join(s.Dir, "codes")))) {
-		if err := collector.Add(code); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(code))
 	}
 	got, ok := collector.Message()
 	items := bytes.Split(clitest.Collected(t, vector.UR, ur.TypeAccount).CBOR, []byte{0xd9, 0x9d, 0x74}) // tag 40308

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -18,12 +19,8 @@ func TestKeystoreInUse(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSession(t)
 	lock, err := os.OpenFile(filepath.Join(s.Dir, "keys", "lock"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 	generate := []string{"keys", "generate", "--curve", "CURVE_ED25519"}
 	if _, stderr, status := s.Run(nil, generate...); status != console.ExitFailure || !strings.Contains(string(stderr), "in use by another process") {
 		t.Errorf("exit status %d: %s", status, stderr)
@@ -31,9 +28,7 @@ func TestKeystoreInUse(t *testing.T) {
 	if _, stderr, status := s.Run(nil, "keys", "list"); status != console.ExitSuccess {
 		t.Errorf("reading: exit status %d: %s", status, stderr)
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, lock.Close())
 	if _, stderr, status := s.Run(nil, generate...); status != console.ExitSuccess {
 		t.Errorf("afterwards: exit status %d: %s", status, stderr)
 	}

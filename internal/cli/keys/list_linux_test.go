@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -68,9 +69,7 @@ func screenOf(t *testing.T, command *exec.Cmd) string {
 	t.Helper()
 	people, tty := clitest.OpenTerminal(t)
 	command.Stdout, command.Stderr = tty, tty
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	_ = tty.Close()
 	screen, _ := io.ReadAll(people) // it ends with EIO
 	if err := command.Wait(); err != nil {

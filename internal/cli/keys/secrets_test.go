@@ -67,7 +67,7 @@ func TestNoSecretPrinted(t *testing.T) {
 
 	searchDisk(s)
 	for _, secret := range []string{clitest.Secret, clitest.Seed, clitest.NthSecret(0), seed} {
-		for form, text := range formsOf(clitest.MustHex(t, secret)) {
+		for form, text := range formsOf(testenv.Hex(t, secret)) {
 			if bytes.Contains(s.Output.Bytes(), []byte(text)) {
 				t.Errorf("a secret was printed or left in plain, as %s", form)
 			}
@@ -93,14 +93,10 @@ const walletXPrv = "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiC
 
 func secretWIF(t *testing.T) []byte {
 	t.Helper()
-	key, err := keyformat.NewKey(keystore.CurveSecp256k1, clitest.MustHex(t, clitest.NthSecret(2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, err := keyformat.NewKey(keystore.CurveSecp256k1, testenv.Hex(t, clitest.NthSecret(2)))
+	testenv.Must(t, err)
 	text, err := keyformat.WIF{Key: key}.Format()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return text
 }
 

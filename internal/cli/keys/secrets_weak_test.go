@@ -56,9 +56,7 @@ func TestExportFileMode(t *testing.T) {
 	s := clitest.NewSession(t)
 	mode := func(path string) os.FileMode {
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return info.Mode().Perm()
 	}
 	s.Must(nil, "keys", "export", "--yes", "--format", "hex", "--out", "secret", clitest.KeyID)
@@ -71,18 +69,14 @@ func TestExportFileMode(t *testing.T) {
 	}
 	shell := filepath.Join(s.Dir, "shell")
 	opened, err := os.OpenFile(shell, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer opened.Close()
 	if err := opened.Chmod(0o644); err != nil { // whatever the umask
 		t.Fatal(err)
 	}
 	command := s.Command("keys", "export", "--yes", "--format", "hex", clitest.KeyID)
 	command.Stdout = opened
-	if err := command.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Run())
 	if content, err := os.ReadFile(shell); err != nil || string(content) != clitest.Secret+"\n" || mode(shell) != 0o600 {
 		t.Errorf("standard output: mode %v, %v", mode(shell), err)
 	}

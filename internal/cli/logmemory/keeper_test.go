@@ -45,9 +45,7 @@ func (n *node) opens(log store.Log) {
 		Logger:   slog.New(slog.NewTextHandler(&n.logged, nil)),
 		Accepted: func(_ context.Context, organization string) { n.accepted = append(n.accepted, organization) },
 	})
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, err)
 	n.check()
 }
 
@@ -55,9 +53,7 @@ func (n *node) opens(log store.Log) {
 func (n *node) check() {
 	n.t.Helper()
 	n.now = n.now.Add(time.Second)
-	if err := errors.Join(n.Check(n.t.Context()), n.Write()); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, errors.Join(n.Check(n.t.Context()), n.Write()))
 }
 
 // has checks which organizations have a conflict.
@@ -75,17 +71,13 @@ func (n *node) confirms(organization string) {
 	if err != nil || remembered[organization].Conflict == nil {
 		n.t.Fatalf("%+v, %v", remembered, err)
 	}
-	if err := logmemory.Confirm(n.path, organization, remembered[organization].Conflict); err != nil {
-		n.t.Fatal(err)
-	}
+	testenv.Must(n.t, logmemory.Confirm(n.path, organization, remembered[organization].Conflict))
 }
 
 func opened(t *testing.T, path string) *bolt.Store {
 	t.Helper()
 	s, err := bolt.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -107,21 +99,27 @@ var grown int
 // copied closes a store and returns a copy of its file, open.
 func copied(t *testing.T, s *bolt.Store, path string) string {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Close())
 	content := testenv.Read(t, path)
 	to := filepath.Join(t.TempDir(), "state.db")
 	testenv.Write(t, to, content)
 	return to
 }
 
+// openedWithOlder opens a store, and returns a copy of its file of when it had two leaves.
+func openedWithOlder(t *testing.T) (s *bolt.Store, older string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s = opened(t, path)
+	grow(t, s, "one", 2)
+	older = copied(t, s, path)
+	return opened(t, path), older
+}
+
 func leaves(t *testing.T, log store.Log, organization string) translog.Head {
 	t.Helper()
 	head, err := log.LogHead(t.Context(), organization)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return head
 }
 
@@ -227,11 +225,7 @@ func TestConflicts(t *testing.T) {
 
 // TestConfirmsExactly: a confirmation is of one conflict. It is dropped if there is another.
 func TestConfirmsExactly(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	n, more := newNode(t), newNode(t)
 	grow(t, s, "one", 2)
 	n.opens(s)
@@ -259,11 +253,7 @@ func TestConfirmsExactly(t *testing.T) {
 // TestAcceptedTwice: a node that checks only after the acceptance finds a conflict of its
 // own. Putting the store back once more is another conflict, too.
 func TestAcceptedTwice(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	n, late := newNode(t), newNode(t)
 	grow(t, s, "one", 4)
 	n.opens(s)
@@ -309,9 +299,7 @@ func TestEmptiedStore(t *testing.T) {
 	if logmemory.Confirmed(n.path, "one", lost) {
 		t.Error("confirmed without a confirmation")
 	}
-	if err := logmemory.Confirm(n.path, "one", lost); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, logmemory.Confirm(n.path, "one", lost))
 	if !logmemory.Confirmed(n.path, "one", lost) || logmemory.Confirmed(n.path, "two", lost) {
 		t.Error("the confirmation is of one loss")
 	}
@@ -325,21 +313,13 @@ func TestEmptiedStore(t *testing.T) {
 
 // TestLossConfirmsNoOther: a confirmed loss of everything is not one of a part.
 func TestLossConfirmsNoOther(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	n.opens(s)
 	remembered, err := logmemory.Read(n.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := logmemory.Confirm(n.path, "one", logmemory.Lost(remembered["one"])); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, logmemory.Confirm(n.path, "one", logmemory.Lost(remembered["one"])))
 	n.opens(opened(t, older))
 	n.has("a part is there", "one")
 }
@@ -352,14 +332,10 @@ func TestNotWritable(t *testing.T) {
 	s := opened(t, filepath.Join(t.TempDir(), "state.db"))
 	var err error
 	n.Keeper, err = logmemory.New(logmemory.Options{Path: n.path, Log: s, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&n.logged, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for range 3 {
 		grow(t, s, "one", 1)
-		if err := n.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, n.Check(t.Context()))
 		if err := n.Write(); err == nil {
 			t.Error("written")
 		}
@@ -367,9 +343,7 @@ func TestNotWritable(t *testing.T) {
 	if n.Failures() != 3 || strings.Count(n.logged.String(), "cannot be written") != 1 {
 		t.Errorf("%d failures, logged: %s", n.Failures(), n.logged.String())
 	}
-	if err := os.Mkdir(filepath.Dir(n.path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Dir(n.path), 0o700))
 	if err := n.Write(); err != nil {
 		t.Error(err)
 	}
@@ -461,11 +435,7 @@ func TestEditedMemory(t *testing.T) {
 // TestMarkRemoved: a mark that was removed from the store, with the rest as it is, comes back
 // with the next check, and the loss is not taken for accepted.
 func TestMarkRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path)
-	grow(t, s, "one", 2)
-	older := copied(t, s, path)
-	s = opened(t, path)
+	s, older := openedWithOlder(t)
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	n.opens(s)
@@ -490,20 +460,14 @@ func TestLinkedMemory(t *testing.T) {
 	grow(t, s, "one", 2)
 	n := newNode(t)
 	volume := filepath.Join(t.TempDir(), "memory")
-	if err := os.Symlink(volume, n.path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Symlink(volume, n.path))
 	n.Keeper, _ = logmemory.New(logmemory.Options{Path: n.path, Log: s, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
-	if err := n.Check(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Check(t.Context()))
 	if err := n.Write(); err == nil || n.Failures() != 1 {
 		t.Errorf("a link that leads nowhere: %v", err)
 	}
 	testenv.Write(t, volume, logmemory.Memory{}.Encode())
-	if err := n.Write(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Write())
 	for _, path := range []string{volume, n.path} {
 		if remembered, err := logmemory.Read(path); err != nil || remembered["one"].Tree.N != 2 {
 			t.Errorf("%s: %+v, %v", path, remembered, err)
@@ -533,9 +497,7 @@ func TestSeveralStores(t *testing.T) {
 			n.Keeper, err = logmemory.New(logmemory.Options{Path: n.path, Log: s, Each: s.Each, Now: time.Now,
 				Logger: slog.New(slog.DiscardHandler)})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return s
 	}
 	table := map[string]string{"here": "", "there": "b"}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/internal/cli/logs"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/bolt"
@@ -48,9 +49,7 @@ func TestLogVerifyColumns(t *testing.T) {
 	n.IssueCode(t, s)
 	n.End(t, syscall.SIGTERM)
 	opened, err := bolt.Open(filepath.Join(s.Dir, "state.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer opened.Close()
 	const listed = "under another submitter, type or status"
 	for name, test := range map[string]struct {

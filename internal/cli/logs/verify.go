@@ -272,7 +272,7 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Tr
 		if err != nil {
 			return nil, nil, err
 		}
-		return checkShort(verify.ShortAnswer(short), trust)
+		return checkShort(short, trust)
 	}
 	answer, err := console.ReadFile(args[0], api.MaxAnswer)
 	if err != nil {
@@ -282,7 +282,7 @@ func (c *verifyCommand) check(cmd *cobra.Command, args []string, trust verify.Tr
 		if c.config != "" {
 			return nil, nil, console.Usagef("--config does not go with a short answer: it has no votes")
 		}
-		return checkShort(verify.ShortAnswer(short), trust)
+		return checkShort(short, trust)
 	}
 	checks, err := verify.Answer(answer, trust)
 	if err != nil {

@@ -94,13 +94,9 @@ func TestWitnessFollowsServer(t *testing.T) {
 		"/log/nothing/checkpoint":                                 http.StatusNotFound,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _ = response.Body.Close(); response.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, response.Status, status)
 		}
@@ -149,9 +145,7 @@ func TestWitnessState(t *testing.T) {
 		})
 	}
 	lock, err := os.OpenFile(filepath.Join(state, "lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = lock.Close() }()
 	if held, err := trust.TryLock(lock); err != nil || !held {
 		t.Fatal(err)
@@ -170,9 +164,7 @@ func filesOf(t *testing.T, state string) stateFiles {
 func stateFile(t *testing.T, state, suffix string) string {
 	t.Helper()
 	s, err := logs.OpenWitnessState(t.Context(), state, watchedSigner.VerifierKey(enginetest.Organization))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.Close()
 	return s.Path + suffix
 }
@@ -186,9 +178,7 @@ func readState(t *testing.T, state, suffix string) string {
 func writeState(t *testing.T, state, suffix, content string) {
 	t.Helper()
 	path := stateFile(t, state, suffix)
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.RemoveAll(path))
 	if content == "" {
 		return
 	}

@@ -24,9 +24,7 @@ func dynamicFee(t *testing.T, nonce uint64, to []byte, value *big.Int, data []by
 	encoded, err := rlp.EncodeToBytes([]any{
 		big.NewInt(1), nonce, big.NewInt(1e9), big.NewInt(2e9), uint64(100_000), to, value, data, []any{},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return "02" + hex.EncodeToString(encoded)
 }
 

@@ -291,10 +291,6 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", configured.Path, err)
 	}
-	knowledge, err := deployment.ReadKnowledge(configured)
-	if err != nil {
-		return nil, nil, err
-	}
 	flags := deployment.KeystoreFlags{Organization: organization.ID}
 	flags.Use(configured)
 	keys, err := flags.Open(cmd)
@@ -312,7 +308,7 @@ func (c *policyExplain) engine(cmd *cobra.Command) (*countersign.Engine, *access
 	}
 	engine, err := countersign.New(countersign.Config{
 		Chains: all.Chains(all.Limits{}), Operations: messages.Operations(all.Chains(all.Limits{})...), Keystore: keys, Wallets: wallets,
-		Directory: directory, Descriptors: knowledge.Reader(), Now: func() time.Time { return c.now },
+		Directory: directory, Descriptors: c.knowledge.Reader(), Now: func() time.Time { return c.now },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, keys.Close())

@@ -141,13 +141,9 @@ func newTwoHouses(t *testing.T, clock time.Time, policyText string) *twoHouses {
 	h.Edit(t, public, public+", activities: [ACTIVITY_TYPE_SIGN_TRANSACTION_V2, ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2]")
 	served := all.Chains(all.Limits{})
 	file, err := policy.Parse("policy.yaml", []byte(policyText), policy.Options{Chains: served, Hazards: messages.HazardNames(served...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	h.engine, err = countersign.New(countersign.Config{Chains: served, Operations: messages.Operations(served...), Keystore: keys, Policy: file, Now: func() time.Time { return clock }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := h.engine.Close(); err != nil {
 			t.Error(err)
@@ -207,13 +203,9 @@ func TestRecordsExplained(t *testing.T) {
 func (h *twoHouses) explain(t *testing.T, name string, intent activity.Intent, clock time.Time, answer error) string {
 	t.Helper()
 	request, err := activity.NewRequest(activity.Envelope{OrganizationID: h.By.OrganizationID, Time: clock}, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sent, err := show.NewRequestFile(h.By, request.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stdout, stderr, status := clitest.MainWith(string(console.JSONLine(sent)), "policy", "explain", "--config", h.Config(), "--at", clock.Format(time.RFC3339), "--json")
 	refused, _ := errors.AsType[*activity.Error](answer)
 	judged := answer == nil || refused != nil && (refused.Reason == activity.ReasonNotAuthorized || refused.Reason == activity.ReasonHazardNotAllowed)

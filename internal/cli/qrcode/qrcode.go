@@ -67,7 +67,7 @@ func alphanumeric(version coding.Version) int {
 }
 
 // light begins each line of a drawing: white on black regardless of the terminal's
-// colours, so that a code is never inverted.
+// colors, so that a code is never inverted.
 const (
 	light = "\x1b[38;5;231;48;5;16m"
 	reset = "\x1b[0m"

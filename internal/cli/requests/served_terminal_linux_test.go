@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -23,9 +24,7 @@ func TestRequestConfirmation(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewServed(t)
 	made, err := show.NewRequestFile(s.By, clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.Unsigned, time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	in, out := filepath.Join(s.Dir, "request.json"), filepath.Join(s.Dir, "activity.json")
 	clitest.WritePrivate(t, in, string(console.JSONLine(made)))
 	ask := func(answer string) int {
@@ -63,9 +62,7 @@ func TestCodePrompt(t *testing.T) {
 	defer tty.Close()
 	command.Stdin, command.Stdout = tty, stdout
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	p := &clitest.Person{T: t, Terminal: people, Command: command}
 	go p.Read()
 	p.Sees("Code: ")

@@ -49,9 +49,7 @@ func newAdoption(t *testing.T, s *clitest.Served, uri string) *adoption {
 		}()
 	}
 	for range workers {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, <-errs)
 	}
 	t.Logf("%d records were written in %v", a.records, time.Since(started))
 	return a
@@ -72,9 +70,7 @@ func (a *adoption) record(ctx context.Context, kept store.Store, i int) error {
 func (a *adoption) open(t *testing.T) store.Store {
 	t.Helper()
 	kept, err := deployment.OpenStore(t.Context(), &config.Config{Store: a.uri})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return kept
 }
 
@@ -106,9 +102,7 @@ func (a *adoption) killedWhen(t *testing.T, holds func(pid int) bool) bool {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	listens := make(chan struct{})
 	go func() {
 		_, _ = out.Read(make([]byte, 1))
@@ -167,9 +161,7 @@ func adoptsInBolt(t *testing.T, s *clitest.Served) {
 		},
 	} {
 		_ = os.Remove(filepath.Join(s.Dir, config.MemoryName)) // as on another machine
-		if err := errors.Join(os.WriteFile(file, whole, 0o600), os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(os.WriteFile(file, whole, 0o600), os.Chtimes(file, time.Unix(1, 0), time.Unix(1, 0))))
 		held := a.killedWhen(t, holds)
 		got := a.leaves(t)
 		if got != 0 && got != a.records || !held {
@@ -225,9 +217,7 @@ func adoptsInPostgres(t *testing.T, s *clitest.Served) {
 func connected(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = connection.Close(context.Background()) })
 	return connection
 }

@@ -8,6 +8,7 @@ import (
 
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/internal/cli/show"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/stamp"
 )
@@ -18,21 +19,13 @@ func TestAPIKeys(t *testing.T) {
 	body := []byte(`{"organizationId":"o"}`)
 	for _, curve := range []stamp.Curve{stamp.CurveP256, stamp.CurveSecp256k1, stamp.CurveEd25519} {
 		by, err := api.ParseKeyWith([]byte(clitest.APIKeyFile(curve)), stamp.NewSigner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		made, err := show.NewRequestFile(by, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sent, err := stamp.Parse(made.Stamp)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		credential, err := stamp.NewAPIKey(curve, by.PublicKey())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if err := credential.Verify(sent, body, time.Now()); err != nil || made.Body != string(body) {
 			t.Errorf("%s: %v", curve, err)
 		}
@@ -74,9 +67,7 @@ func TestSecondKeyOfOneUser(t *testing.T) {
 	addUser(t, s, "ci", "old.json")
 	l := clitest.NewLive(t, s)
 	addKey(t, s, filepath.Join(s.Dir, "old.json"), "new.json")
-	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}))
 	users := l.Current.Load().Configured.Organizations[0].Users
 	if len(users) != 2 || users[0].Name != "ci" || len(users[0].APIKeys) != 2 {
 		t.Errorf("%+v", users)

@@ -67,14 +67,10 @@ func TestServesDamagedStore(t *testing.T) {
 func overwrite(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	meta := 2 * os.Getpagesize()
 	if _, err := file.WriteAt(make([]byte, int(info.Size())-meta), int64(meta)); err != nil {
 		t.Fatal(err)

@@ -63,9 +63,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		all[path] = fmt.Sprintf("%v %d %x", info.Mode(), info.Size(), sha256.Sum256(content))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return all
 }
 
@@ -93,9 +91,7 @@ func cutOff(t *testing.T) []byte {
 	if err == nil {
 		err = db.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	content := testenv.Read(t, path)
 	return content
 }
@@ -119,9 +115,7 @@ func closed(t *testing.T, s *clitest.Served, what string, doors map[string][]str
 	stamped := exec.CommandContext(t.Context(), "countersign", "stamp", "--api-key", filepath.Join(s.Dir, setup.APIKeyName))
 	stamped.Stdin = bytes.NewReader(clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.Unsigned, time.Now()))
 	out, err := stamped.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Write(t, request, out)
 	before := contents(t, filepath.Dir(s.Dir))
 	for door, args := range doors {
@@ -147,9 +141,7 @@ func closed(t *testing.T, s *clitest.Served, what string, doors map[string][]str
 func TestDoorsBolt(t *testing.T) {
 	s := clitest.NewServed(t)
 	file := filepath.Join(s.Dir, setup.StoreName)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(file))
 	closedDoors(t, s, "absent", append(isNone, file+" does not exist")...)
 	for what, content := range map[string][]byte{"empty": {}, "cut off": cutOff(t)} {
 		testenv.Write(t, file, content)
@@ -157,9 +149,7 @@ func TestDoorsBolt(t *testing.T) {
 	}
 	testenv.Write(t, file, cutOff(t)[:5000])
 	closedDoors(t, s, "shorter than its pages", file+" is damaged: restore a backup (docs/operations.md#restore)")
-	if err := os.Truncate(file, 0); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Truncate(file, 0))
 	s.Run(t, "serve", "--check", "--new-store", "--config", s.Config())
 	before := contents(t, s.Dir)
 	out, err := exec.CommandContext(t.Context(), "countersign", "serve", "--new-store", "--config", s.Config()).CombinedOutput()
@@ -242,14 +232,10 @@ func TestRestoreWithoutStore(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(manifest, without, 0o600), os.Rename(filepath.Join(saved, setup.StoreName), filepath.Join(saved, "another.db")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	parent := t.TempDir()
-	if err := os.Mkdir(filepath.Join(parent, "there"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(parent, "there"), 0o700))
 	for _, into := range []string{"new", "there"} {
 		out, err := exec.CommandContext(t.Context(), "countersign", "restore", saved, filepath.Join(parent, into)).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "there is none") || !strings.Contains(string(out), "this backup has none") {

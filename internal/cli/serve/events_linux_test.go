@@ -105,9 +105,7 @@ func TestServeEvents(t *testing.T) {
 func endLease(t *testing.T, dsn string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	done, err := conn.Exec(t.Context(), "UPDATE countersign_ledgers SET keep_until = clock_timestamp() WHERE organization_id = '' AND key = 'outbox' AND keep_until > clock_timestamp()")
 	if err != nil || done.RowsAffected() != 1 {

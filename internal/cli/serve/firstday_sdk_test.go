@@ -28,16 +28,12 @@ func newSDK(t *testing.T, s *clitest.Served, url, certificate string) *sdk {
 	command := testenv.Node(t, "clients.mjs")
 	command.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+certificate)
 	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	out, err := command.StdoutPipe()
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		_ = in.Close()
 		if err := command.Wait(); err != nil && t.Context().Err() == nil {
@@ -69,9 +65,7 @@ func (c *sdk) asks(t *testing.T, op, keyFile string, line map[string]any) (got s
 	if err == nil {
 		err = json.Unmarshal(content, &key)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	whole := map[string]any{
 		"op": op, "client": "http", "baseUrl": c.url, "signWith": c.signWith,
 		"organizationId": key.OrganizationID, "apiPublicKey": key.PublicKey, "apiPrivateKey": key.PrivateKey,
@@ -102,9 +96,7 @@ func (c *sdk) submits(t *testing.T, keyFile, unsigned string) (sdkActivity, *act
 		t.Fatalf("the activity has no vote of its submitter: %+v", got)
 	}
 	request, err := activity.Decode([]byte(got.Activity.Votes[0].Message))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return got, request
 }
 

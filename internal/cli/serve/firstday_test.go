@@ -129,9 +129,7 @@ func TestFirstDay(t *testing.T) {
 	clitest.WritePrivate(t, path("answer.json"), string(again.Answer))
 	clitest.WritePrivate(t, path("body.json"), string(request.Body))
 	key, err := exec.CommandContext(t.Context(), "openssl", "pkey", "-in", path("proof.pem"), "-pubout").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	clitest.WritePrivate(t, path("proof-public.pem"), string(key))
 	var log struct{ LogKey string }
 	testenv.JSON(t, s.Run(t, "log", "key", "--config", s.Config()), &log)
@@ -212,9 +210,7 @@ func removeKey(t *testing.T, s *clitest.Served, file string) {
 func editKey(t *testing.T, s *clitest.Served, file string, change func(line string) string) {
 	t.Helper()
 	key, err := api.ReadKey(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	content := testenv.Read(t, s.Config())
 	lines := strings.SplitAfter(string(content), "\n")
 	for i, line := range lines {
@@ -230,9 +226,7 @@ func firstRequest(t *testing.T, s *clitest.Served, unsigned string) *activity.Re
 	request, err := activity.NewRequest(
 		activity.Envelope{OrganizationID: s.By.OrganizationID, Time: time.Now(), GenerateAppProofs: true},
 		activity.SignTransactionIntent{SignWith: s.Signer, UnsignedTransaction: unsigned, Type: activity.TransactionTypeEthereum})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return request
 }
 
@@ -270,15 +264,11 @@ func (c *certificates) config() *tls.Config {
 func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
 	t.Helper()
 	key, err := api.ReadKey(keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	to, err := api.New(api.Config{URL: url, Key: key, Retries: -1, Poll: 10 * time.Millisecond, HTTP: &http.Client{
 		Transport: &http.Transport{TLSClientConfig: c.config(), DisableKeepAlives: true},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return to
 }
 
@@ -286,9 +276,7 @@ func (c *certificates) client(t *testing.T, url, keyFile string) *api.Client {
 func (c *certificates) served(t *testing.T, url string) *x509.Certificate {
 	t.Helper()
 	connected, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), c.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer connected.Close()
 	return connected.ConnectionState().PeerCertificates[0]
 }
@@ -364,7 +352,5 @@ func (l *load) stop() {
 // reloads makes the server re-read its configuration.
 func reloads(t *testing.T, n *clitest.Node) {
 	t.Helper()
-	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 }

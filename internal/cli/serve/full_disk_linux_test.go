@@ -100,9 +100,7 @@ func untilRefused(t *testing.T, n *clitest.Node, s *clitest.Served) (refused []b
 		if isUnavailable(err) {
 			return one.body, answered
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		answered = append(answered, one)
 	}
 	t.Fatalf("%d requests found room on a full disk", mostOnFullDisk)

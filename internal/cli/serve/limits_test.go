@@ -30,9 +30,7 @@ func TestConnectionLimit(t *testing.T) {
 	n := s.Start(t, "--admin", "none")
 	address := strings.TrimPrefix(n.Base, "http://")
 	idle, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer idle.Close()
 	if status, _ := clitest.Get(t, n.Base+"/"); status == 0 {
 		t.Error("the second connection was not served")
@@ -52,9 +50,7 @@ func TestMemoryLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "countersign.yaml")
 	clitest.WritePrivate(t, path, base+"{requestBytes: 9000000, answerBytes: 10000000}\n")
 	configured, err := config.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if options := new(serve.Server).Options(configured); options.MaxBufferedBytes != 9_000_000 || options.MaxAnswerBytes != 10_000_000 {
 		t.Errorf("%+v", options)
 	}

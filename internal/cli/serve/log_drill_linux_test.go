@@ -184,9 +184,7 @@ func onBothStores(t *testing.T, do func(t *testing.T, d *drill, at storePlace)) 
 					return func() { writes(t, d.Served, file, older) }
 				},
 				empty: func() {
-					if err := os.Remove(file); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, os.Remove(file))
 				},
 			})
 		}

@@ -34,9 +34,7 @@ func resident(t *testing.T, n *clitest.Node) int {
 		t.Skipf("this kernel does not say RssAnon:\n%s", status)
 	}
 	kilobytes, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return kilobytes << 10
 }
 
@@ -85,9 +83,7 @@ func manyKeys(t *testing.T, s *clitest.Served, count int) (keys []*api.Key) {
 		s.Edit(t, "    users:\n", "    users:\n"+string(s.Run(t, "apikey", "new", "--name", fmt.Sprint("user-", i), "--org", s.By.OrganizationID, "--out", file, "--expires", "90d")))
 		content := testenv.Read(t, file)
 		key, err := api.ParseKey(bytes.TrimSpace(content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys = append(keys, key)
 	}
 	return keys
@@ -99,17 +95,11 @@ func attack(t *testing.T, n *clitest.Node, keys []*api.Key, path, body string, l
 	t.Helper()
 	for i := range connections {
 		stamp, err := keys[i%len(keys)].Stamp([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		conn, err := net.Dial("tcp", strings.TrimPrefix(n.Base, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, conn.(*net.TCPConn).SetReadBuffer(4096))
 		_, _ = fmt.Fprintf(conn, "POST /public/v1/%s HTTP/1.1\r\nHost: a\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s", path, stamp.Name, stamp.Value, length, body)
 		open = append(open, conn)
 	}

@@ -157,9 +157,7 @@ var kinds = map[string]func(path string) error{
 func TestNoRegularFile(t *testing.T) {
 	s := clitest.Documented(t)
 	configured, err := config.Read(s.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	memory := filepath.Join(s.Dir, "log.memory")
 	files := append(configured.Files(), configured.PassphraseFile, memory, strings.TrimPrefix(configured.Store, "bolt:"), filepath.Join(s.Dir, "fee.json"))
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "fee.json"), `{"type":"TRANSACTION_TYPE_ETHEREUM","unsignedTransaction":"`+enginetest.Unsigned+`"}`)
@@ -188,9 +186,7 @@ func TestNoRegularFile(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Errorf("%s is %s: %v", filepath.Base(path), kind, err)
 			}
-			if err := os.RemoveAll(path); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.RemoveAll(path))
 			if err := os.Rename(aside, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatal(err)
 			}
@@ -221,21 +217,15 @@ func TestReloadOfPipe(t *testing.T) {
 		}
 	}
 	told(false)
-	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600), n.Command.Process.Signal(syscall.SIGHUP)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600), n.Command.Process.Signal(syscall.SIGHUP)))
 	testenv.Await(t, "the failure is counted", func() bool {
 		_, metrics := clitest.Get(t, admin+"/metrics")
 		return strings.Contains(metrics, "countersign_reload_failures_total 1\n")
 	})
 	told(true)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(path))
 	clitest.WritePrivate(t, path, onlyFees+"# good again\n")
-	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 	testenv.Await(t, "the next reload works", func() bool {
 		_, ready := clitest.Get(t, admin+"/readyz")
 		return !strings.Contains(ready, "configurationOlderSince")

@@ -35,9 +35,7 @@ func TestReloadAtomic(t *testing.T) {
 	protocol := l.TLSConfig()
 	served := func() string {
 		certificate, err := protocol.GetCertificate(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return certificate.Leaf.SerialNumber.String() + string(certificate.Leaf.Signature)
 	}
 	serial := func() string { return first.SerialNumber.String() + string(first.Signature) }
@@ -50,12 +48,8 @@ func TestReloadAtomic(t *testing.T) {
 	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "tls: ") || l.Current.Load() != before || served() != serial() {
 		t.Errorf("a bad certificate: %v", err)
 	}
-	if err := os.Remove(filepath.Join(s.Dir, "cert.pem")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(s.Dir, "key.pem")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(filepath.Join(s.Dir, "cert.pem")))
+	testenv.Must(t, os.Remove(filepath.Join(s.Dir, "key.pem")))
 	first = clitest.WriteCertificate(t, s.Dir)
 	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil || served() != serial() {
 		t.Errorf("the renewed certificate is not served: %v", err)
@@ -76,17 +70,13 @@ func TestReloadLookupTable(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewServed(t)
 	table := `{"lookupTableAddress":"BLbDu5FZUdSfLrGejhuaWw5iMJBo3j3TVRyPv9rfJyMA","deactivationSlot":18446744073709551615,"lastExtendedSlot":1,"addresses":["4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"]}`
-	if err := os.Mkdir(filepath.Join(s.Dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(s.Dir, "folder"), 0o700))
 	clitest.WritePrivate(t, filepath.Join(s.Dir, "folder", "table.json"), table)
 	s.Edit(t, "organizations:", "descriptors: {folder: folder, pins: pins.txt}\norganizations:")
 	l := clitest.NewLive(t, s)
 	at, pins := bytes.Repeat([]byte{0x99}, 32), filepath.Join(s.Dir, "pins.txt")
 	known := func() int {
-		if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}))
 		found, _ := l.InForce.LookupTable(at)
 		return len(found.Addresses)
 	}
@@ -94,9 +84,7 @@ func TestReloadLookupTable(t *testing.T) {
 		t.Error("known before it is pinned")
 	}
 	folder, err := deployment.OpenDescriptors(&config.Descriptors{Folder: filepath.Join(s.Dir, "folder")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pinned := &descriptors.Pins{}
 	pinned.Add(folder.Files()[0])
 	clitest.WritePrivate(t, pins, string(pinned.Encode()))
@@ -106,9 +94,7 @@ func TestReloadLookupTable(t *testing.T) {
 	if known() != 1 {
 		t.Error("not known once it is pinned")
 	}
-	if err := os.Remove(pins); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(pins))
 	if known() != 0 {
 		t.Error("known after the pin was taken back")
 	}
@@ -125,9 +111,7 @@ func TestReloadNeedsRestart(t *testing.T) {
 	if err := l.Reload(clitest.InCommand(t), s.Config(), func([]string) {}); err == nil || !strings.Contains(err.Error(), "other.db does not exist") {
 		t.Errorf("a store that is not there: %v", err)
 	}
-	if err := os.Rename(filepath.Join(s.Dir, "state.db"), filepath.Join(s.Dir, "other.db")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(filepath.Join(s.Dir, "state.db"), filepath.Join(s.Dir, "other.db")))
 	var members []string
 	err := l.Reload(clitest.InCommand(t), s.Config(), func(changed []string) { members = changed })
 	if err != nil || !slices.Equal(members, []string{"tls", "store"}) {
@@ -168,9 +152,7 @@ func TestReloadOnSIGHUP(t *testing.T) {
 	file := filepath.Join(s.Dir, "ci.json")
 	lines := s.Run(t, "apikey", "new", "--name", "ci", "--org", s.By.OrganizationID, "--out", file, "--expires", "90d")
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	added := n.Client
 	if added.By, err = api.ParseKey([]byte(strings.TrimSpace(string(content)))); err != nil {
 		t.Fatal(err)
@@ -184,9 +166,7 @@ func TestReloadOnSIGHUP(t *testing.T) {
 	}
 	s.Edit(t, "    users:\n", "    users:\n"+string(lines))
 	hangUp := func() {
-		if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 	}
 	hangUp()
 	testenv.Await(t, "the new user is let in", func() bool { return whoami(added) == nil })

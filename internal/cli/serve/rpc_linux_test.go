@@ -31,20 +31,14 @@ func appendConfig(t *testing.T, s *clitest.Served, section string) {
 func overHTTP(t *testing.T, address, token, body string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.SetBasicAuth("any", token)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return response.StatusCode, string(answer)
 }
 
@@ -69,9 +63,7 @@ func TestServeRPC(t *testing.T) {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[{"from":%q,"to":"0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7","gas":"0xea60","gasPrice":"0x3b9aca00","value":"0x7b","nonce":"0x7","chainId":"0x1"}]}`, accounts.Result[0])
 	_, first := overHTTP(t, address, rpcToken, body)
 	connection, err := net.Dial("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer connection.Close()
 	if _, err := io.WriteString(connection, body+body); err != nil {
 		t.Fatal(err)

@@ -31,25 +31,19 @@ func clientAuthority(t *testing.T, name string) (authority string, client tls.Ce
 	t.Helper()
 	issue := func(template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey) {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 		if issuerKey == nil {
 			issuer, issuerKey = template, key
 		}
 		der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), issuerKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return der, key
 	}
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	rootDER, rootKey := issue(root, nil, nil)
 	parsed, err := x509.ParseCertificate(rootDER)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	leaf, key := issue(&x509.Certificate{
 		SerialNumber: big.NewInt(2), DNSNames: []string{name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, parsed, rootKey)
@@ -74,14 +68,10 @@ func TestRPCReload(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server)
 	connection, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{client}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer connection.Close()
 	socket, err := net.Dial("unix", filepath.Join(s.Dir, "rpc.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer socket.Close()
 	const body = `{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`
 	reader, answers := bufio.NewReader(connection), json.NewDecoder(socket)
@@ -95,9 +85,7 @@ func TestRPCReload(t *testing.T) {
 		}
 		defer response.Body.Close()
 		answer, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return response.StatusCode == http.StatusOK && strings.Contains(string(answer), `"result":"0xa"`)
 	}
 	overSocket := func() bool {
@@ -136,9 +124,7 @@ func TestRPCReload(t *testing.T) {
 	resuming := &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{client}, ClientSessionCache: tls.NewLRUClientSessionCache(1)}
 	for range 2 {
 		other, err := tls.Dial("tcp", address, resuming)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		fmt.Fprint(other, "GET /upcheck HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
 		if answer, err := io.ReadAll(other); err != nil || !strings.HasSuffix(string(answer), "OK") || other.ConnectionState().DidResume {
 			t.Errorf("resumed %t, %v: %s", other.ConnectionState().DidResume, err, answer)
@@ -150,9 +136,7 @@ func TestRPCReload(t *testing.T) {
 	reloads(t, n)
 	testenv.Await(t, "the new certificate is served", func() bool {
 		other, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{client}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer other.Close()
 		return other.ConnectionState().PeerCertificates[0].Equal(next)
 	})

@@ -35,9 +35,7 @@ func TestBackupSocketPermissions(t *testing.T) {
 	} {
 		left()
 		listener, err := listenForBackups(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if info, err := os.Lstat(dir); err != nil || info.Mode() != os.ModeDir|0o700 {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
@@ -78,9 +76,7 @@ func TestBackupStalled(t *testing.T) {
 func TestBackupEndsOnShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c := Server{log: slog.New(slog.DiscardHandler)}
 		ctx, stop := context.WithCancel(t.Context())
 		ours, theirs := net.Pipe()

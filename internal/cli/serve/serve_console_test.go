@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestConsolePaths checks which paths are the approvals page's: /console is redirected to
 // it, and everything else is the API's.
 func TestConsolePaths(t *testing.T) {
 	page, err := console.New(console.Options{Origin: "https://sign.example.com", RPID: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	served := withConsole(page, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for path, status := range map[string]int{
 		"/console/": http.StatusOK, "/console/app.js": http.StatusOK, "/console/none": http.StatusNotFound,

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/file"
 )
@@ -23,27 +24,17 @@ func TestKeysLeaveAnIdleServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "keys")
 			other, err := file.Create(dir, []byte("passphrase"), file.Options{WorkFactor: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer other.Close()
 			info, err := other.Generate(t.Context(), "org", "hot", keystore.CurveSecp256k1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			served, err := file.Open(t.Context(), dir, []byte("passphrase"), file.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer served.Close()
 			key, err := served.Find(t.Context(), "org", keystore.ByID(info.ID))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			signer, err := keystore.AsECDSA(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				server := Server{log: slog.New(slog.DiscardHandler), keys: served}
 				server.followKeys(t.Context())
@@ -52,9 +43,7 @@ func TestKeysLeaveAnIdleServer(t *testing.T) {
 				if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); err != nil {
 					t.Errorf("before the key is %s: %v", name, err)
 				}
-				if err := remove(other, t.Context(), "org", info.ID); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, remove(other, t.Context(), "org", info.ID))
 				time.Sleep(time.Minute - 1)
 				// The key was found before: without its secret it cannot sign.
 				if _, err := signer.SignECDSA(t.Context(), [32]byte{1}); !errors.Is(err, keystore.ErrWithdrawn) {

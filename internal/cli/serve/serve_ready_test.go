@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -26,13 +27,9 @@ func (a *asked) Ping(context.Context) error { a.pings++; return nil }
 func TestAliveWithoutStore(t *testing.T) {
 	records := &asked{Store: memory.New(0)}
 	several, err := store.NewSharded(t.Context(), map[string]store.Full{"": records}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: keys.New(), Store: several})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s := &Server{engine: engine, records: several}
 	pages := s.withState(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for _, page := range []struct {

@@ -24,15 +24,9 @@ import (
 func socketIn(t *testing.T, path string, queue int) (closeIt func()) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(fd, queue); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}))
+	testenv.Must(t, syscall.Listen(fd, queue))
 	return func() { _ = syscall.Close(fd) }
 }
 
@@ -47,9 +41,7 @@ func TestSocketPlace(t *testing.T) {
 			t.Cleanup(socketIn(t, path, 0))
 			for {
 				fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				t.Cleanup(func() { _ = syscall.Close(fd) })
 				if syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}) != nil {
 					return
@@ -101,9 +93,7 @@ func TestSocketShutdown(t *testing.T) {
 	var asked atomic.Int32
 	uid := uint32(os.Getuid())
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", UID: &uid}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(t.TempDir(), "s")
 	b := &rpcServer{path: path, http: httpapi.NewServer(nil), handler: rpcapi.New(f.Engine, rpcapi.Options{
 		Directory: f.Config.Directory.(access.Users), Keystore: f.Signing,
@@ -122,9 +112,7 @@ func TestSocketShutdown(t *testing.T) {
 	cancel()
 	b.start(draining, &Server{log: slog.New(slog.DiscardHandler)}, make(chan error, 1))
 	client, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer client.Close()
 	const health = `{"jsonrpc":"2.0","id":1,"method":"health_status"}`
 	_, _ = io.WriteString(client, health)
@@ -134,13 +122,9 @@ func TestSocketShutdown(t *testing.T) {
 	}
 	_, _ = io.WriteString(client, health)
 	<-entered
-	if err := os.Rename(path, path+"-old"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Rename(path, path+"-old"))
 	other, _, err := listenSocket(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer other.Close()
 	late, expire := context.WithCancel(t.Context())
 	expire()

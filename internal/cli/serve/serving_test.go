@@ -27,19 +27,13 @@ func TestAdmin(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewServed(t)
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer read.Close()
 	command := exec.Command("countersign", "serve", "--config", s.Config(), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	command.Stderr = write
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	write.Close()
 	defer func() { _ = command.Process.Kill() }()
 	log := bufio.NewReader(read)
@@ -53,9 +47,7 @@ func TestAdmin(t *testing.T) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, log) }()
 	var ready struct{ Listening string }
-	if err := json.NewDecoder(out).Decode(&ready); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.NewDecoder(out).Decode(&ready))
 	to := deployment.Client{Base: "http://" + ready.Listening}
 	to.By = s.By
 	if _, err := to.Post(t.Context(), "submit/sign_transaction", clitest.SignBody(s.By.OrganizationID, s.Signer, clitest.Unsigned, time.Now())); err != nil {
@@ -73,9 +65,7 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("the API serves %s: %d", path, status)
 		}
 	}
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Process.Signal(syscall.SIGTERM))
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -129,9 +119,7 @@ func TestGracefulShutdown(t *testing.T) {
 	if sent.Header.Get("Authorization") != "Bearer hunter2" || sent.Header.Get("X-Account") != "7" || sent.Header.Get("webhook-signature") == "" {
 		t.Errorf("the webhook got the headers %v", sent.Header)
 	}
-	if err := n.Command.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGTERM))
 	testenv.Await(t, "it takes no connections", func() bool {
 		response, err := http.Get(n.Base)
 		if err == nil {

@@ -2,7 +2,6 @@ package serve_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -38,9 +37,7 @@ func TestOrganizationsInDatabases(t *testing.T) {
 	in := func(id string) *clitest.Served {
 		var key show.KeyLine
 		line := s.Run(t, "keys", "generate", "--config", s.Config(), "--org", id, "--curve", "CURVE_SECP256K1")
-		if err := json.Unmarshal(line, &key); err != nil {
-			t.Fatal(err)
-		}
+		testenv.JSON(t, line, &key)
 		of, by := *s, *s.By
 		by.OrganizationID, of.By, of.Signer = id, &by, key.PrivateKeyID
 		return &of
@@ -53,9 +50,7 @@ func TestOrganizationsInDatabases(t *testing.T) {
 	signs(t, n, second, 2)
 	count := func(p *testenv.PostgreSQL, id string) (activities int) {
 		row := connected(t, p.DSN).QueryRow(t.Context(), "SELECT count(*) FROM countersign_activities WHERE organization_id = $1", id)
-		if err := row.Scan(&activities); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, row.Scan(&activities))
 		return activities
 	}
 	if here, there := count(rest, "second"), count(b, "second"); here != 0 || there != 2 {
@@ -82,9 +77,7 @@ func TestOrganizationsInDatabases(t *testing.T) {
 	// An organization can come by a reload.
 	s.Edit(t, "organizations:\n", organization("third"))
 	third := in("third")
-	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 	testenv.Await(t, "the new organization is let in", func() bool {
 		_, err := submits(t, n, third, 1)
 		return err == nil
@@ -95,9 +88,7 @@ func TestOrganizationsInDatabases(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), `an organization stays in the store in which it has begun: "third" in the store "b"`) {
 		t.Errorf("opened with another table: %v, %s", err, out)
 	}
-	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 	testenv.Await(t, "the reload is refused", func() bool {
 		_, body := clitest.Get(t, "http://"+admin+"/readyz")
 		return strings.Contains(body, "configurationOlderSince")
@@ -144,9 +135,7 @@ func moves(t *testing.T, s *clitest.Served, n *clitest.Node, organization *clite
 		t.Errorf("where it no longer is: %v", err)
 	}
 	s.Edit(t, elsewhere, at)
-	if err := n.Command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, n.Command.Process.Signal(syscall.SIGHUP))
 	testenv.Await(t, "the new table is in force", func() bool {
 		_, err := submits(t, n, organization, 2)
 		return err == nil

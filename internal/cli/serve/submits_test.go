@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/activity"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -15,9 +16,7 @@ import (
 func signs(t *testing.T, n *clitest.Node, s *clitest.Served, number int) recorded {
 	t.Helper()
 	one, err := submits(t, n, s, number)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return one
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 )
 
@@ -27,9 +28,7 @@ func TestTLS(t *testing.T) {
 	s.Edit(t, "# tls: {certFile: cert.pem, keyFile: key.pem}", "tls: {certFile: cert.pem, keyFile: key.pem}")
 	n := s.Start(t, "--listen", "0.0.0.0:0", "--admin", "none")
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(n.Base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	url := "https://127.0.0.1:" + port
 	submit := func(environment ...string) ([]byte, error) {
 		command := exec.Command("countersign", "submit", "--query", "whoami", "--url", url, "--api-key", filepath.Join(s.Dir, setup.APIKeyName))
@@ -52,9 +51,7 @@ func TestTLS(t *testing.T) {
 	for protocol, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}, ForceAttemptHTTP2: h2}
 		response, err := (&http.Client{Transport: transport}).Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		response.Body.Close()
 		transport.CloseIdleConnections()
 		if response.Proto != protocol || response.StatusCode != http.StatusNotFound {

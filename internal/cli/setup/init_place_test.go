@@ -76,9 +76,7 @@ func TestInitKilledWhileMoving(t *testing.T) {
 func mustBeWhole(t *testing.T, dir string, made initialized) {
 	t.Helper()
 	configured, err := config.Read(made.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	content := testenv.Read(t, made.APIPrivateKeyFile)
 	by, err := api.ParseKey(content)
 	if err != nil || by.OrganizationID != made.OrganizationID || configured.Organizations[0].ID != made.OrganizationID {
@@ -116,13 +114,9 @@ func TestInitKilledWhileCreating(t *testing.T) {
 	if _, err := fill(t, dir); err == nil {
 		t.Error("a directory with a file of another program was taken")
 	}
-	if err := os.Remove(other); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(other))
 	made, err := fill(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mustBeWhole(t, dir, made)
 	if content, err := os.ReadFile(filepath.Join(dir, PassphraseName)); err != nil || string(content) == "first" {
 		t.Errorf("passphrase %q, %v", content, err)

@@ -64,24 +64,21 @@ func (f *ActivityFieldFlag) Print(cmd *cobra.Command, answer []byte) error {
 	return err
 }
 
-// shortAnswer is an answer that fits into a few QR codes.
-type shortAnswer verify.ShortAnswer
-
 // ShortAnswerOf returns the short answer of a record.
-func ShortAnswerOf(record *activity.Record) (shortAnswer, error) {
+func ShortAnswerOf(record *activity.Record) (verify.ShortAnswer, error) {
 	var proof *activity.AppProof
 	if len(record.AppProofs) > 0 {
 		proof = &record.AppProofs[0]
 	}
 	answer, err := verify.NewShortAnswer(record.Request.Fingerprint, record.Result, proof)
 	if err != nil {
-		return shortAnswer{}, fmt.Errorf("%w, and this is the answer to %s: use --out", err, record.Request.Type)
+		err = fmt.Errorf("%w, and this is the answer to %s: use --out", err, record.Request.Type)
 	}
-	return shortAnswer(answer), nil
+	return answer, err
 }
 
-// Message returns the answer for QR codes.
-func (a shortAnswer) Message() (ur.Message, error) {
+// ShortMessage returns a short answer for QR codes.
+func ShortMessage(a verify.ShortAnswer) (ur.Message, error) {
 	fingerprint, err := activity.ParseFingerprint(a.Fingerprint)
 	if err != nil {
 		return ur.Message{}, err
@@ -110,15 +107,13 @@ func (a shortAnswer) Message() (ur.Message, error) {
 }
 
 // ShortAnswerFrom reads a short answer from QR codes.
-func ShortAnswerFrom(message ur.Message) (shortAnswer, error) {
+func ShortAnswerFrom(message ur.Message) (answer verify.ShortAnswer, err error) {
 	read, err := ur.DecodeAnswer(message)
 	if err != nil {
-		return shortAnswer{}, err
+		return answer, err
 	}
-	answer := shortAnswer{
-		Fingerprint:       "sha256:" + hex.EncodeToString(read.Fingerprint),
-		SignedTransaction: hex.EncodeToString(read.Signed),
-	}
+	answer.Fingerprint = "sha256:" + hex.EncodeToString(read.Fingerprint)
+	answer.SignedTransaction = hex.EncodeToString(read.Signed)
 	for _, signature := range read.Signatures {
 		answer.Signatures = append(answer.Signatures, activity.SignRawPayloadResult{R: hex.EncodeToString(signature[:32]),
 			S: hex.EncodeToString(signature[32:64]), V: hex.EncodeToString(signature[64:])})
@@ -132,7 +127,7 @@ func ShortAnswerFrom(message ur.Message) (shortAnswer, error) {
 }
 
 // ReadShortAnswer reads a short answer from a file, strictly.
-func ReadShortAnswer(content []byte) (answer shortAnswer, err error) {
+func ReadShortAnswer(content []byte) (answer verify.ShortAnswer, err error) {
 	var proof activity.AppProof
 	err = strictjson.Read(content, "answer",
 		strictjson.Required("fingerprint", &answer.Fingerprint),

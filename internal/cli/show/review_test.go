@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/all"
 	api "github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // votesPolicy is a policy that requires the vote of another user.
@@ -30,9 +31,7 @@ func waitingAnswer(t *testing.T, unsigned string) *api.Activity {
 	t.Helper()
 	f := enginetest.New(t, func(config *countersign.Config) { config.Policy = votesPolicy{} })
 	record, err := f.Submit(t, enginetest.Request{Unsigned: unsigned})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	waiting, err := api.ParseActivity(record.AppendAnswer(nil))
 	if err != nil || waiting.Status != activity.StatusConsensusNeeded || waiting.Review == nil {
 		t.Fatalf("%+v, %v", waiting, err)

@@ -101,7 +101,7 @@ func checkSigned(t *testing.T, line []byte, number int, address string) {
 		t.Fatalf("%v: %s", err, line)
 	}
 	var tx types.Transaction
-	if err := tx.UnmarshalBinary(clitest.MustHex(t, answer.SignedTransaction)); err != nil {
+	if err := tx.UnmarshalBinary(testenv.Hex(t, answer.SignedTransaction)); err != nil {
 		t.Fatalf("answer %d: %v: %s", number, err, line)
 	}
 	if tx.Value().Uint64() != 1<<32+uint64(number) {
@@ -133,9 +133,7 @@ func TestInterruptedBatch(t *testing.T) {
 		if _, err := answers.ReadBytes('\n'); err != nil {
 			t.Fatal(err)
 		}
-		if err := command.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, command.Process.Signal(signal))
 		rest, err := io.ReadAll(answers)
 		if err != nil || len(rest) > 0 {
 			t.Errorf("%v: %q, %v", signal, rest, err)
@@ -235,9 +233,7 @@ func importAndKill(t *testing.T, s *clitest.Session, in []byte) (answers []byte,
 	}
 	_ = command.Process.Kill()
 	rest, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return append(answers, rest...), command.Wait() != nil
 }
 

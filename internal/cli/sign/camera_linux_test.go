@@ -69,23 +69,17 @@ func TestCamera(t *testing.T) {
 // messageLoop takes another wallet's typed data across the air gap, and the signature back.
 // go-ethereum recovers the key.
 func messageLoop(t *testing.T, s *clitest.Session, key show.KeyLine, readers []pictureReader) {
-	public, err := crypto.DecompressPubkey(clitest.MustHex(t, key.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, err := crypto.DecompressPubkey(testenv.Hex(t, key.PublicKey))
+	testenv.Must(t, err)
 	address := crypto.PubkeyToAddress(*public)
 	request := ethMessage(t, ur.EthTyped, typedText)
 	request.Address = address[:]
 	encoder, err := ur.NewEncoder(request.Message(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	asked := t.TempDir()
 	for i := range encoder.Parts() {
 		code, err := qrcode.New(strings.ToUpper(encoder.Next()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		photograph(t, filepath.Join(asked, fmt.Sprintf("%04d.png", i)), modulesOf(strings.Join(code.Lines(), "\n")), float64(i%5-2))
 	}
 	answered := drawn(t, s, readers[0](asked), true, "sign", "--config", "offline/countersign.yaml", "--allow", "all", "--scan", "--qr")
@@ -102,14 +96,10 @@ type pictureReader func(dir string) []byte
 
 // loop takes one transaction there and back.
 func loop(t *testing.T, s *clitest.Session, c cameraCase, key show.KeyLine, body string, read pictureReader) {
-	public, err := keystore.ParsePublicKey(c.chain.Curve, clitest.MustHex(t, key.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, err := keystore.ParsePublicKey(c.chain.Curve, testenv.Hex(t, key.PublicKey))
+	testenv.Must(t, err)
 	unsigned, err := c.unsigned(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	asked := drawn(t, s, []byte(unsigned), false, "request", "--type", string(c.chain.Kind), "--sign-with", key.PrivateKeyID,
 		"--api-key", "online/api-key.json", "--body", body, "--qr", "--fps", "30")
 	answered := drawn(t, s, read(asked), true, "sign", "--config", "offline/countersign.yaml", "--scan", "--qr", "--fps", "30")
@@ -269,13 +259,9 @@ func photograph(t *testing.T, path string, code [][]bool, degrees float64) {
 		}
 	}
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
-	if err := png.Encode(file, picture); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, png.Encode(file, picture))
 }
 
 func gozxing(s *clitest.Session, dir string) []byte { return s.Must(nil, "scan", dir) }
@@ -284,9 +270,7 @@ func gozxing(s *clitest.Session, dir string) []byte { return s.Must(nil, "scan",
 func zbarRead(s *clitest.Session, program, dir string) []byte {
 	s.T.Helper()
 	pictures, err := filepath.Glob(filepath.Join(dir, "*.png"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	testenv.Must(s.T, err)
 	command := exec.CommandContext(s.T.Context(), program, append([]string{"--raw", "-q"}, pictures...)...)
 	out, _ := command.Output()
 	if len(out) == 0 {

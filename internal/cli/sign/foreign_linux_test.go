@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/cli/approvals"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/sign"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/internal/ur"
 	"github.com/countersign-dev/countersign/keystore"
@@ -34,7 +35,7 @@ func scanned(t *testing.T, message ur.Message, answer string, args ...string) (s
 func ethRequest(t *testing.T) ur.EthSignRequest {
 	t.Helper()
 	address := common.HexToAddress(clitest.Address)
-	return ur.EthSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: clitest.MustHex(t, clitest.Unsigned), Kind: ur.EthTx, ChainID: 1, Address: address[:],
+	return ur.EthSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: testenv.Hex(t, clitest.Unsigned), Kind: ur.EthTx, ChainID: 1, Address: address[:],
 		Origin: "a wallet", Path: ur.Keypath{Path: []ur.PathIndex{{Index: 44, Hardened: true}}}}
 }
 
@@ -47,9 +48,7 @@ func TestEthSignRequest(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
 	var signed types.Transaction
-	if err := signed.UnmarshalBinary(clitest.MustHex(t, clitest.Signed)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(testenv.Hex(t, clitest.Signed)))
 	v, r, s := signed.RawSignatureValues()
 	want := append(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), byte(v.Uint64()))
 	answer := ur.EthSignature{ID: bytes.Repeat([]byte{7}, 16), Signature: want}.Message()
@@ -127,9 +126,7 @@ func TestEthSignRequestLegacy(t *testing.T) {
 		to := common.HexToAddress("0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7")
 		body := types.LegacyTx{Nonce: 7, GasPrice: big.NewInt(1e9), Gas: 21_000, To: &to, Value: big.NewInt(1)}
 		unsigned, err := rlp.EncodeToBytes([]any{body.Nonce, body.GasPrice, body.Gas, to, body.Value, []byte{}, uint64(chain), uint(0), uint(0)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		request := ethRequest(t)
 		request.Kind, request.Data, request.ChainID = ur.EthLegacy, unsigned, uint64(chain)
 		stdout, stderr, status := scanned(t, request.Message(), "y\n")
@@ -176,12 +173,10 @@ func TestEthSignRequestRefused(t *testing.T) {
 // wallets send. The signature is the same.
 func TestSolSignRequest(t *testing.T) {
 	t.Parallel()
-	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, clitest.MustHex(t, clitest.SeedPublic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, err := keystore.ParsePublicKey(keystore.CurveEd25519, testenv.Hex(t, clitest.SeedPublic))
+	testenv.Must(t, err)
 	unsigned := solanaSample.Unsigned(public)
-	whole := clitest.MustHex(t, unsigned)
+	whole := testenv.Hex(t, unsigned)
 	var signatures [][]byte
 	for _, data := range [][]byte{whole, whole[65:]} {
 		request := ur.SolSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: data, Address: public.Bytes(), Kind: 2}
@@ -209,13 +204,11 @@ func TestSolSignRequest(t *testing.T) {
 func TestPSBTRequest(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSession(t)
-	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, clitest.MustHex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, testenv.Hex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
+	testenv.Must(t, err)
 	unsigned := bitcoinSample.Unsigned(public)
 	want := s.Must([]byte(unsigned), "sign", "--yes", "--type", "bitcoin", "--sign-with", clitest.KeyID)
-	stdout, stderr, status := scanned(t, ur.PSBT(clitest.MustHex(t, unsigned), ur.TypeCryptoPSBT), "y\n", "--sign-with", clitest.KeyID)
+	stdout, stderr, status := scanned(t, ur.PSBT(testenv.Hex(t, unsigned), ur.TypeCryptoPSBT), "y\n", "--sign-with", clitest.KeyID)
 	if status != console.ExitSuccess || stdout != string(want) {
 		t.Errorf("exit status %d, %s: %s", status, stdout, stderr)
 	}

@@ -34,9 +34,7 @@ func typedDigest(t *testing.T, text string) []byte {
 	var typed apitypes.TypedData
 	testenv.JSON(t, []byte(text), &typed)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return digest
 }
 
@@ -97,15 +95,11 @@ func TestEthMessageRequest(t *testing.T) {
 func TestTronRequest(t *testing.T) {
 	t.Parallel()
 	secret, err := crypto.HexToECDSA(clitest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.CompressPubkey(&secret.PublicKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	unsigned := tronSample.Unsigned(public)
-	raw := clitest.MustHex(t, unsigned)
+	raw := testenv.Hex(t, unsigned)
 	address := common.HexToAddress(clitest.Address).Bytes()
 	request := ur.TronSignRequest{ID: bytes.Repeat([]byte{7}, 16), Data: raw, Kind: 1, Address: append([]byte{sign.TronVersion}, address...)}
 	stdout, stderr, status := scanned(t, request.Message(), "y\n")
@@ -132,7 +126,7 @@ func offchain(signer []byte, text string) []byte {
 // allowed, whatever kind of data the request claims to have.
 func TestSolMessageRequest(t *testing.T) {
 	t.Parallel()
-	public := ed25519.NewKeyFromSeed(clitest.MustHex(t, clitest.Seed)).Public().(ed25519.PublicKey)
+	public := ed25519.NewKeyFromSeed(testenv.Hex(t, clitest.Seed)).Public().(ed25519.PublicKey)
 	for name, c := range map[string]struct {
 		data []byte
 		args []string
@@ -159,7 +153,7 @@ func TestSolMessageRequest(t *testing.T) {
 // request claims, and unreadable messages are refused.
 func TestMessageRequestRefused(t *testing.T) {
 	t.Parallel()
-	public := ed25519.NewKeyFromSeed(clitest.MustHex(t, clitest.Seed)).Public().(ed25519.PublicKey)
+	public := ed25519.NewKeyFromSeed(testenv.Hex(t, clitest.Seed)).Public().(ed25519.PublicKey)
 	stranger := bytes.Repeat([]byte{9}, 32)
 	eth := func(kind int, data string, change func(*ur.EthSignRequest)) ur.Message {
 		request := ethMessage(t, kind, data)
@@ -188,9 +182,9 @@ func TestMessageRequestRefused(t *testing.T) {
 		"typed data of another chain":                 {eth(ur.EthTyped, typedText, func(r *ur.EthSignRequest) { r.ChainID = 10 }), []string{"--allow", "all"}, "the request names chain 10, and the domain chain 1"},
 		"typed data that is text":                     {eth(ur.EthTyped, "hello", nil), nil, "typed data (EIP-712): eip712: "},
 		"typed data that is other JSON":               {eth(ur.EthTyped, `{"to":"me"}`, nil), nil, "typed data (EIP-712): eip712: "},
-		"typed data that is a transaction":            {eth(ur.EthTyped, string(clitest.MustHex(t, clitest.Unsigned)), nil), nil, "typed data (EIP-712): eip712: "},
+		"typed data that is a transaction":            {eth(ur.EthTyped, string(testenv.Hex(t, clitest.Unsigned)), nil), nil, "typed data (EIP-712): eip712: "},
 		"typed data that is a digest":                 {eth(ur.EthTyped, string(typedDigest(t, typedText)), nil), nil, "typed data (EIP-712): eip712: "},
-		"personal message that is a transaction":      {eth(ur.EthPersonal, string(clitest.MustHex(t, clitest.Unsigned)), nil), nil, "personal message (EIP-191): "},
+		"personal message that is a transaction":      {eth(ur.EthPersonal, string(testenv.Hex(t, clitest.Unsigned)), nil), nil, "personal message (EIP-191): "},
 		"transaction that is typed data":              {eth(ur.EthTx, typedText, nil), nil, "ethereum"},
 		"--yes":                                       {eth(ur.EthPersonal, "Approve Portals sign-in", nil), []string{"--yes"}, "only a person at the terminal can confirm it"},
 		"off-chain message that names a stranger":     {sol(offchain(stranger, "hello"), public), nil, "the message names other signers"},

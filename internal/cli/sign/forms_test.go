@@ -39,9 +39,7 @@ func solanaTransfer(t *testing.T) *solanago.Transaction {
 	tx, err := solanago.NewTransaction([]solanago.Instruction{
 		system.NewTransferInstruction(10_000, from, solanago.MustPublicKeyFromBase58("tkhqC9QX2gkqJtUFk2QKhBmQfFyyqZXSpr73VFRi35C")).Build(),
 	}, solanago.MustHashFromBase58("GZSq3KvoFVhE22CQsaWSAxBoAvRiZSs7xVNa6yPecMUu"), solanago.TransactionPayer(from))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx.Signatures = []solanago.Signature{{}}
 	return tx
 }
@@ -53,13 +51,9 @@ func TestSolanaForms(t *testing.T) {
 	s, key := formsSession(t)
 	tx := solanaTransfer(t)
 	whole, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	message, err := tx.Message.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature := ed25519.Sign(formsKey, message)
 	signed := slices.Concat([]byte{1}, signature, message)
 	pair := formsSigner + "=" + base58.Encode(signature) + "\n"
@@ -108,9 +102,7 @@ func TestSolanaOfflineLoop(t *testing.T) {
 	s, key := formsSession(t)
 	tx := solanaTransfer(t)
 	message, err := tx.Message.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	answer := s.Must([]byte(base64.StdEncoding.EncodeToString(message)+"\n"), slices.Concat([]string{"sign", "--type", "solana"}, key)...)
 	pubkey, encoded, ok := strings.Cut(strings.TrimSuffix(string(answer), "\n"), "=")
 	signer, err := solanago.PublicKeyFromBase58(pubkey)

@@ -38,9 +38,7 @@ func TestHWI(t *testing.T) {
 	s := clitest.NewSession(t)
 	s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
 	root, err := wallet.FromMnemonic([]byte(clitest.CosignerWords[0]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	keys := strings.Fields(clitest.KeystoreFlags)
 	var signers []struct{ Fingerprint, Model, Error string }
 	testenv.JSON(t, s.Must(nil, append([]string{"hwi", "--wallet", "seed"}, append(keys, "enumerate")...)...), &signers)
@@ -108,9 +106,7 @@ func TestHWIPolicy(t *testing.T) {
 	s.Must(nil, "init", "made")
 	s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--config", "made/countersign.yaml", "--format", "mnemonic", "--name", "seed", "--yes")
 	root, err := wallet.FromMnemonic([]byte(clitest.CosignerWords[0]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(s.Dir, "made", "countersign.yaml")
 	configured := testenv.Read(t, path)
 	configured = bytes.Replace(configured, []byte("    name: Example"), []byte("    name: Example\n    policy: policy.yaml"), 1)

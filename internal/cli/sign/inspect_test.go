@@ -43,9 +43,7 @@ type signedVector struct {
 func signedVectors(t *testing.T) (vectors []signedVector) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(testenv.Root(), "chains", "*", "testdata", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, file := range files {
 		content := testenv.Read(t, file)
 		vector := signedVector{name: filepath.Base(filepath.Dir(filepath.Dir(file))) + "/" + filepath.Base(file)}

@@ -54,9 +54,7 @@ func TestCodesFitTheWindow(t *testing.T) {
 func fitsWindow(t *testing.T, encoder *ur.Encoder, columns, rows int) {
 	t.Helper()
 	code, err := qrcode.New(strings.ToUpper(encoder.Next()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	lines := code.Lines()
 	if len(lines)+console.CaptionRows > rows {
 		t.Errorf("%d×%d: the code has %d lines", columns, rows, len(lines))
@@ -74,9 +72,7 @@ func fitsWindow(t *testing.T, encoder *ur.Encoder, columns, rows int) {
 func blobRequest(t *testing.T) string {
 	t.Helper()
 	raw, err := rlp.EncodeToBytes([]any{[]any{uint(1)}, [][]byte{make([]byte, 1<<17)}, [][]byte{}, [][]byte{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return hex.EncodeToString(append([]byte{types.BlobTxType}, raw...))
 }
 

@@ -34,9 +34,7 @@ func TestWindows(t *testing.T) {
 			}
 			collector := ur.NewCollector(ur.TypeRequest)
 			for code := range bytes.Lines(gozxing(s, pictures(t, s, p, &stderr, false))) {
-				if err := collector.Add(string(bytes.TrimSpace(code))); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, collector.Add(string(bytes.TrimSpace(code))))
 			}
 			message, ok := collector.Message()
 			if request, err := ur.DecodeRequest(message); !ok || err != nil || !bytes.Contains(request.Body, []byte(clitest.Unsigned)) {

@@ -97,9 +97,7 @@ func newRecordBook(t *testing.T) *recordBook {
 func (b *recordBook) pin(descriptor json.RawMessage) {
 	for _, config := range []string{recordConfig, ruledConfig} {
 		folder := filepath.Join(b.Dir, filepath.Dir(config), "folder")
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			b.T.Fatal(err)
-		}
+		testenv.Must(b.T, os.MkdirAll(folder, 0o700))
 		b.Write(filepath.Join(filepath.Dir(config), "folder", "pinned.json"), descriptor)
 		b.Write(config, append(b.Read(config), "descriptors: {folder: folder, pins: pins.txt}\n"...))
 		b.Must(nil, "descriptors", "pin", "--config", config, "pinned.json")
@@ -256,9 +254,7 @@ func TestRecords(t *testing.T) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, decoder.Decode(&file))
 	b, answered := newRecordBook(t), map[string]bool{}
 	for _, r := range file.Records {
 		answered[r.ID] = true
@@ -305,9 +301,7 @@ func checkVotesOnAnotherReading(t *testing.T) {
 	q := newQuorum(t)
 	votes := q.asks("request.json", time.Now())
 	var request, vote struct{ Body string }
-	if err := errors.Join(json.Unmarshal(q.Read("request.json"), &request), json.Unmarshal(q.Read("ann-request.json"), &vote)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(json.Unmarshal(q.Read("request.json"), &request), json.Unmarshal(q.Read("ann-request.json"), &vote)))
 	votesOn := func(shown string) {
 		body := strings.Replace(vote.Body, `"fingerprint"`, `"shown":"`+shown+`","fingerprint"`, 1)
 		q.Write("ann-request.json", q.Must([]byte(body), "stamp", "--api-key", "ann.json"))

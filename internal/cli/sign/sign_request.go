@@ -208,7 +208,7 @@ func (c *signCommand) answer(cmd *cobra.Command, record *activity.Record) error 
 			return err
 		}
 	}
-	message, err := short.Message()
+	message, err := show.ShortMessage(short)
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,7 @@ func TestCameraPicture(t *testing.T) {
 	s := &clitest.Session{T: t, Dir: t.TempDir()}
 	drawn := recordPlay(t, s)
 	if os.Getenv("COUNTERSIGN_UPDATE") != "" {
-		if err := os.WriteFile(cameraPicture, drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(cameraPicture, drawn, 0o644))
 	}
 	content := testenv.Read(t, cameraPicture)
 	got, want := svgTexts(content), svgTexts(drawn)
@@ -195,9 +193,7 @@ func filmed(t *testing.T, s *clitest.Session, picture []byte, name, kind string)
 	}
 	collector := ur.NewCollector(kind)
 	for code := range strings.FieldsSeq(string(gozxing(s, dir))) {
-		if err := collector.Add(code); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(code))
 	}
 	message, whole := collector.Message()
 	if !whole {
@@ -218,8 +214,6 @@ func lightRow(side int) []bool {
 func number(t *testing.T, digits []byte) int {
 	t.Helper()
 	n, err := strconv.Atoi(string(digits))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return n
 }

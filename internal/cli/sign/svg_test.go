@@ -103,13 +103,9 @@ const demoLines = 50
 func TestDemoPicture(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var output bytes.Buffer
-	if err := demo.Run(t.Context(), &demo.Narrator{Out: &output, Colour: true}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, demo.Run(t.Context(), &demo.Narrator{Out: &output, Color: true}))
 	resolved, err := filepath.EvalSymlinks(os.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text := strings.ReplaceAll(strings.ReplaceAll(output.String(), os.TempDir(), "/tmp"), resolved, "/tmp")
 	lines := strings.SplitAfter(text, "\n")
 	if len(lines) < demoLines {
@@ -118,12 +114,8 @@ func TestDemoPicture(t *testing.T) {
 	drawn := svg("countersign demo", strings.Join(lines[:demoLines], ""))
 	path := filepath.Join("..", "..", "..", "docs", "images", "demo.svg")
 	if os.Getenv("COUNTERSIGN_UPDATE") != "" {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testenv.Must(t, os.WriteFile(path, drawn, 0o644))
 	}
 	content := testenv.Read(t, path)
 	got, want := strings.Split(string(content), "\n"), strings.Split(string(drawn), "\n")

@@ -43,9 +43,7 @@ func TestCameraVotes(t *testing.T) {
 
 	collector := ur.NewCollector(ur.TypeAnswer)
 	for code := range strings.FieldsSeq(string(answer)) {
-		if err := collector.Add(code); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(code))
 	}
 	message, _ := collector.Message()
 	short, err := ur.DecodeAnswer(message)
@@ -93,9 +91,7 @@ func TestVoteAndRequestCodes(t *testing.T) {
 	q := newQuorum(t)
 	q.asks("request.json", time.Now())
 	sent, err := show.ParseRequestFile("request.json", q.Read("request.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request := ur.Request{Body: sent.Body, Header: sent.Stamps[0].Name, Value: sent.Stamps[0].Value}
 	q.counts(ur.Vote(request).Message().String(), "", "the scanned vote: it is ACTIVITY_TYPE_SIGN_TRANSACTION_V2, not a vote")
 	_, stderr, status := q.Run([]byte(ur.Vote(request).Message().String()+"\n"), "approve", "--yes", "--scan", "--api-key", "ann.json", "--out", "vote.json")

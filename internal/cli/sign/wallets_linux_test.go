@@ -56,11 +56,9 @@ func keystoneEthereum(t *testing.T, w *clitest.Wallets) {
 	answer := through(w, map[string]any{"chain": "eth", "signData": clitest.Unsigned, "dataType": 4, "path": "m/44'/60'/0'/0/5",
 		"chainId": 1, "address": strings.TrimPrefix(clitest.Address, "0x"), "origin": "a wallet"})
 	var signed types.Transaction
-	if err := signed.UnmarshalBinary(clitest.MustHex(t, clitest.Signed)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(testenv.Hex(t, clitest.Signed)))
 	digest := types.LatestSignerForChainID(signed.ChainId()).Hash(&signed)
-	key, err := crypto.SigToPub(digest[:], clitest.MustHex(t, answer.Signature))
+	key, err := crypto.SigToPub(digest[:], testenv.Hex(t, answer.Signature))
 	if err != nil || crypto.PubkeyToAddress(*key) != common.HexToAddress(clitest.Address) {
 		t.Errorf("the signature %s is of another key: %v", answer.Signature, err)
 	}
@@ -69,10 +67,10 @@ func keystoneEthereum(t *testing.T, w *clitest.Wallets) {
 func keystoneSolana(t *testing.T, w *clitest.Wallets) {
 	public := fixtureKey(t, keystore.CurveEd25519, clitest.SeedPublic)
 	unsigned := solanaSample.Unsigned(public)
-	message := clitest.MustHex(t, unsigned)[65:] // behind the one empty slot
+	message := testenv.Hex(t, unsigned)[65:] // behind the one empty slot
 	answer := through(w, map[string]any{"chain": "sol", "signData": hex.EncodeToString(message), "dataType": 1,
 		"path": "m/44'/501'/0'", "address": hex.EncodeToString(public.Bytes()), "origin": "a wallet"})
-	signature := clitest.MustHex(t, answer.Signature)
+	signature := testenv.Hex(t, answer.Signature)
 	if !ed25519.Verify(public.Bytes(), message, signature) {
 		t.Errorf("the signature is %x", signature)
 	}
@@ -92,10 +90,8 @@ func keystoneBitcoin(t *testing.T, w *clitest.Wallets) {
 
 func fixtureKey(t *testing.T, curve keystore.Curve, public string) keystore.PublicKey {
 	t.Helper()
-	key, err := keystore.ParsePublicKey(curve, clitest.MustHex(t, public))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, err := keystore.ParsePublicKey(curve, testenv.Hex(t, public))
+	testenv.Must(t, err)
 	return key
 }
 

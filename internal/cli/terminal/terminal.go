@@ -54,9 +54,9 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// WantsColour reports whether text written to a stream may be coloured: it is a terminal
-// that supports colour, and NO_COLOR is not set (see no-color.org).
-func WantsColour(stream any) bool {
+// WantsColor reports whether text written to a stream may be colored: it is a terminal
+// that supports color, and NO_COLOR is not set (see no-color.org).
+func WantsColor(stream any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && Is(stream)
 }
 

@@ -65,16 +65,14 @@ func TestPrintedCures(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &records)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	notOurs := map[string]string{"btc-tr-change-thief-claims-ours": "which has another key there: it is not yours"}
 	for _, r := range records {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			s := clitest.NewSession(t)
 			s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
-			raw, signWith := clitest.MustHex(t, r.PSBT), r.SignWith
+			raw, signWith := testenv.Hex(t, r.PSBT), r.SignWith
 			if string(r.Wallet) != "null" {
 				register(s, r.Wallet)
 			} else {
@@ -92,9 +90,7 @@ func TestPrintedCures(t *testing.T) {
 func register(s *clitest.Session, text []byte) {
 	s.T.Helper()
 	policy, err := walletpolicy.Read(text, "")
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	testenv.Must(s.T, err)
 	digest := policy.Digest()
 	args := append([]string{"wallets", "register", "--digest", hex.EncodeToString(digest[:])}, strings.Fields(clitest.KeystoreFlags)...)
 	s.Must(text, args...)
@@ -112,17 +108,13 @@ func TestChangeFarOut(t *testing.T) {
 	near := m.scripts(true, 0)
 	raw = bytes.Replace(raw, near.Output, far.Output, 1)
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	records := packet.Outputs[1].Records
 	for i := range records {
 		if value := records[i].Value; records[i].Type == psbt.OutBIP32Derivation {
 			records[i].Value = append(bytes.Clone(value[:len(value)-4]), index...)
 			pub, err := m.roots[i].PublicKey(append(multisigAccount[:4:4], 1, walletpolicy.MaxIndex))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			records[i].Key = append([]byte{psbt.OutBIP32Derivation}, pub.Bytes()...)
 		}
 	}
@@ -139,9 +131,7 @@ func TestLinesInBase64(t *testing.T) {
 	s := clitest.NewSession(t)
 	s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
 	root, err := wallet.FromMnemonic([]byte(clitest.CosignerWords[0]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	raw := clitest.CorePSBT(t, root, 0)
 	var answers [2]struct{ SignedTransaction string }
 	for i, text := range []string{hex.EncodeToString(raw), base64.StdEncoding.EncodeToString(raw)} {

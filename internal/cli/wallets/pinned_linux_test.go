@@ -23,9 +23,7 @@ func TestPinnedWallet(t *testing.T) {
 	edit(s, "keystore: file:keys", fmt.Sprintf("keystore: %q", token.URI("")+"&pin-source=file:"+s.Dir+"/pin"))
 	edit(s, "passphraseFile: passphrase\n", "")
 	secret, err := m.roots[0].Derive(keystore.CurveSecp256k1, append(multisigAccount[:4:4], 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.Must(fmt.Appendf(nil, "%x\n", secret), "keys", "import", "--config", madeConfig, "--curve", "CURVE_SECP256K1", "--yes")
 	raw := m.psbt()
 	if stderr, status := spends(s, raw); status != console.ExitFailure || !strings.Contains(stderr, `no key "treasury"`) {

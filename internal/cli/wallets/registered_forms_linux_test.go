@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/psbt"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/clitest"
 	"github.com/countersign-dev/countersign/keystore/wallet"
 	"github.com/countersign-dev/countersign/keystore/walletpolicy"
@@ -25,9 +26,7 @@ func (m *multisig) forms() map[string]string {
 	m.t.Helper()
 	receive, change := m.policy.BranchDescriptor(false), m.policy.BranchDescriptor(true)
 	both, err := wallet.CutChecksum(m.policy.Descriptor())
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	first, ok := bitcoin.AddressOf(m.scripts(false, 0).Output, bitcoin.Mainnet)
 	if !ok {
 		m.t.Fatal("the script has no address")
@@ -133,9 +132,7 @@ func (m *multisig) output(claimed, at place, k int) (script []byte, records []bi
 	var keys [][]byte
 	for _, root := range m.roots {
 		pub, err := root.PublicKey(append(multisigAccount[:4:4], at[0], at[1]))
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		testenv.Must(m.t, err)
 		keys = append(keys, pub.Bytes())
 		fingerprint := root.Fingerprint()
 		value := fingerprint[:]
@@ -150,9 +147,7 @@ func (m *multisig) output(claimed, at place, k int) (script []byte, records []bi
 		builder.AddData(key)
 	}
 	code, err := builder.AddInt64(int64(len(keys))).AddOp(txscript.OP_CHECKMULTISIG).Script()
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	hash := sha256.Sum256(code)
 	return append([]byte{txscript.OP_0, 32}, hash[:]...), records
 }

@@ -45,13 +45,9 @@ func newCosigners(t *testing.T) *multisig {
 	var keys []string
 	for i, words := range clitest.CosignerWords {
 		root, err := wallet.FromMnemonic([]byte(words), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		key, err := root.XPub(multisigAccount)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		m.roots[i], keys = root, append(keys, key)
 	}
 	var err error
@@ -112,9 +108,7 @@ func (m *multisig) psbt(others ...bitcointest.Input) []byte {
 func (m *multisig) scripts(change bool, index uint32) *walletpolicy.Scripts {
 	m.t.Helper()
 	scripts, err := m.policy.Scripts(change, index)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	return scripts
 }
 
@@ -122,9 +116,7 @@ func (m *multisig) origins(kind byte, branch uint32) (records []bitcointest.Reco
 	for _, root := range m.roots {
 		path := append(multisigAccount[:4:4], branch, 0)
 		pub, err := root.PublicKey(path)
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		testenv.Must(m.t, err)
 		fingerprint := root.Fingerprint()
 		value := fingerprint[:]
 		for _, step := range path {
@@ -139,24 +131,16 @@ func (m *multisig) origins(kind byte, branch uint32) (records []bitcointest.Reco
 func (m *multisig) elsewhere(raw []byte) []byte {
 	m.t.Helper()
 	packet, err := psbt.Read(raw)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	var tx wire.MsgTx
-	if err := tx.Deserialize(bytes.NewReader(packet.Unsigned())); err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, tx.Deserialize(bytes.NewReader(packet.Unsigned())))
 	secret, err := m.roots[2].Derive(keystore.CurveSecp256k1, append(multisigAccount[:4:4], 0, 0))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	private, public := btcec.PrivKeyFromBytes(secret)
 	from := m.scripts(false, 0)
 	fetcher := txscript.NewCannedPrevOutputFetcher(from.Output, 100_000)
 	signature, err := txscript.RawTxInWitnessSignature(&tx, txscript.NewTxSigHashes(&tx, fetcher), 0, 100_000, from.Witness, txscript.SigHashAll, private)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	key := append([]byte{psbt.InPartialSig}, public.SerializeCompressed()...)
 	return psbt.AppendSpliced(nil, raw, []psbt.Insertion{{At: packet.Inputs[0].InsertAt(key), Bytes: psbt.AppendRecord(nil, key, signature)}})
 }
@@ -165,9 +149,7 @@ func (m *multisig) elsewhere(raw []byte) []byte {
 func (m *multisig) valid(final []byte) {
 	m.t.Helper()
 	var tx wire.MsgTx
-	if err := tx.Deserialize(bytes.NewReader(final)); err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, tx.Deserialize(bytes.NewReader(final)))
 	script := m.scripts(false, 0).Output
 	fetcher := txscript.NewCannedPrevOutputFetcher(script, 100_000)
 	engine, err := txscript.NewEngine(script, &tx, 0, txscript.StandardVerifyFlags, nil, txscript.NewTxSigHashes(&tx, fetcher), 100_000, fetcher)
@@ -225,18 +207,14 @@ func TestRegisteredWalletByCamera(t *testing.T) {
 	}
 	collector := ur.NewCollector(ur.TypePSBT)
 	for code := range strings.Lines(codes) {
-		if err := collector.Add(strings.TrimSpace(code)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, collector.Add(strings.TrimSpace(code)))
 	}
 	message, ok := collector.Message()
 	if !ok {
 		t.Fatal("the pictures do not have the whole PSBT")
 	}
 	signed, err := ur.DecodePSBT(message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m.finalized(signed)
 }
 
@@ -256,9 +234,7 @@ func (m *multisig) drawn(node int, raw []byte, codes string) string {
 func (m *multisig) finalized(signed []byte) {
 	m.t.Helper()
 	final, err := bitcoin.Finalize(signed)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	testenv.Must(m.t, err)
 	m.valid(final)
 }
 
@@ -275,7 +251,7 @@ func TestRegisteredWalletByCameraElsewhere(t *testing.T) {
 	}
 	read := func(node int, raw, in []byte) []byte {
 		folder := filepath.Join(m.nodes[node].Dir, m.drawn(node, raw, codes(in)))
-		return clitest.MustHex(t, others.Ask(map[string]any{"op": "signature", "parts": strings.Fields(string(others.JsQR(folder)))}).PSBT)
+		return testenv.Hex(t, others.Ask(map[string]any{"op": "signature", "parts": strings.Fields(string(others.JsQR(folder)))}).PSBT)
 	}
 	raw := m.psbt()
 	m.finalized(m.elsewhere(read(0, raw, raw)))
@@ -350,9 +326,7 @@ func TestClaimedKeys(t *testing.T) {
 	s := clitest.NewSession(t)
 	s.Must([]byte(clitest.CosignerWords[0]), "keys", "import", "--format", "mnemonic", "--name", "seed", "--yes")
 	root, err := wallet.FromMnemonic([]byte(clitest.CosignerWords[0]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	args := []string{"sign", "--type", "bitcoin", "--sign-with", "seed", "--yes"}
 	const derive = "of your wallet seed, which is not derived yet: run 'countersign keys derive --wallet seed --psbt'"
 	if _, stderr, status := s.Run(clitest.CorePSBT(t, root, 7), args...); status != console.ExitFailure || !strings.Contains(string(stderr), "input 0 claims m/84'/0'/0'/0/7 "+derive) {
@@ -366,9 +340,7 @@ func TestClaimedKeys(t *testing.T) {
 		t.Errorf("exit status %d, %s", status, stderr)
 	}
 	other, err := wallet.FromMnemonic([]byte(clitest.CosignerWords[2]), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	own, foreign := root.Fingerprint(), other.Fingerprint()
 	lying := bytes.ReplaceAll(clitest.CorePSBT(t, other, 0), foreign[:], own[:])
 	if _, stderr, _ := s.Run(lying, args...); !strings.Contains(string(stderr), "which has another key there: it is not yours") {
@@ -381,10 +353,8 @@ func TestClaimedKeys(t *testing.T) {
 func TestLongPSBT(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSession(t)
-	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, clitest.MustHex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, testenv.Hex(t, strings.TrimSpace(clitest.PublicOf(t, s))))
+	testenv.Must(t, err)
 	var inputs []bitcointest.Input
 	for i := range 60 {
 		input := bitcointest.P2PKH(public).Input(100_000, uint32(i))
@@ -395,9 +365,7 @@ func TestLongPSBT(t *testing.T) {
 			payout.AddTxOut(wire.NewTxOut(1_000, append([]byte{txscript.OP_0, 20}, bytes.Repeat([]byte{byte(i)}, 20)...)))
 		}
 		var encoded bytes.Buffer
-		if err := payout.Serialize(&encoded); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, payout.Serialize(&encoded))
 		input.Tx, input.Index = encoded.Bytes(), 0
 		inputs = append(inputs, input)
 	}

@@ -71,9 +71,7 @@ func spends(s *clitest.Session, raw []byte) (stderr string, status int) {
 func logged(s *clitest.Session) (leaves []translog.Leaf, newest *activity.Record) {
 	s.T.Helper()
 	kept, err := bolt.Open(filepath.Join(s.Dir, "made", "state.db"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	testenv.Must(s.T, err)
 	defer kept.Close()
 	heads, err := kept.LogHeads(s.T.Context())
 	if err != nil || len(heads) != 1 {
@@ -82,19 +80,13 @@ func logged(s *clitest.Session) (leaves []translog.Leaf, newest *activity.Record
 	for organization, head := range heads {
 		for index := range head.Size {
 			rows, err := kept.LogRows(s.T.Context(), organization, []int64{index})
-			if err != nil {
-				s.T.Fatal(err)
-			}
+			testenv.Must(s.T, err)
 			leaf, err := translog.ParseLeaf(rows[0].Leaf)
-			if err != nil {
-				s.T.Fatal(err)
-			}
+			testenv.Must(s.T, err)
 			leaves = append(leaves, leaf)
 		}
 		found, err := kept.List(s.T.Context(), organization, store.Filter{Limit: 1})
-		if err != nil {
-			s.T.Fatal(err)
-		}
+		testenv.Must(s.T, err)
 		if len(found) == 1 {
 			if newest, err = activity.DecodeRecord(found[0].Data); err != nil {
 				s.T.Fatal(err)
@@ -223,9 +215,7 @@ func TestSignWithRegisteredWallet(t *testing.T) {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
 	own, err := m.roots[0].PublicKey(append(multisigAccount[:4:4], 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mixed := m.psbt(bitcointest.P2WPKH(own).Input(5_000, 2)) // of the same key, but not of the wallet
 	for name, want := range map[string]string{"treasury": "yours [locked to another address: not signed]", "seed": "yours [to be signed]"} {
 		if stderr, status := sign(mixed, "bitcoin", name); status != console.ExitSuccess || !strings.Contains(stderr, "input 1              "+want) {

@@ -70,9 +70,7 @@ func BenchmarkDigest(b *testing.B) {
 	b.Run("countersign", func(b *testing.B) {
 		for b.Loop() {
 			data, err := eip712.Parse(text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			data.Digest()
 		}
 	})

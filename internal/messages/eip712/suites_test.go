@@ -47,14 +47,10 @@ func (c *typedDataCase) document(t *testing.T) []byte {
 // TestTypedDataCases compares the digests of the typed data in ethers' own tests.
 func TestTypedDataCases(t *testing.T) {
 	file, err := os.Open(testenv.NodeModule(t, "@ethersproject", "testcases", "testcases", "eip712.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var cases []typedDataCase
 	testenv.Must(t, json.NewDecoder(unzipped).Decode(&cases))
 	same, refused := 0, map[string]int{}
@@ -84,13 +80,9 @@ func TestTypedDataCases(t *testing.T) {
 func TestGoEthereumTypedData(t *testing.T) {
 	dir := testenv.Module(t, "github.com/ethereum/go-ethereum", "v1.17.3")
 	names, err := filepath.Glob(filepath.Join(dir, "signer/core/testdata/*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	more, err := filepath.Glob(filepath.Join(dir, "signer/core/testdata/fuzzing/*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	same, both, stricter := 0, 0, map[string]string{}
 	for _, name := range slices.Concat(names, more) {
 		text := testenv.Read(t, name)

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/internal/messages/personal"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func shown(t *testing.T, preimage []byte) (fields, args []string) {
 	t.Helper()
 	read, err := parse(preimage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, field := range read.Summary().Fields {
 		fields = append(fields, field.Label+": "+field.Value)
 	}

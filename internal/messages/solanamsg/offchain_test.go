@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/messages/solanamsg"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // v0 returns an off-chain message of version 0.
@@ -110,9 +111,7 @@ func TestSignersAreShown(t *testing.T) {
 	one, two := strings.Repeat("1", 32), strings.Repeat("2", 32)
 	for _, raw := range []string{v0(0, "hello", one, two), v1("hello", one, two)} {
 		read, err := solanamsg.Parse([]byte(raw), solana.Chain{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var signers []string
 		for _, field := range read.Summary().Fields {
 			if field.Label == "signer" {
@@ -129,9 +128,7 @@ func TestSignersAreShown(t *testing.T) {
 // (agave#3340) is named, and no other header is read as it.
 func TestLegacyOfTheSolanaCommand(t *testing.T) {
 	read, err := solanamsg.Parse([]byte(legacy(0, "Hello from the Solana CLI")), solana.Chain{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	fields := read.Summary().Fields
 	if len(fields) != 2 || !strings.Contains(fields[0].Value, "20 bytes") || fields[1].Value != "Hello from the Solana CLI" {
 		t.Errorf("%+v", fields)

@@ -127,13 +127,9 @@ func checkDangers(t *testing.T, text []byte, key keystore.Key, signer chains.Par
 		return // a value that its type cannot hold
 	}
 	request, err := read.Request(key.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	effects, hazards := signing.Effects(), map[int][]string{}
 	for _, hazard := range signing.Hazards() {
 		if index, ok := hazard.Effect(); ok {

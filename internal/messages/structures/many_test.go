@@ -102,16 +102,12 @@ func TestMany(t *testing.T) {
 func lockdown(t *testing.T, n int) []byte {
 	t.Helper()
 	parsed, err := abi.JSON(strings.NewReader(`[{"type":"function","name":"lockdown","inputs":[{"name":"approvals","type":"tuple[]","components":[{"name":"token","type":"address"},{"name":"spender","type":"address"}]}]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pairs := make([]struct{ Token, Spender common.Address }, n)
 	for i := range pairs {
 		pairs[i].Spender = common.BigToAddress(big.NewInt(int64(i + 1)))
 	}
 	data, err := parsed.Pack("lockdown", pairs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return data
 }

@@ -69,9 +69,7 @@ func TestApplications(t *testing.T) {
 	}
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
 		text, err := json.MarshalIndent(cases, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		testenv.Write(t, "testdata/applications.json", append(text, '\n'))
 	}
 }
@@ -348,8 +346,6 @@ func TestHazardsNeedNoArguments(t *testing.T) {
 func read(t testing.TB, text []byte, now time.Time) chains.Transaction {
 	t.Helper()
 	tx, err := parse(text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return tx
 }

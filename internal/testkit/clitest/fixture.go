@@ -146,16 +146,6 @@ func createFixture(dir string) error {
 	return keys.Close()
 }
 
-// MustHex decodes hex.
-func MustHex(t testing.TB, text string) []byte {
-	t.Helper()
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 // Answer is an answer of the server, with the members that tests read.
 type Answer struct {
 	Activity struct {

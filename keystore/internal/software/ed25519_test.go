@@ -68,9 +68,7 @@ func TestEd25519AgainstStandardLibrary(t *testing.T) {
 func mustNew(t *testing.T, curve keystore.Curve, secret []byte) *Key {
 	t.Helper()
 	key, err := New(keystore.KeyInfo{ID: "test"}, curve, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(key.Destroy)
 	return key
 }
@@ -78,12 +76,8 @@ func mustNew(t *testing.T, curve keystore.Curve, secret []byte) *Key {
 func signEd25519(t *testing.T, key keystore.Key, message []byte) []byte {
 	t.Helper()
 	signer, err := keystore.AsEd25519(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := signer.SignEd25519(t.Context(), message)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signature[:]
 }

@@ -33,18 +33,14 @@ func TestTaprootCancelled(t *testing.T) {
 	var last *Key
 	for i := range 5 {
 		key, err := New(keystore.KeyInfo{ID: fmt.Sprint(i)}, keystore.CurveSecp256k1, testenv.Hex(t, fmt.Sprintf("%064x", i+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := index.Insert("org", key); err != nil {
 			t.Fatal(err)
 		}
 		last = key
 	}
 	at, err := keystore.TaprootLocator(last.Info().PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const before = 1 // the context is checked once at the beginning, then for each key
 	for _, indexed := range []int{2, 2} {
 		key, err := index.Key(&patience{t.Context(), before + indexed}, "org", at)

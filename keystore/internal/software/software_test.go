@@ -99,9 +99,7 @@ func TestRevealSecret(t *testing.T) {
 func TestCompare(t *testing.T) {
 	at := func(id string, seconds int) *Key {
 		key, err := New(keystore.KeyInfo{ID: id, CreatedAt: time.Unix(int64(seconds), 0)}, keystore.CurveEd25519, bytes.Repeat([]byte{1}, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return key
 	}
 	ordered := []*Key{at("z", -5), at("b", 1), at("c", 1), at("a", 2)}

@@ -45,9 +45,7 @@ func TestECDSAVectors(t *testing.T) {
 		key := mustNew(t, keystore.CurveSecp256k1, testenv.Hex(t, vector.secret)).Handle()
 		digest := sha256.Sum256([]byte(vector.message))
 		signature, err := key.(keystore.ECDSASigner).SignECDSA(t.Context(), digest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := hex.EncodeToString(signature[:64]); got != vector.signature {
 			t.Errorf("%s: signature %s, want %s", vector.message, got, vector.signature)
 		}
@@ -61,14 +59,10 @@ func TestECDSAVectors(t *testing.T) {
 // a digest.
 func TestBIP340Vectors(t *testing.T) {
 	file, err := os.Open(testenv.Suite(t, "bitcoin", "bip340.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signed := 0
 	for _, row := range rows[1:] {
 		secret, public, aux, message, want := row[1], row[2], row[3], row[4], row[5]
@@ -94,13 +88,9 @@ func TestBIP340Vectors(t *testing.T) {
 func signSchnorr(t *testing.T, key keystore.Key, digest [32]byte, tweak keystore.TaprootTweak) []byte {
 	t.Helper()
 	signer, err := keystore.AsSchnorr(keystore.Verified(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signature, err := signer.SignSchnorr(t.Context(), digest, tweak)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signature[:]
 }
 
@@ -146,9 +136,7 @@ func TestBIP341OutputKeys(t *testing.T) {
 	}
 	for i, vector := range vectors {
 		pub, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, testenv.Hex(t, "02"+vector.Given.InternalPubkey))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		outputKey, err := tweak(t, vector.Intermediary.MerkleRoot).OutputKey(pub)
 		if got := hex.EncodeToString(outputKey[:]); err != nil || got != vector.Intermediary.TweakedPubkey {
 			t.Errorf("vector %d: output key %s, %v, want %s", i, got, err, vector.Intermediary.TweakedPubkey)

@@ -3,12 +3,12 @@ package awskms_test
 import (
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
@@ -20,9 +20,7 @@ import (
 func paths(t *testing.T, service *awskms.Service) map[string]func() error {
 	t.Helper()
 	key, err := service.Open(t.Context(), "awskms:hot"+inRegion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return map[string]func() error{
 		"GetPublicKey": func() error { _, err := key.PublicKey(t.Context()); return err },
 		"Sign":         func() error { _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); return err },
@@ -75,9 +73,7 @@ func TestThrottled(t *testing.T) {
 func TestCredentialService(t *testing.T) {
 	newServer(t)
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("e30.e30.e30"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, token, []byte("e30.e30.e30"))
 	sts := loopback.NewAnswers(t)
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_WEB_IDENTITY_TOKEN_FILE": token,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
@@ -19,9 +20,7 @@ const inRegion = "?region=eu-central-1"
 func newServer(t *testing.T) *loopback.AWS {
 	t.Helper()
 	s := loopback.NewAWS(t)
-	for name, value := range s.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, s)
 	return s
 }
 
@@ -93,9 +92,7 @@ func TestSites(t *testing.T) {
 func TestErrorCodes(t *testing.T) {
 	s := newServer(t)
 	key, err := awskms.New().Open(t.Context(), "awskms:1234"+inRegion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for class, codes := range map[error][]string{
 		keystore.ErrDenied:      {"AccessDeniedException", "UnrecognizedClientException", "ExpiredTokenException", "InvalidSignatureException"},
 		keystore.ErrKeyNotFound: {"NotFoundException", "DisabledException", "KMSInvalidStateException"},
@@ -121,9 +118,7 @@ func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	key, err := awskms.New().Open(t.Context(), "awskms:1234"+inRegion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrDenied) || !strings.Contains(err.Error(), "no AWS credentials were found") {
 		t.Errorf("%v", err)
 	}
@@ -147,9 +142,7 @@ func TestGenerate(t *testing.T) {
 		}
 		for _, uri := range []string{uri, created} {
 			key, err := service.Open(t.Context(), uri)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if public, err := key.PublicKey(t.Context()); err != nil || (public.Proof != nil) != (scheme == remote.P256) {
 				t.Errorf("%s: %v, %v", uri, public, err)
 			}

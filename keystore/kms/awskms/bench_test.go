@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
@@ -27,29 +28,21 @@ const clients = 64
 
 func benchmarkClients(b *testing.B, latency time.Duration) {
 	aws := loopback.NewAWS(b)
-	for name, value := range aws.Environment() {
-		b.Setenv(name, value)
-	}
+	loopback.Use(b, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
 	pin := remote.Pin{URI: "awskms:hot" + inRegion, PublicKey: aws.Keys.Public("hot").Signing, OrganizationID: "org"}
 	store, err := remote.Open(b.Context(), remote.Services{awskms.Scheme: awskms.New()}, []remote.Pin{pin}, remote.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer store.Close()
 	key, err := store.Find(b.Context(), "org", keystore.ByID(remote.IDOf(pin.PublicKey)))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	sign := func(ctx context.Context) {
 		if _, err := key.(keystore.ECDSASigner).SignECDSA(ctx, [32]byte{1}); err != nil {
 			b.Error(err)
 		}
 	}
 	bareKey, err := awskms.New().Open(b.Context(), pin.URI)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	loop := func(ctx context.Context) {
 		if _, err := bareKey.Sign(ctx, remote.Secp256k1, make([]byte, 32)); err != nil {
 			b.Error(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -24,9 +25,7 @@ func newPaths(t *testing.T) (*loopback.Azure, []path) {
 	a, service, uri := newService(t)
 	a.Keys.Generate("hot", remote.Secp256k1)
 	key, err := service.Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	generate := func() error {
 		_, err := service.Generate(t.Context(), "azurekms:"+a.Host()+"/keys/new", "", remote.Secp256k1)
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
@@ -53,9 +54,7 @@ func TestTokens(t *testing.T) {
 	a, service, uri := newService(t)
 	a.Keys.Generate("hot", remote.Secp256k1)
 	key, err := service.Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sign := func(when string, tokens int) {
 		t.Helper()
 		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); err != nil || a.Tokens() != tokens {
@@ -77,9 +76,7 @@ func TestOtherKey(t *testing.T) {
 	a, service, uri := newService(t)
 	a.Keys.Generate("hot", remote.Secp256k1)
 	key, err := service.Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, kid := range []string{a.URL + "/keys/hot/1", a.URL + "/keys/cold/" + loopback.AzureVersion} {
 		a.SetKID(kid)
 		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); !errors.Is(err, keystore.ErrSignatureCheck) {
@@ -94,9 +91,7 @@ func TestThrottled(t *testing.T) {
 	a.Keys.Generate("hot", remote.Secp256k1)
 	a.Keys.SetFault(keystoretest.Throttled)
 	key, err := service.Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
 	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); !ok || throttled.RetryAfter != 7*time.Second {
 		t.Errorf("%v", err)
@@ -108,9 +103,7 @@ func TestNoEd25519(t *testing.T) {
 	a, service, uri := newService(t)
 	a.Keys.Generate("sol", remote.Ed25519)
 	key, err := service.Open(t.Context(), uri("sol"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrUnsupported) || !strings.Contains(err.Error(), "only P-256K") {
 		t.Errorf("%v", err)
 	}

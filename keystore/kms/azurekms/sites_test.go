@@ -42,15 +42,11 @@ func TestOneVaultHangs(t *testing.T) {
 	}
 	const places = 4
 	store, err := remote.Open(t.Context(), remote.Services{azurekms.Scheme: service}, pins, remote.Options{Concurrency: places, Timeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var keys []keystore.ECDSASigner
 	for _, pin := range pins {
 		key, err := store.Find(t.Context(), "org", keystore.ByID(remote.IDOf(pin.PublicKey)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys = append(keys, key.(keystore.ECDSASigner))
 	}
 	hangs.Keys.SetFault(keystoretest.Slow)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
@@ -58,9 +59,7 @@ func TestUselessAnswers(t *testing.T) {
 	})
 	nothing, presentToo, _ := answering(t, func(string) string { return "" })
 	key, err := service.Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	calls := map[string]func() error{
 		"cloudkms.cryptoKeyVersions.viewPublicKey": func() error { _, err := key.PublicKey(t.Context()); return err },
 		"cloudkms.cryptoKeyVersions.useToSign": func() error {

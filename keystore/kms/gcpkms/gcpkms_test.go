@@ -8,6 +8,7 @@ import (
 
 	"cloud.google.com/go/kms/apiv1/kmspb"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
@@ -51,9 +52,7 @@ func TestDamaged(t *testing.T) {
 	for _, scheme := range []remote.Scheme{remote.Secp256k1, remote.Ed25519} {
 		g.Keys.Generate("hot", scheme)
 		key, err := service.Open(t.Context(), uri("hot"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for want, change := range map[string]func(*kmspb.AsymmetricSignResponse){
 			"signed with":             func(r *kmspb.AsymmetricSignResponse) { r.Name = strings.TrimSuffix(r.Name, "1") + "2" },
 			"did not verify":          func(r *kmspb.AsymmetricSignResponse) { r.VerifiedDataCrc32C, r.VerifiedDigestCrc32C = false, false },
@@ -100,9 +99,7 @@ func TestThrottled(t *testing.T) {
 	g := loopback.NewGoogle(t)
 	g.Keys.SetFault(keystoretest.Throttled)
 	key, err := gcpkms.New(g.Options()...).Open(t.Context(), uri("hot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
 	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); !ok || throttled.RetryAfter != 7*time.Second {
 		t.Errorf("%v", err)

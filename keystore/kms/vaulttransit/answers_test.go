@@ -24,9 +24,7 @@ type path struct {
 func paths(t *testing.T, service *Service) []path {
 	t.Helper()
 	opened, err := service.Open(t.Context(), "vaulttransit:sol?version=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	client := opened.(*key).client
 	generate := func() error {
 		_, err := service.Generate(t.Context(), "vaulttransit:new?version=1", "", remote.Ed25519)

@@ -16,9 +16,7 @@ import (
 func newVault(t *testing.T) *loopback.Vault {
 	t.Helper()
 	v := loopback.NewVault(t)
-	for name, value := range v.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, v)
 	t.Setenv("HOME", t.TempDir())
 	v.SetTTL(1)
 	return v
@@ -39,9 +37,7 @@ func TestIdle(t *testing.T) {
 	store, err := remote.Open(t.Context(), remote.Services{Scheme: newService()}, []remote.Pin{
 		{URI: "vaulttransit:sol?version=1", PublicKey: v.Keys.Public("sol").Signing, OrganizationID: "org"},
 	}, remote.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Await(t, "the third renewal", func() bool { return v.Renewed() >= 3 })
 	if err := store.Close(); err != nil { // it waits for Keep: package remote tests that
 		t.Error(err)

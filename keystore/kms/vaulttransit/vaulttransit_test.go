@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
@@ -21,9 +22,7 @@ import (
 func newServer(t *testing.T) *loopback.Vault {
 	t.Helper()
 	v := loopback.NewVault(t)
-	for name, value := range v.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, v)
 	t.Setenv("HOME", t.TempDir())
 	return v
 }
@@ -62,9 +61,7 @@ func TestVersions(t *testing.T) {
 	v.Keys.Generate("sol-v2", remote.Ed25519)
 	for version, name := range map[string]string{"1": "sol", "2": "sol-v2"} {
 		key, err := service.Open(t.Context(), "vaulttransit:team/transit/sol?namespace=payments&version="+version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		public, err := key.PublicKey(t.Context())
 		if err != nil || public != v.Keys.Public(name) {
 			t.Errorf("version %s: %v, %v", version, public, err)
@@ -77,9 +74,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("seen %q", seen)
 	}
 	key, err := service.Open(t.Context(), "vaulttransit:sol?version=3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrKeyNotFound) {
 		t.Errorf("version 3: %v", err)
 	}
@@ -100,9 +95,7 @@ func TestNoSecp256k1(t *testing.T) {
 	service := vaulttransit.New()
 	v.Keys.Generate("eth", remote.Secp256k1) // as a type that the package does not know
 	key, err := service.Open(t.Context(), "vaulttransit:eth?version=1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, readErr := key.PublicKey(t.Context())
 	_, signErr := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
 	_, makeErr := service.Generate(t.Context(), "vaulttransit:new?version=1", "", remote.Secp256k1)
@@ -138,23 +131,17 @@ func TestToken(t *testing.T) {
 	v := newServer(t)
 	t.Setenv("VAULT_TOKEN", "")
 	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	v.Keys.Generate("sol", remote.Ed25519)
 	open := func() remote.Key {
 		key, err := vaulttransit.New().Open(t.Context(), "vaulttransit:sol?version=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return key
 	}
 	if _, err := open().PublicKey(t.Context()); !errors.Is(err, keystore.ErrDenied) {
 		t.Errorf("without a token: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(home, ".vault-token"), []byte(loopback.Token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, filepath.Join(home, ".vault-token"), []byte(loopback.Token+"\n"))
 	v.SetTTL(1)
 	key := open()
 	if _, err := key.PublicKey(t.Context()); err != nil {
@@ -196,9 +183,7 @@ func TestBoundedAnswers(t *testing.T) {
 		t.Setenv("VAULT_ADDR", server.URL)
 		t.Setenv("VAULT_TOKEN", "hvs.secret")
 		key, err := vaulttransit.New().Open(t.Context(), "vaulttransit:sol?version=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := key.PublicKey(t.Context()); !errors.Is(err, keystore.ErrUnavailable) || strings.Contains(err.Error(), "hvs.") {
 			t.Errorf("%s: %v", name, err)
 		}

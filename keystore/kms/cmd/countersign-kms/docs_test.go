@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
@@ -35,13 +36,9 @@ func TestFromAnAWSKey(t *testing.T) {
 	out := run(t, folder, commands, environment)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	raw, err := hexutil.Decode("0x" + strings.TrimPrefix(lines[len(lines)-1], "0x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var signed types.Transaction
-	if err := signed.UnmarshalBinary(raw); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(raw))
 	sender, err := types.Sender(types.LatestSignerForChainID(signed.ChainId()), &signed)
 	if err != nil || sender != address {
 		t.Errorf("sender %v, %v, want %v", sender, err, address)

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/client"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/awskms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
@@ -49,18 +50,14 @@ func (r *renewals) Renew(ctx context.Context, lease store.Lease, ttl time.Durati
 func TestClientsWaitWithLeases(t *testing.T) {
 	const clients = 64
 	aws := loopback.NewAWS(t)
-	for name, value := range aws.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
 	public := aws.Keys.Public("hot").Signing
 	leases := &renewals{Store: storememory.New(1 << 20), renewed: map[store.Fingerprint]bool{}, all: clients, done: make(chan struct{})}
 	keys, err := remote.Open(t.Context(), remote.Services{awskms.Scheme: awskms.New()}, []remote.Pin{
 		{URI: "awskms:hot?region=eu-central-1", PublicKey: public, OrganizationID: enginetest.Organization},
 	}, remote.Options{Timeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	f := enginetest.New(t, func(c *countersign.Config) {
 		_ = c.Keystore.Close()
 		c.Keystore, c.Store, c.Now, c.LeaseTTL = keys, leases, time.Now, time.Second
@@ -100,12 +97,8 @@ func leaseClient(t *testing.T, url string, apiKey *enginetest.APIKey) *client.Cl
 	t.Helper()
 	key, err := client.ParseKey(fmt.Appendf(nil, `{"organizationId":%q,"publicKey":%q,"privateKey":%q,"curve":"API_KEY_CURVE_P256"}`,
 		enginetest.Organization, apiKey.PublicKey, apiKey.PrivateKey()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	to, err := client.New(client.Config{URL: url, Key: key, HTTP: &http.Client{Timeout: time.Hour}, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return to
 }

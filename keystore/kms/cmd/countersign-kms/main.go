@@ -10,16 +10,17 @@ import (
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
 	"github.com/countersign-dev/countersign/keystore/kms/gcpkms"
 	"github.com/countersign-dev/countersign/keystore/kms/vaulttransit"
+	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, backends())) }
+func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, services())) }
 
-// backends returns the key services by the scheme of their URIs.
-func backends() cli.Backends {
-	return cli.Backends{
-		awskms.Scheme:       {Service: awskms.New()},
-		vaulttransit.Scheme: {Service: vaulttransit.New()},
-		gcpkms.Scheme:       {Service: gcpkms.New()},
-		azurekms.Scheme:     {Service: azurekms.New(azurekms.Options{})},
+// services returns the key services by the scheme of their URIs.
+func services() remote.Services {
+	return remote.Services{
+		awskms.Scheme:       awskms.New(),
+		vaulttransit.Scheme: vaulttransit.New(),
+		gcpkms.Scheme:       gcpkms.New(),
+		azurekms.Scheme:     azurekms.New(azurekms.Options{}),
 	}
 }

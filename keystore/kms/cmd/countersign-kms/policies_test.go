@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
@@ -23,10 +23,7 @@ import (
 
 func policyFile(t *testing.T, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("../../../../packaging/kms", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testenv.Read(t, filepath.Join("../../../../packaging/kms", name))
 	return content
 }
 
@@ -35,9 +32,7 @@ func use(t *testing.T, scheme string, service remote.Service, keys *remotetest.K
 	t.Helper()
 	pin := remote.Pin{URI: uri, PublicKey: keys.Public(name).Signing, OrganizationID: "org"}
 	store, err := remote.Open(t.Context(), remote.Services{scheme: service}, []remote.Pin{pin}, remote.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer store.Close()
 	key, err := store.Find(t.Context(), "org", keystore.ByID(remote.IDOf(pin.PublicKey)))
 	if err != nil {
@@ -64,22 +59,16 @@ func same(t *testing.T, file string, allowed, used []string) {
 // TestAWSPolicy: the policy allows the calls that opening and signing make, and no others.
 func TestAWSPolicy(t *testing.T) {
 	aws := loopback.NewAWS(t)
-	for name, value := range aws.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, aws)
 	aws.Keys.Generate("hot", remote.Secp256k1)
-	if err := use(t, "awskms", backends()["awskms"].Service, aws.Keys, "awskms:hot?region=eu-central-1", "hot"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, use(t, "awskms", services()["awskms"], aws.Keys, "awskms:hot?region=eu-central-1", "hot"))
 	var policy struct {
 		Statement []struct {
 			Effect, Action, Resource string
 			Condition                struct{ StringEquals map[string][]string }
 		}
 	}
-	if err := json.Unmarshal(policyFile(t, "aws-policy.json"), &policy); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, policyFile(t, "aws-policy.json"), &policy)
 	var allowed, used []string
 	for _, statement := range policy.Statement {
 		allowed = append(allowed, statement.Action)
@@ -96,13 +85,9 @@ func TestAWSPolicy(t *testing.T) {
 // TestVaultPolicy: the same for the paths and capabilities of Vault.
 func TestVaultPolicy(t *testing.T) {
 	vault := loopback.NewVault(t)
-	for name, value := range vault.Environment() {
-		t.Setenv(name, value)
-	}
+	loopback.Use(t, vault)
 	vault.Keys.Generate("NAME", remote.Ed25519)
-	if err := use(t, "vaulttransit", backends()["vaulttransit"].Service, vault.Keys, "vaulttransit:NAME?version=1", "NAME"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, use(t, "vaulttransit", services()["vaulttransit"], vault.Keys, "vaulttransit:NAME?version=1", "NAME"))
 	var allowed, used []string
 	for _, rule := range regexp.MustCompile(`path "([^"]+)" \{\n  capabilities = \["([a-z]+)"\]\n\}`).FindAllStringSubmatch(string(policyFile(t, "vault-policy.hcl")), -1) {
 		allowed = append(allowed, rule[2]+" "+rule[1])
@@ -135,17 +120,13 @@ func TestGoogleRole(t *testing.T) {
 	google := loopback.NewGoogle(t)
 	google.Keys.SetFault(keystoretest.Denied)
 	key, err := gcpkms.New(google.Options()...).Open(t.Context(), "gcpkms:"+loopback.Ring+"/cryptoKeys/hot/cryptoKeyVersions/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, readErr := key.PublicKey(t.Context())
 	_, signErr := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
 	var role struct {
 		IncludedPermissions []string `yaml:"includedPermissions"`
 	}
-	if err := yaml.Unmarshal(policyFile(t, "gcp-role.yaml"), &role); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.Unmarshal(policyFile(t, "gcp-role.yaml"), &role))
 	same(t, "gcp-role.yaml", role.IncludedPermissions, named(t, `cloudkms\.\w+\.\w+`, readErr, signErr))
 }
 
@@ -155,9 +136,7 @@ func TestAzureRole(t *testing.T) {
 	azure.Keys.SetFault(keystoretest.Denied)
 	service := azurekms.New(azurekms.Options{Credential: azure, Transport: azure.Client(), AnyDomain: true})
 	key, err := service.Open(t.Context(), "azurekms:"+azure.Host()+"/keys/hot/"+loopback.AzureVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, readErr := key.PublicKey(t.Context())
 	_, signErr := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
 	var role struct{ Actions, DataActions []string }

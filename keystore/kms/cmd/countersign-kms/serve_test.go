@@ -83,19 +83,12 @@ func serveAWS(t *testing.T) *served {
 			"--public-key", s.aws.Keys.Public(name).Signing.String())
 	}
 	path := filepath.Join(s.folder, "d", "countersign.yaml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, path)
 	with := strings.Replace(string(text), "proofKey: file:proof.pem", "proofKey: awskms:alias/proof?region=eu-central-1", 1)
-	if err := os.WriteFile(path, []byte(with), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Write(t, path, []byte(with))
 	s.start()
 	key, err := client.ReadKey(filepath.Join(s.folder, "d", "api-key.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if s.client, err = client.New(client.Config{URL: s.base, Key: key, Retries: -1}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +120,8 @@ func (s *served) start() {
 	s.process = s.command("serve", "--config", "d/countersign.yaml", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	s.process.Stderr = s.log
 	out, err := s.process.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
+	testenv.Must(s.t, s.process.Start())
 	s.t.Cleanup(func() {
 		_ = s.process.Process.Signal(syscall.SIGTERM)
 		if err := s.process.Wait(); err != nil {
@@ -191,14 +180,10 @@ func (s *served) refused(when, keyID string, reason activity.Reason) *activity.E
 func (s *served) get(path string) (int, string) {
 	s.t.Helper()
 	answer, err := http.Get(s.admin + path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testenv.Must(s.t, err)
 	return answer.StatusCode, string(body)
 }
 

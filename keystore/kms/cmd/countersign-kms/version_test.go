@@ -11,7 +11,7 @@ import (
 // TestVersion: the version says which services a build can sign with.
 func TestVersion(t *testing.T) {
 	var out, errors bytes.Buffer
-	if status := cli.Main([]string{"version"}, strings.NewReader(""), &out, &errors, backends()); status != 0 {
+	if status := cli.Main([]string{"version"}, strings.NewReader(""), &out, &errors, services()); status != 0 {
 		t.Fatal(errors.String())
 	}
 	if !strings.HasSuffix(out.String(), `,"services":["awskms","azurekms","gcpkms","vaulttransit"]}`+"\n") {

@@ -84,6 +84,13 @@ func (v *Vault) Environment() map[string]string {
 		"VAULT_AGENT_ADDR": "", "VAULT_PROXY_ADDR": ""}
 }
 
+// Use sets the environment of a server for the rest of a test.
+func Use(t testing.TB, server interface{ Environment() map[string]string }) {
+	for name, value := range server.Environment() {
+		t.Setenv(name, value)
+	}
+}
+
 // ServeHTTP implements http.Handler.
 func (v *Vault) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.with(func() { v.seen = append(v.seen, r.Method+" "+r.URL.Path+" "+r.Header.Get("X-Vault-Namespace")) })
