@@ -240,7 +240,7 @@ func TestOtherScheme(t *testing.T) {
 	defer secure.Close()
 	for target, want := range map[string]string{
 		"https" + strings.TrimPrefix(plain.URL, "http"):  "this server speaks http: the URL must begin with http://",
-		"http" + strings.TrimPrefix(secure.URL, "https"): "this server speaks https: the URL must begin with https://",
+		"http" + strings.TrimPrefix(secure.URL, "https"): "as one that speaks https does: the URL must begin with https://",
 	} {
 		c, err := client.New(client.Config{URL: target, OrganizationID: "any", Stamper: new(stamp.Signer)})
 		if err != nil {

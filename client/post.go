@@ -81,8 +81,8 @@ func (c *Client) postOnce(ctx context.Context, path string, header signer.Header
 		return nil, &transportError{err}
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode == http.StatusBadRequest && !response.ProtoAtLeast(1, 1) { // as net/http answers
-		return nil, errors.New("this server speaks https: the URL must begin with https://")
+	if response.StatusCode == http.StatusBadRequest && response.Proto == "HTTP/1.0" && request.URL.Scheme == "http" {
+		return nil, errors.New("the server answers http as one that speaks https does: the URL must begin with https://")
 	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	if err != nil || len(answer) > MaxAnswer {

@@ -49,15 +49,15 @@ func (db *database) transactIn(ctx context.Context, limit time.Duration, do work
 // until its connection breaks, which can take hours.
 var silenceLimit = OperationTimeout
 
-// setSilenceLimit returns the statement that sets that limit for one transaction.
-func setSilenceLimit(limit time.Duration) string {
+// silentFor returns the statement that sets that limit for one transaction.
+func silentFor(limit time.Duration) string {
 	return fmt.Sprintf("set local idle_in_transaction_session_timeout = %d", limit.Milliseconds())
 }
 
 // inTransaction does work in one transaction, once.
 func inTransaction(ctx context.Context, c *pgx.Conn, do work) error {
 	done := false
-	options := pgx.TxOptions{BeginQuery: "begin; " + setSilenceLimit(silenceLimit)}
+	options := pgx.TxOptions{BeginQuery: "begin; " + silentFor(silenceLimit)}
 	err := pgx.BeginTxFunc(ctx, c, options, func(tx pgx.Tx) error {
 		err := do(ctx, tx)
 		done = err == nil
@@ -122,7 +122,7 @@ func (db *database) pipeline(ctx context.Context, first func() []*statement,
 				_, _ = c.Exec(ctx, "rollback") // if it fails, the pool closes the connection
 			}
 		}()
-		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: setSilenceLimit(silenceLimit), read: nothingRead}}
+		begin := []*statement{{sql: "begin", read: nothingRead}, {sql: silentFor(silenceLimit), read: nothingRead}}
 		if err := send(ctx, c, append(begin, first()...)); err != nil {
 			return err
 		}

@@ -233,7 +233,7 @@ const (
 // codes and logs need it. A server that takes no locks at the moment since it is read-only is not asked.
 func proveLocks(ctx context.Context, db *database) error {
 	err := db.transactIn(ctx, provesLocks, func(ctx context.Context, q querier) error {
-		_, err := q.Exec(ctx, setSilenceLimit(provesLocks))
+		_, err := q.Exec(ctx, silentFor(provesLocks))
 		if err == nil {
 			_, err = q.Exec(ctx, lockVersion)
 		}
