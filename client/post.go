@@ -82,7 +82,7 @@ func (c *Client) postOnce(ctx context.Context, path string, header signer.Header
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusBadRequest && response.Proto == "HTTP/1.0" && request.URL.Scheme == "http" {
-		return nil, errors.New("the server answers http as one that speaks https does: the URL must begin with https://")
+		return nil, errors.New("the server answers as one that speaks https does: the URL must begin with https://")
 	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	if err != nil || len(answer) > MaxAnswer {

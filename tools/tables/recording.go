@@ -103,7 +103,8 @@ func (f facts) machine() string {
 	if f.cgo == "0" {
 		cgo = ", without cgo"
 	}
-	return fmt.Sprintf("[%s](../bench/results/%s), %s%s", strings.TrimSuffix(f.file, ".txt"), f.file, shortened.Replace(f.cpu), cgo)
+	date := strings.TrimSuffix(f.file, ".txt")
+	return fmt.Sprintf("[%s](../bench/results/%s), %s%s", date, f.file, shortened.Replace(f.cpu), cgo)
 }
 
 // processors is what a benchmark's name ends with if it had more than one.
