@@ -29,10 +29,12 @@ build:
 	go build -o dist/countersign ./cmd/countersign
 
 # Runs what one needs to trust a build: every test once, with real databases, tokens and
-# libraries of others. What takes longest is left to ci. A test program lives for seconds, and
-# so may its garbage: as many as in a server, whose collector runs a quarter as often, too.
+# libraries of others. What takes longest is left to ci. A test program lives for seconds, and so
+# may its garbage: GOGC is that of a server.
 test: export GOGC = 400
-test: test-deps vet full modules tools
+test: test-deps vet
+	@$(MAKE) -j2 full modules
+	@$(MAKE) tools
 	@echo 'Left to make ci, because they take long: the race detector, builds without cgo, for 32 bits and for'
 	@echo 'other systems, the key services (keystore/kms), fail-over, and $(subst $$,,$(subst ^,,$(subst |, ,$(LONG)))).'
 	@internal/testenv/install.sh --check
