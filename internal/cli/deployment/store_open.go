@@ -332,8 +332,8 @@ func OpenRemembered(ctx context.Context, configured *config.Config, create bool,
 		opened, err = OpenStore(ctx, configured)
 	}
 	if err != nil {
-		return nil, IfInUse(err, "only one can have the file: stop that process, or ask it with 'countersign submit'; "+
-			"several nodes need PostgreSQL")
+		return nil, IfInUse(err, "only one can have the file: stop that process, or send it requests with "+
+			"'countersign submit'; several nodes need PostgreSQL")
 	}
 	path := configured.LogMemory()
 	if path == "" {
