@@ -69,6 +69,11 @@ func (m *Member) May(kind activity.Type) bool {
 	return m.Credential.Allows(string(kind))
 }
 
+// MayVote reports whether the credential may vote on activities, either way.
+func (m *Member) MayVote() bool {
+	return m.May(activity.TypeApproveActivity) || m.May(activity.TypeRejectActivity)
+}
+
 // Directory knows the organizations, their users and their credentials. NewDirectory returns one
 // that is read from a configuration; an embedder can use a database. Implementations must be safe
 // for concurrent use, and must not modify what they have returned.

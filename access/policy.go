@@ -219,15 +219,17 @@ func Admits(group *Group, vote Vote, submitter string, now time.Time) bool {
 	case group.Within > 0 && !vote.At.IsZero() && now.Sub(vote.At) > group.Within:
 		return false
 	}
-	return BelongsTo(group, vote.User)
+	return BelongsTo(vote.User, *group)
 }
 
-// BelongsTo reports whether a user belongs to a group.
-func BelongsTo(group *Group, user User) bool {
-	if group.Tag == "" && len(group.Users) == 0 {
-		return true
-	}
-	return slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag)
+// BelongsTo reports whether a user belongs to one of the groups.
+func BelongsTo(user User, groups ...Group) bool {
+	return slices.ContainsFunc(groups, func(group Group) bool {
+		if group.Tag == "" && len(group.Users) == 0 {
+			return true
+		}
+		return slices.Contains(group.Users, user.ID) || group.Tag != "" && slices.Contains(user.Tags, group.Tag)
+	})
 }
 
 // Missing returns how many votes each of the groups of a decision still needs, as few as possible in

@@ -122,9 +122,7 @@ func (r *rule) concerns(member *access.Member) bool {
 	if r.who.holds(asked) && slices.ContainsFunc(activity.Types(), judged) {
 		return true
 	}
-	votes := member.May(activity.TypeApproveActivity) || member.May(activity.TypeRejectActivity)
-	ofGroup := func(group access.Group) bool { return access.BelongsTo(&group, member.User) }
-	return votes && slices.ContainsFunc(r.approvals, ofGroup)
+	return member.MayVote() && access.BelongsTo(member.User, r.approvals...)
 }
 
 // mayJudge reports whether activities of a type can have effects of the rule's kinds.

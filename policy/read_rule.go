@@ -211,7 +211,7 @@ func (d *draft) checkAlone(n source.Node, r *rule, groups []access.Group) {
 	if d.names != nil {
 		alone = nil
 		for _, user := range d.names.Users {
-			if access.BelongsTo(&groups[0], user) && r.who.holds(&access.Authorization{User: user}) {
+			if access.BelongsTo(user, groups[0]) && r.who.holds(&access.Authorization{User: user}) {
 				alone = append(alone, user.Name)
 			}
 		}

@@ -15,25 +15,25 @@ import (
 	"github.com/countersign-dev/countersign/store"
 )
 
-// MayRead reports whether the activity exists for the caller: the caller submitted it, may submit
-// its type, or voted on it or could have. While it waits, those who could vote include the groups
-// that only the current policy demands: without their votes it is never signed.
+// MayRead reports whether the activity exists for the caller: the caller submitted it, voted on it or
+// could have, or may submit its type. While it waits, those who could vote include the groups that
+// only the current policy demands: without their votes it is never signed.
 func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record *activity.Record) (bool, error) {
-	if reader.Submitted(record) || reader.Member.May(record.Request.Type) || votesOn(reader, record) {
+	if reader.Submitted(record) || votesOn(reader, record) || reader.Member.May(record.Request.Type) {
 		return true, nil
 	}
-	if !record.Status.Waits() || !mayVote(reader) {
+	if !record.Status.Waits() || !reader.Member.MayVote() {
 		return false, nil
 	}
 	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
-	return err == nil && belongsToAny(reader, j.groups), err
+	return err == nil && access.BelongsTo(reader.Member.User, j.groups...), err
 }
 
 // MayFind reports whether MayRead can be true, without decoding the record: a credential of little
 // use in an organization of many would otherwise have thousands decoded for an empty list.
 func (a *Approvals) MayFind(reader *request.Caller, recorded *store.Activity) bool {
 	own := recorded.User == "" || recorded.User == reader.Member.User.ID || recorded.SubmittedBy == reader.CredentialID()
-	voter := mayVote(reader) && (recorded.Waiting || bytes.Contains(recorded.Data, []byte(`"required":`)))
+	voter := reader.Member.MayVote() && (recorded.Waiting || bytes.Contains(recorded.Data, []byte(`"required":`)))
 	return own || voter || recorded.Revision > 1 || reader.Member.May(activity.Type(recorded.Type)) // a vote changes it
 }
 
@@ -43,16 +43,7 @@ func votesOn(c *request.Caller, record *activity.Record) bool {
 	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID }) {
 		return true
 	}
-	return mayVote(c) && belongsToAny(c, record.Decision.Required)
-}
-
-// mayVote reports whether the caller's credential may vote at all.
-func mayVote(c *request.Caller) bool {
-	return c.Member.May(activity.TypeApproveActivity) || c.Member.May(activity.TypeRejectActivity)
-}
-
-func belongsToAny(c *request.Caller, groups []access.Group) bool {
-	return slices.ContainsFunc(groups, func(group access.Group) bool { return access.BelongsTo(&group, c.Member.User) })
+	return c.Member.MayVote() && access.BelongsTo(c.Member.User, record.Decision.Required...)
 }
 
 // judgement is what today's directory, keys and policy say about a waiting activity: which

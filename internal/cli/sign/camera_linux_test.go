@@ -261,7 +261,7 @@ func photograph(t *testing.T, path string, code [][]bool, degrees float64) {
 	file, err := os.Create(path)
 	testenv.Must(t, err)
 	defer file.Close()
-	testenv.Must(t, png.Encode(file, picture))
+	testenv.Must(t, (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(file, picture))
 }
 
 func gozxing(s *clitest.Session, dir string) []byte { return s.Must(nil, "scan", dir) }
