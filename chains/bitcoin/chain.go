@@ -21,12 +21,12 @@
 // # What is refused
 //
 // Package psbt refuses what is not well-formed. This package refuses what can never be valid: no
-// inputs or outputs, an input twice, amounts over 21 million BTC, outputs that exceed the inputs,
-// an input that does not say what it spends or contradicts itself, a previous transaction with
-// another id, a redeem script, witness script or taproot field that does not belong to the output,
-// a legacy input without the transaction that it spends, an unknown sighash type, SIGHASH_SINGLE
-// without its output, a signature that does not verify, and an input of a given key that is already
-// final.
+// inputs or outputs, an input twice, amounts over 21 million BTC, outputs that exceed inputs to which
+// none can be added, an input that does not say what it spends or contradicts itself, a previous
+// transaction with another id, a redeem script, witness script or taproot field that does not belong
+// to the output, a legacy input without the transaction that it spends, an unknown sighash type,
+// SIGHASH_SINGLE without its output, a signature that does not verify, and an input of a given key
+// that is already final.
 //
 // # Hazards
 //

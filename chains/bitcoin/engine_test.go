@@ -2,14 +2,18 @@ package bitcoin_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 	"github.com/btcsuite/btcd/wire/v2"
 
+	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -195,5 +199,60 @@ func TestSignByAddress(t *testing.T) {
 		}
 		_, err := sign(t.Context(), parse(t, raw), address.Address, c)
 		wantNotSigner(t, err)
+	}
+}
+
+// TestSaleToBuyerUnknown signs what marketplaces of ordinals ask of a seller: one input for a
+// price that is more than it has, with SIGHASH_SINGLE|ANYONECANPAY. The buyer puts inputs in front,
+// pays, and takes what is sold; whoever pays the seller less has no valid signature. With any other
+// input that asks for all inputs, the same outputs can never be paid.
+func TestSaleToBuyerUnknown(t *testing.T) {
+	seller, buyer := keyOf(t, secretOf(1)), keyOf(t, secretOf(2))
+	pub, paid := seller.PublicKey(), bitcointest.P2WPKH(buyer.PublicKey())
+	const price = 5_000_000
+	for name, spend := range map[string]bitcointest.Spend{
+		"P2WPKH": bitcointest.P2WPKH(pub), "P2SH-P2WPKH": bitcointest.Nested(bitcointest.P2WPKH(pub)), "BIP-86": bitcointest.BIP86(pub),
+	} {
+		for _, version := range []uint32{psbt.Version0, psbt.Version2} {
+			t.Run(fmt.Sprint(name, " version ", version), func(t *testing.T) {
+				sold := spend.Input(10_000, 1)
+				sold.Sighash = 0x83
+				sale := bitcointest.PSBT{Version: version, Inputs: []bitcointest.Input{sold},
+					Outputs: []bitcointest.Output{bitcointest.P2WPKH(pub).Output(price)}}
+				tx := parse(t, sale.Encode())
+				signing, err := chaintest.Ready(tx, seller.ID(), seller)
+				testenv.Must(t, err)
+				for _, effect := range signing.Effects() {
+					if (effect.Kind == chains.KindFee) != (effect.Amount.Value == nil) {
+						t.Errorf("only the fee is not known: %+v", effect)
+					}
+				}
+				wantHazards(t, sale.Encode(), pub, bitcoin.HazardSighashSingle, bitcoin.HazardSighashAnyoneCanPay)
+				if shown := fmt.Sprint(tx.Summary()); !strings.Contains(shown, "more than 0.0499 BTC") {
+					t.Errorf("what is missing is not shown: %s", shown)
+				}
+
+				closed := sale
+				closed.Inputs = append(closed.Inputs, paid.Input(20_000, 3))
+				closed.Outputs = append(closed.Outputs, paid.Output(1_000))
+				if err := refused(t, closed.Encode()); !strings.Contains(err.Error(), "SIGHASH_ANYONECANPAY") {
+					t.Error(err)
+				}
+
+				for _, record := range packetOf(t, mustSign(t, tx, seller.ID(), seller)).Inputs[0].Records {
+					if record.Type == psbt.InPartialSig || record.Type == psbt.InTapKeySig {
+						sold.Records = append(sold.Records, bitcointest.Record{Key: record.Key, Value: record.Value})
+					}
+				}
+				sale.Inputs = []bitcointest.Input{paid.Input(6_000_000, 2), sold}
+				sale.Outputs = []bitcointest.Output{paid.Output(10_000), bitcointest.P2WPKH(pub).Output(price)}
+				signAll(t, sale.Encode(), buyer)
+
+				sale.Outputs[1].Amount--
+				if err := refused(t, sale.Encode()); !strings.Contains(err.Error(), "signature") {
+					t.Errorf("paid too little: %v", err)
+				}
+			})
+		}
 	}
 }

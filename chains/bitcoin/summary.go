@@ -42,7 +42,7 @@ func (t *transaction) Summary() chains.Summary {
 		chains.List("outputs", outputs...),
 		t.provenTotal(amount("total in", t.totalIn)),
 		amount("total out", t.totalOut),
-		t.provenTotal(amount("fee", t.Fee())),
+		t.fee(),
 		chains.Text("fee rate", fmt.Sprintf("%d.%02d sat/vB", rate/100, rate%100)).
 			WithNote("estimated for the signed size"),
 		{Label: "virtual size", Type: chains.TypeInteger, Value: strconv.FormatUint(size, 10), Symbol: "vB",
@@ -192,6 +192,14 @@ func (t *transaction) lockTime() chains.Field {
 		return field.WithNote("not before this block")
 	}
 	return chains.Time("locktime", time.Unix(int64(t.packet.LockTime), 0)).WithNote("not before this time")
+}
+
+// fee returns the field of the fee. Of a sale whose buyer adds inputs, what is missing is noted.
+func (t *transaction) fee() chains.Field {
+	if missing := t.totalOut - min(t.totalIn, t.totalOut); missing > 0 {
+		return amount("fee", 0).WithNote("not known yet: others have to add inputs of more than " + btc(missing))
+	}
+	return t.provenTotal(amount("fee", t.Fee()))
 }
 
 // provenTotal adds a note to a sum if a part of it is not proven.

@@ -2,6 +2,7 @@ package bitcoin
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/wire/v2"
 
@@ -93,8 +94,9 @@ func (in *input) read(outputs int) error {
 	return in.readSighash(outputs)
 }
 
-// Fee returns the fee in satoshi. It is only as true as the amounts are proven.
-func (t *transaction) Fee() uint64 { return t.totalIn - t.totalOut }
+// Fee returns the fee in satoshi, 0 if inputs are still to be added. It is only as true as the
+// amounts are proven.
+func (t *transaction) Fee() uint64 { return max(t.totalIn, t.totalOut) - t.totalOut }
 
 // Parse implements chains.Chain: it reads a PSBT and checks everything that depends on no key.
 func (c Chain) Parse(raw []byte) (chains.Transaction, error) {
@@ -138,9 +140,10 @@ func (t *transaction) checkAmounts() error {
 				"%d satoshi, in all more than 21 million BTC", out.Amount)
 		}
 	}
-	if t.totalOut > t.totalIn {
-		return malformed("outputs", t.packet.Outputs[0].Offset,
-			"%d satoshi, more than the %d of the inputs", t.totalOut, t.totalIn)
+	closed := func(in input) bool { return in.final || in.sighash&sighashAnyoneCanPay == 0 }
+	if t.totalOut > t.totalIn && slices.ContainsFunc(t.inputs, closed) {
+		return malformed("outputs", t.packet.Outputs[0].Offset, "%d satoshi, more than the %d of the inputs; only if "+
+			"all ask for SIGHASH_ANYONECANPAY can others add what is missing", t.totalOut, t.totalIn)
 	}
 	return nil
 }
