@@ -3,7 +3,6 @@
 package docs_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -28,8 +27,6 @@ func TestCommands(t *testing.T) {
 	for _, tool := range []string{"curl", "jq", "openssl", "age", "age-keygen"} { // airgap.md needs none of them: see TestAirGapTools
 		testenv.Tool(t, tool)
 	}
-	bin := t.TempDir()
-	build(t, filepath.Join(bin, "countersign"), "../cmd/countersign")
 	for document, blocks := range map[string]int{"airgap.md": 8, "operations.md": 5, "embedding.md": 1, "descriptors.md": 1, "keys.md": 2, "policies.md": 4, "approvals.md": 3, "agents.md": 4, "rpc.md": 3, "disasters.md": 7} {
 		t.Run(document, func(t *testing.T) {
 			command := exec.CommandContext(t.Context(), shell, "-euo", "pipefail", "-c", session(t, document, blocks))
@@ -37,7 +34,6 @@ func TestCommands(t *testing.T) {
 			if document == "embedding.md" {
 				build(t, filepath.Join(command.Dir, "server"), "./server")
 			}
-			command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no controlling terminal
 			if out, err := command.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)

@@ -11,14 +11,15 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// documents are those whose code and links are checked.
-var documents = func() []string {
+// documents returns those whose code and links are checked.
+func documents(t *testing.T) []string {
+	t.Helper()
 	all, err := filepath.Glob("*.md")
 	if err != nil || len(all) < 10 {
-		panic("the documents are not here")
+		t.Fatalf("the documents are not here: %v", err)
 	}
 	return append(all, "../SECURITY.md", "../CONTRIBUTING.md", "../packaging/README.md")
-}()
+}
 
 // goBlock is a fenced block of Go in a document.
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -28,7 +29,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 func TestShownCode(t *testing.T) {
 	compiled := goFiles(t)
 	shown := 0
-	for _, document := range documents {
+	for _, document := range documents(t) {
 		text := testenv.Read(t, document)
 		for _, block := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			shown++
@@ -54,7 +55,7 @@ var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 // TestLinks follows the links to files, and to sections of documents.
 func TestLinks(t *testing.T) {
 	sections := 0
-	for _, document := range append(documents, "../README.md") {
+	for _, document := range append(documents(t), "../README.md") {
 		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
 			target := document
 			if found[1] != "" {
