@@ -1,7 +1,6 @@
 package verify_test
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -85,9 +84,8 @@ func TestVerifyAnswerTamperedVotes(t *testing.T) {
 				changed := []byte(text)
 				changed[at] ^= 1
 				vote[name] = string(changed)
-				encoded, err := json.Marshal(answer)
-				testenv.Must(t, err)
-				_, err = verify.Answer(encoded, trust)
+				encoded := testenv.Encode(t, answer)
+				_, err := verify.Answer(encoded, trust)
 				if noticed := errors.Is(err, verify.ErrAnswer); noticed != !slices.Contains([]string{"id", "activityId"}, name) {
 					t.Errorf("votes[%d].%s, byte %d: %v", i, name, at, err)
 				}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestDecodeKey compares both directions with solana-go.
@@ -74,9 +75,7 @@ func TestSmallOrderPoints(t *testing.T) {
 		}
 	}
 	pub, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if message := []byte("message"); !verifyStrict(pub, message, ed25519.Sign(private, message)) {
 		t.Error("an honest signature was refused")
 	}

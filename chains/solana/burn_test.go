@@ -82,9 +82,7 @@ func TestValueForNoOne(t *testing.T) {
 func wantBurn(t *testing.T, raw []byte) {
 	t.Helper()
 	tx, err := Chain{}.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	effects, hazards := tx.Effects(), tx.Hazards()
 	if len(effects) != 2 || effects[1].Kind != chains.KindBurn || len(hazards) != 1 || hazards[0].Name != HazardBurn {
 		t.Errorf("%x: effects %+v, hazards %+v", raw, effects, hazards)
@@ -98,9 +96,7 @@ func TestValueForOwners(t *testing.T) {
 	transfer := binary.LittleEndian.AppendUint64([]byte{2, 0, 0, 0}, 5)
 	for _, to := range append(tokenaccount.Of(string(wallet[:]), knownMints[0]), string(wallet[:]), string(signer[:31])+"\x07") {
 		tx, err := Chain{}.Parse(wire(signer, systemID, transfer, []byte(to)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if hazards := tx.Hazards(); len(hazards) != 0 || tx.Effects()[1].Kind != chains.KindTransfer {
 			t.Errorf("%x: %+v", to, hazards)
 		}

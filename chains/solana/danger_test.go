@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -36,9 +37,7 @@ func TestDangers(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			signing := chaintest.MustReady(t, tx, key.ID(), key)
 			if got := chaintest.Names(signing.Hazards()); !slices.Equal(got, d.Hazards) {
 				t.Errorf("hazards %v, want %v: %s", got, d.Hazards, d.Why)

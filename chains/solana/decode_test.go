@@ -22,6 +22,7 @@ import (
 	"github.com/gagliardetto/solana-go/programs/vote"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // sdkInstruction is what solana-go's decoders return.
@@ -300,9 +301,7 @@ func instructionWith(t *testing.T, id [keySize]byte, data []byte, accounts int) 
 	}
 	raw = append(raw, data...)
 	tx, err := New(Limits{MaxSize: 1 << 16}).Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	result := tx.(*Transaction)
 	result.withAccount(accounts, id) // after parsing, which refuses some instructions of the Compute Budget program
 	return result

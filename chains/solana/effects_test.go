@@ -11,6 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -222,9 +223,7 @@ func TestMostEffects(t *testing.T) {
 		s.instructions = append(s.instructions, part{program: 6, accounts: c.accounts[:min(len(c.accounts), 200)], data: c.data[:min(len(c.data), 301)]})
 	}
 	tx, err := solana.New(solana.Limits{MaxSizeV1: 1 << 16}).Parse(s.bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	effects := tx.Effects()
 	if last := effects[len(effects)-1]; len(effects) != chains.MaxEffects || !last.Undecoded {
 		t.Errorf("%d effects, the last one %+v", len(effects), last)
@@ -245,9 +244,7 @@ func TestWalletSignsAllItsSlots(t *testing.T) {
 		}
 	}
 	signed, err := signing.AppendSigned(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	tx, err := sdk.TransactionFromBytes(signed)
 	if err != nil || tx.Signatures[0].IsZero() || tx.Signatures[1].IsZero() || !tx.Signatures[2].IsZero() {
 		t.Errorf("%v, %v", tx.Signatures, err)

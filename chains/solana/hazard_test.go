@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func TestHazards(t *testing.T) {
@@ -73,9 +74,7 @@ func TestHazardSaysWhichLimit(t *testing.T) {
 func TestFeeLimit(t *testing.T) {
 	for limit, want := range map[uint64][]string{5000: nil, 4999: {solana.HazardHighFee}} {
 		tx, err := solana.New(solana.Limits{MaxFee: limit}).Parse(simple(solana.Legacy, 1).bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := hazardNames(tx); slices.Contains(got, solana.HazardHighFee) != (want != nil) {
 			t.Errorf("limit %d: %v, want %v", limit, got, want)
 		}

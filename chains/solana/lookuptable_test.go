@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
@@ -65,9 +66,7 @@ func TestLookupTablePolicy(t *testing.T) {
 		})
 	})
 	record, err := submitSolana(t, f, transferToEntry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if !asked.Effects[1].To.Is([]byte(bob)) || !asked.Summary().Effects[1].To.IsUnknown() || len(asked.Hazards) > 0 {
 		t.Errorf("the policy is asked about %+v, and the summary has %+v", asked.Effects[1], asked.Summary().Effects[1])
 	}
@@ -79,9 +78,7 @@ func TestLookupTablePolicy(t *testing.T) {
 		t.Errorf("recorded: %+v", got)
 	}
 	plain, err := all.Inspect(activity.TransactionTypeSolana, transferToEntry, all.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	with := plain.ReadWith(reader)
 	if plain.Summary.Digest() != asked.Summary().Digest() || with.Summary.Digest() != asked.Summary().Digest() {
 		t.Error("the table changes the summary's digest")
@@ -100,9 +97,7 @@ func TestLookupTableApproval(t *testing.T) {
 		reader := &tableReader{1, 2, 7}
 		b := ballot.New(t, func(config *countersign.Config) { config.Descriptors = reader })
 		waiting, err := submitSolana(t, b.Fixture, transferToEntry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if bob := base58.Encode([]byte(strings.Repeat("\x07", 32))); !strings.Contains(waiting.Reading.Effects, bob) ||
 			!strings.Contains(waiting.Reading.Readings, bob) || strings.Contains(waiting.Reading.Summary, bob) {
 			t.Errorf("shown: %+v", waiting.Reading)

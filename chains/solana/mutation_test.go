@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestMutations changes every byte of valid transactions in many ways. solana-go must
@@ -40,9 +41,7 @@ func checkMutation(t *testing.T, raw []byte) bool {
 		t.Errorf("accepted %x\nwhich is      %x", raw, again)
 	}
 	tx, err := sdk.TransactionFromBytes(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := tx.Sanitize(); err != nil {
 		t.Errorf("accepted %x\nand solana-go: %v", raw, err)
 	}

@@ -23,9 +23,7 @@ func reencode(t testing.TB, raw []byte) []byte {
 		t.Fatalf("solana-go does not read it: %v\n%x", err, raw)
 	}
 	encoded, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return encoded
 }
 
@@ -197,9 +195,7 @@ func TestSignsAsSolanaGo(t *testing.T) {
 func marshal(t testing.TB, tx *sdk.Transaction) []byte {
 	t.Helper()
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }
 

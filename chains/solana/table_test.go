@@ -200,16 +200,12 @@ func (g generator) lookups(t *testing.T) (raw []byte, tables knownTables, accoun
 	}
 	tx := &sdk.Transaction{Message: *m, Signatures: make([]sdk.Signature, m.Header.NumRequiredSignatures)}
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	testenv.Must(t, tx.Message.SetAddressTables(theirs))
 	testenv.Must(t, tx.Message.ResolveLookups())
 	for _, in := range tx.Message.Instructions {
 		metas, err := in.ResolveInstructionAccounts(&tx.Message)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var list []string
 		for _, meta := range metas {
 			list = append(list, meta.PublicKey.String())

@@ -80,9 +80,7 @@ func TestParserFixtures(t *testing.T) {
 			tx, err := solana.New(solana.Limits{}).Parse(raw)
 			switch {
 			case len(item.Full) > 0 && strings.Contains(item.Full[0], "true"):
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				accepted++
 				if !bytes.Equal(reencode(t, raw), raw) {
 					t.Error("does not encode to itself")

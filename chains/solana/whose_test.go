@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/solana"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -18,9 +19,7 @@ var wrappedSOL = sdk.MustPublicKeyFromBase58("So11111111111111111111111111111111
 func associated(t *testing.T, wallet, mint sdk.PublicKey) sdk.PublicKey {
 	t.Helper()
 	account, _, err := sdk.FindAssociatedTokenAddress(wallet, mint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return account
 }
 

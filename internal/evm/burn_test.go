@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // allFunctions returns every function that is decoded, the commands of a Universal
@@ -207,9 +208,7 @@ func TestKeepsTokens(t *testing.T) {
 		at := hexAddress(listed.Address)
 		if listed.Chain == "tron" {
 			payload, _, err := base58.CheckDecode(listed.Address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			at = Address(payload)
 		}
 		if token, native := lost(n, at); !token || native {

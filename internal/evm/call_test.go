@@ -53,9 +53,7 @@ func arguments(t testing.TB, types []abiType) (args abi.Arguments) {
 	for i, parameter := range types {
 		m := marshaling(parameter, i)
 		kind, err := abi.NewType(m.Type, "", m.Components)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		args = append(args, abi.Argument{Name: m.Name, Type: kind})
 	}
 	return args
@@ -66,9 +64,7 @@ func pack(t testing.TB, signature string, values ...any) []byte {
 	t.Helper()
 	f := parseFunction("", signature)
 	packed, err := arguments(t, f.parameters).Pack(values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
 }
 
@@ -129,9 +125,7 @@ func randomCall(t testing.TB, random *rand.Rand, f *function) []byte {
 		values[i] = randomValue(random, f.parameters[i], args[i].Type).Interface()
 	}
 	packed, err := args.Pack(values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return append(crypto.Keccak256([]byte(f.signature))[:4], packed...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // carriers wrap a call of a contract into a call of another one that makes it.
@@ -47,9 +48,7 @@ func carriers(t *testing.T) map[string]func(to Address, data []byte) (Address, [
 		},
 		"ERC-7821": func(to Address, data []byte) (Address, []byte) {
 			calls, err := arguments(t, batchTypes).Pack([]call{{common.Address(to), new(big.Int), data}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return account, pack(t, "execute(bytes32,bytes)", [32]byte{1}, calls)
 		},
 	}

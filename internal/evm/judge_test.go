@@ -54,9 +54,7 @@ func TestOneJudge(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	for _, name := range found {
 		if renaming[name] == "" && !strings.HasSuffix(name, "/chain.go") {

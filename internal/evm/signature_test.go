@@ -9,15 +9,14 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestRecover compares the recovery of an authorization's signer (EIP-7702) with
 // go-ethereum's, for a valid signature and for faulty ones.
 func TestRecover(t *testing.T) {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("authority")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	order := uint256.MustFromBig(crypto.S256().Params().N)
 	for name, change := range map[string]func(a *types.SetCodeAuthorization){
 		"right":          func(*types.SetCodeAuthorization) {},
@@ -36,9 +35,7 @@ func TestRecover(t *testing.T) {
 		"r is no x":      func(a *types.SetCodeAuthorization) { a.R.SetUint64(5) },
 	} {
 		authorization, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: common.Address{7}, Nonce: 9})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		change(&authorization)
 		want, fails := authorization.Authority()
 		got, ok := evm.Recover(authorization.SigHash(), authorization.V, authorization.R, authorization.S)

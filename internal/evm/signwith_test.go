@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -149,8 +150,6 @@ func TestSigner(t *testing.T) {
 func signerOf(t *testing.T, signWith string, keys ...keystore.Key) (keystore.ECDSASigner, keystore.Key, error) {
 	t.Helper()
 	with, err := evm.ReadSignWith("tempo", signWith)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return with.Signer(keys)
 }
