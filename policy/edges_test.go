@@ -5,10 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/policy"
 )
 
 // TestSharpEdges checks what docs/policies.md warns of, line by line, and the alternatives
@@ -65,25 +62,5 @@ func TestSharpEdges(t *testing.T) {
 	}
 	if load(t, head+pays).Digest() == load(t, head+pays+"# a comment\n").Digest() {
 		t.Error("a comment does not change the digest")
-	}
-}
-
-// TestNamesAreResolvedAtLoad: adding or renaming a user takes effect with a reload.
-func TestNamesAreResolvedAtLoad(t *testing.T) {
-	names := &policy.Names{Users: []access.User{{ID: "u-1", Name: "bot"}}}
-	file, err := policy.Parse("p.yaml", []byte(head+"rules:\n  - {name: a, allow: transfer, who: {user: bot}, when: 'effect.to in treasury || effect.asset == usdc'}\n"), withNames(names))
-	testenv.Must(t, err)
-	for _, test := range []struct {
-		user    access.User
-		allowed bool
-	}{
-		{access.User{ID: "u-1", Name: "renamed"}, true},
-		{access.User{ID: "u-2", Name: "bot"}, false},
-	} {
-		asked := ask(ether(t, treasury, 1))
-		asked.User = test.user
-		if _, err := file.Decide(t.Context(), asked); (err == nil) != test.allowed {
-			t.Errorf("%+v: %v", test.user, err)
-		}
 	}
 }
