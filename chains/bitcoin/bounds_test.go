@@ -3,13 +3,11 @@ package bitcoin_test
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"slices"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript/v2"
 
-	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
@@ -22,43 +20,6 @@ func TestNullPrevout(t *testing.T) {
 	err := refused(t, chaintest.Unhex(t, "70736274ff01005202000000010000000000000000000000000000000000000000000000000000000000000000ffffffff00ffffffff01f0b9f5050000000016001492a01e34e09d999339ee9f2e4991e1c2571e7e95000000000001012b00e1f50500000000225120624fff658880e6c942efcc527d29597f16e576137b88b3f267ac54685c5f582d0000"))
 	if err.Field != "input 0" {
 		t.Error(err)
-	}
-}
-
-// TestSilentPaymentFieldsRefused refuses all fields of BIP-375 and BIP-376 by name,
-// whatever their shape, because they are not verified.
-func TestSilentPaymentFieldsRefused(t *testing.T) {
-	for name, change := range map[string]func(p *bitcointest.PSBT, record bitcointest.Record){
-		"PSBT_GLOBAL_SP_ECDH_SHARE":                 func(p *bitcointest.PSBT, r bitcointest.Record) { p.Global = append(p.Global, r) },
-		"PSBT_GLOBAL_SP_DLEQ":                       func(p *bitcointest.PSBT, r bitcointest.Record) { p.Global = append(p.Global, r) },
-		"input 0 PSBT_IN_SP_ECDH_SHARE":             func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
-		"input 0 PSBT_IN_SP_DLEQ":                   func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
-		"input 0 PSBT_IN_SP_SPEND_BIP32_DERIVATION": func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
-		"input 0 PSBT_IN_SP_TWEAK":                  func(p *bitcointest.PSBT, r bitcointest.Record) { p.Inputs[0].Records = append(p.Inputs[0].Records, r) },
-		"output 0 PSBT_OUT_SP_V0_INFO": func(p *bitcointest.PSBT, r bitcointest.Record) {
-			p.Outputs[0].Records = append(p.Outputs[0].Records, r)
-		},
-		"output 0 PSBT_OUT_SP_V0_LABEL": func(p *bitcointest.PSBT, r bitcointest.Record) {
-			p.Outputs[0].Records = append(p.Outputs[0].Records, r)
-		},
-	} {
-		types := map[string]byte{
-			"PSBT_GLOBAL_SP_ECDH_SHARE": psbt.GlobalSPECDHShare, "PSBT_GLOBAL_SP_DLEQ": psbt.GlobalSPDLEQ,
-			"input 0 PSBT_IN_SP_ECDH_SHARE": psbt.InSPECDHShare, "input 0 PSBT_IN_SP_DLEQ": psbt.InSPDLEQ,
-			"input 0 PSBT_IN_SP_SPEND_BIP32_DERIVATION": psbt.InSPSpendDerivation, "input 0 PSBT_IN_SP_TWEAK": psbt.InSPTweak,
-			"output 0 PSBT_OUT_SP_V0_INFO": psbt.OutSPInfo, "output 0 PSBT_OUT_SP_V0_LABEL": psbt.OutSPLabel,
-		}
-		for _, version := range []uint32{psbt.Version0, psbt.Version2} {
-			for _, value := range [][]byte{nil, bytes.Repeat([]byte{2}, 33), bytes.Repeat([]byte{2}, 66)} {
-				raw := spoil(t, func(p *bitcointest.PSBT) {
-					p.Version = version
-					change(p, bitcointest.Record{Key: []byte{types[name]}, Value: value})
-				})
-				if err := refused(t, raw); err.Field != name || !errors.Is(err, chains.ErrUnsupported) {
-					t.Errorf("%s in version %d: %v", name, version, err)
-				}
-			}
-		}
 	}
 }
 

@@ -226,18 +226,6 @@ func TestNoProofNeeded(t *testing.T) {
 	wantHazards(t, psbtOf(v0, claim(bitcointest.BIP86(b), 2)), a, bitcoin.HazardUnprovenAmount)
 }
 
-// TestUnprovenOfOthers checks that inputs of other parties count too: the fee depends
-// on all inputs.
-func TestUnprovenOfOthers(t *testing.T) {
-	b := keyOf(t, secretOf(2)).PublicKey()
-	raw := spoil(t, func(p *bitcointest.PSBT) {
-		other := bitcointest.P2WPKH(b).Input(1_000, 2)
-		other.Proof = false
-		p.Inputs = append(p.Inputs, other)
-	})
-	wantHazards(t, raw, keyOf(t, secretOf(1)).PublicKey(), bitcoin.HazardUnprovenAmount)
-}
-
 // TestEstimate checks that the estimate of the virtual size is within the variation of
 // signatures.
 func TestEstimate(t *testing.T) {

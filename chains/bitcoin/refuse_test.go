@@ -2,7 +2,6 @@ package bitcoin_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -119,21 +118,6 @@ func wantRefused(t *testing.T, name string, raw []byte, field string) {
 func replaceUnsigned(sound, was, is []byte) []byte {
 	out := append(bytes.Clone(sound[:7]), byte(len(is)))
 	return append(append(out, is...), sound[8+len(was):]...)
-}
-
-// TestRefusedVersion has versions other than 0 and 2, which are unsupported.
-func TestRefusedVersion(t *testing.T) {
-	for _, version := range []uint32{1, 3, 0xffffffff} {
-		raw := spoil(t, func(p *bitcointest.PSBT) {
-			p.Global = []bitcointest.Record{{
-				Key: []byte{psbt.GlobalVersion}, Value: binary.LittleEndian.AppendUint32(nil, version),
-			}}
-		})
-		err := refused(t, raw)
-		if !errors.Is(err, chains.ErrUnsupported) || err.Field != "PSBT_GLOBAL_VERSION" {
-			t.Errorf("version %d: %v", version, err)
-		}
-	}
 }
 
 // TestRefusedTransaction has what no transaction can be.

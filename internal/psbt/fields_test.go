@@ -269,12 +269,14 @@ func TestOtherFields(t *testing.T) {
 				if slices.ContainsFunc(bipFields, func(f field) bool { return f.in == kind && uint64(f.keyType) == keyType }) {
 					continue
 				}
-				raw, at, _, _ := encode(maps, kind, record{append(psbt.AppendCompactSize(nil, keyType), 1, 2, 3), []byte{4}})
-				_, err := psbt.Read(raw)
-				if name := silentFields[kind][keyType]; name != "" {
-					checkRefusal(t, err, in(kind, 0, name), at, chains.ErrUnsupported)
-				} else if err != nil {
-					t.Errorf("version %c, field %02x of the %s map: %v", version, keyType, kind, err)
+				for _, size := range []int{0, 1, 33, 66} {
+					raw, at, _, _ := encode(maps, kind, record{append(psbt.AppendCompactSize(nil, keyType), zeros(size%4)...), zeros(size)})
+					_, err := psbt.Read(raw)
+					if name := silentFields[kind][keyType]; name != "" {
+						checkRefusal(t, err, in(kind, 0, name), at, chains.ErrUnsupported)
+					} else if err != nil {
+						t.Errorf("version %c, field %02x of the %s map: %v", version, keyType, kind, err)
+					}
 				}
 			}
 		}
