@@ -123,24 +123,29 @@ func TestEveryHazardIsListed(t *testing.T) {
 	}
 }
 
+// TestLimits has what is over a limit, and the fee of a contract that runs no code at its limit.
 func TestLimits(t *testing.T) {
 	f := newFrame(wrapped(1, "TransferContract", transfer(t)))
 	f.feeLimit = varintField(18, 2)
-	raw := f.bytes()
+	limited, plain := f.bytes(), rawOf(1, transfer(t))
+	fee := uint64(parse(t, plain).maximumFee())
 	for name, c := range map[string]struct {
 		limits Limits
+		raw    []byte
 		want   string
 	}{
-		"fee limit": {Limits{FeeLimit: 1}, "tron/fee-limit: fee_limit is 0.000002 TRX, the cap is 0.000001 TRX"},
-		"lifetime":  {Limits{Lifetime: time.Second}, "tron/long-expiration: expires 1m0s after its timestamp, the cap is 1s"},
+		"fee limit":     {Limits{FeeLimit: 1}, limited, "tron/fee-limit: fee_limit is 0.000002 TRX, the cap is 0.000001 TRX"},
+		"lifetime":      {Limits{Lifetime: time.Second}, limited, "tron/long-expiration: expires 1m0s after its timestamp, the cap is 1s"},
+		"a fee at it":   {Limits{FeeLimit: int64(fee)}, plain, ""},
+		"a fee over it": {Limits{FeeLimit: int64(fee) - 1}, plain, "tron/fee-limit: the fee is up to " + trx(fee) + " TRX, the cap is " + trx(fee-1) + " TRX"},
 	} {
-		tx, err := New(c.limits).Parse(raw)
+		tx, err := New(c.limits).Parse(c.raw)
 		testenv.Must(t, err)
 		if got := hazardText(tx.Hazards()); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if _, err := New(Limits{MaxSize: len(raw)}).Parse(raw); err == nil {
+	if _, err := New(Limits{MaxSize: len(limited)}).Parse(limited); err == nil {
 		t.Error("accepted what is over the size once signed")
 	}
 }
@@ -159,23 +164,6 @@ func TestFeeBesidesLimit(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%d bytes: %q, want %q", bytes, got, want)
-		}
-	}
-}
-
-// TestFeeOverLimit has a fee at the limit and one above it, of a contract that runs no
-// code.
-func TestFeeOverLimit(t *testing.T) {
-	raw := rawOf(1, transfer(t))
-	fee := int64(parse(t, raw).maximumFee())
-	for limit, want := range map[int64]string{
-		fee:     "",
-		fee - 1: "tron/fee-limit: the fee is up to " + trx(uint64(fee)) + " TRX, the cap is " + trx(uint64(fee-1)) + " TRX",
-	} {
-		tx, err := New(Limits{FeeLimit: limit}).Parse(raw)
-		testenv.Must(t, err)
-		if got := hazardText(tx.Hazards()); got != want {
-			t.Errorf("limit %d: %q, want %q", limit, got, want)
 		}
 	}
 }
