@@ -2,7 +2,6 @@ package solana_test
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"errors"
 	"slices"
 	"strings"
@@ -77,35 +76,6 @@ func firstDifference(a, b []byte) int {
 		}
 	}
 	return -1
-}
-
-// TestOnlyTheSlotChanges compares the signed transaction with the unsigned one.
-func TestOnlyTheSlotChanges(t *testing.T) {
-	for _, version := range versions {
-		for slot := range 3 {
-			raw := simple(version, 3).bytes()
-			before := bytes.Clone(raw)
-			signed := sign(t, raw, ed25519Key(t, slot))
-			if !bytes.Equal(raw, before) {
-				t.Error("Sign changed its input")
-			}
-			tx := parse(t, signed)
-			if !bytes.Equal(tx.Message(), parse(t, raw).Message()) {
-				t.Error("the message changed")
-			}
-			offset := 1 + 64*slot
-			if version == solana.Version1 {
-				offset = len(raw) - 64*(3-slot)
-			}
-			if !bytes.Equal(signed[:offset], raw[:offset]) || !bytes.Equal(signed[offset+64:], raw[offset+64:]) {
-				t.Errorf("%v: bytes outside slot %d changed", version, slot)
-			}
-			pub := public(slot)
-			if !ed25519.Verify(pub[:], tx.Message(), signed[offset:offset+64]) {
-				t.Errorf("%v: slot %d does not verify", version, slot)
-			}
-		}
-	}
 }
 
 func TestSignersAlreadySigned(t *testing.T) {
