@@ -151,15 +151,3 @@ func TestCostOfTypes(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestUnusedTypes(t *testing.T) {
-	if unused := parse(t, mail).UnusedTypes(); len(unused) != 0 {
-		t.Errorf("unused %v", unused)
-	}
-	if unused := parse(t, typed("uint8", "1")).UnusedTypes(); len(unused) != 1 || unused[0] != "S" {
-		t.Errorf("unused %v", unused)
-	}
-	if unused := parse(t, typed("S[]", "[]")).UnusedTypes(); len(unused) != 0 {
-		t.Errorf("unused %v", unused)
-	}
-}
