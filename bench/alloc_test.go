@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -52,9 +53,7 @@ func budgeted(t *testing.T) map[string]func(i int) {
 	}
 	key := enginetest.NewAPIKey(t)
 	engine, err := submitEngine(key.Config(), memory.New(math.MaxInt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	sent := newLoad(t, key, allocationCalls)
 	all["submit/memory"] = func(i int) {
 		if _, err := engine.Submit(t.Context(), sent.body(i)); err != nil {
@@ -73,9 +72,7 @@ func submitted(t *testing.T) map[string]func(i int) {
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: workload.Organization, Users: []access.UserConfig{
 		{Name: "bench", APIKeys: []access.APIKeyConfig{named}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	add := func(name string, w *workload.Workload, intent func(i int) activity.Intent) {
 		config := unverified
 		config.Directory, config.Store = directory, memory.New(math.MaxInt)
@@ -105,9 +102,7 @@ func submitted(t *testing.T) map[string]func(i int) {
 func stamped(t *testing.T, key *enginetest.APIKey, intent activity.Intent, number int) countersign.SignedBody {
 	t.Helper()
 	request, err := activity.NewRequest(activity.Envelope{OrganizationID: workload.Organization, Time: time.Now().Add(-time.Duration(number) * time.Millisecond)}, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return key.Sign(string(request.Body))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 )
 
@@ -50,9 +51,7 @@ func BenchmarkEffects(b *testing.B) {
 			} {
 				b.Run(step.name, func(b *testing.B) {
 					measure.Loop(b, func(int) {
-						if err := step.run(); err != nil {
-							b.Fatal(err)
-						}
+						testenv.Must(b, step.run())
 					})
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(batch.count), "ns/item")
 				})
@@ -99,9 +98,7 @@ func unsignedEthereum(b *testing.B, to common.Address, data []byte, authorizatio
 func encodeRLP(b *testing.B, items []any) []byte {
 	b.Helper()
 	raw, err := rlp.EncodeToBytes(items)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return raw
 }
 
@@ -109,13 +106,9 @@ func manyAuthorizations(b *testing.B, number int) []byte {
 	var list []types.SetCodeAuthorization
 	for i := range number {
 		authority, err := crypto.ToECDSA(workload.Secret(i))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		authorization, err := types.SignSetCode(authority, types.SetCodeAuthorization{Address: common.Address{1, byte(i)}, Nonce: uint64(i)})
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		list = append(list, authorization)
 	}
 	return unsignedEthereum(b, common.Address{2}, nil, list)
@@ -150,13 +143,9 @@ func manyTempoCalls(b *testing.B, number int) []byte {
 
 func manyOutputs(b *testing.B, number int) []byte {
 	secret, err := crypto.ToECDSA(workload.Secret(1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	public, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, crypto.CompressPubkey(&secret.PublicKey))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	spend := bitcointest.P2WPKH(public)
 	packet := bitcointest.PSBT{Inputs: []bitcointest.Input{spend.Input(1e8, 0)}}
 	for range number {
@@ -174,8 +163,6 @@ func manyInstructions(b *testing.B, number int) []byte {
 		m.Instructions = append(m.Instructions, sdk.CompiledInstruction{ProgramIDIndex: 2, Accounts: []uint16{0, 1}, Data: common.FromHex("020000000100000000000000")})
 	}
 	raw, err := (&sdk.Transaction{Message: m}).MarshalBinary()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return raw
 }

@@ -77,9 +77,7 @@ func BenchmarkHTTPDatabases(b *testing.B) {
 	var databases [3]*testenv.PostgreSQL // two of the first server, one of the second
 	for i := range databases {
 		databases[i] = testenv.Postgres(b)
-		if err := syscall.Setpriority(syscall.PRIO_PROCESS, databases[i].PID(), 19); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, syscall.Setpriority(syscall.PRIO_PROCESS, databases[i].PID(), 19))
 	}
 	two := manyArm(b, "memory", tenantCount, 1, runs*size)
 	two.spec.Store, two.spec.At, two.spec.Second = "postgres", databases[0].DSN, databases[1].DSN

@@ -188,24 +188,15 @@ func startServer(b *testing.B, s spec) *server {
 // another.
 func startServerOf(b *testing.B, binary string, s spec) *server {
 	b.Helper()
-	text, err := json.Marshal(s)
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := testenv.Encode(b, s)
 	command := exec.CommandContext(b.Context(), binary)
 	command.Env = append(os.Environ(), serverEnv+"="+string(text))
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	stdout, err := command.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
+	testenv.Must(b, command.Start())
 	running := &server{b: b, pid: command.Process.Pid, stdin: stdin, stdout: bufio.NewReader(stdout), wait: command.Wait}
 	line, err := running.stdout.ReadString('\n')
 	if err != nil {
@@ -219,11 +210,7 @@ func startServerOf(b *testing.B, binary string, s spec) *server {
 func (s *server) stop() (ending serverReport) {
 	s.b.Helper()
 	_ = s.stdin.Close()
-	if err := json.NewDecoder(s.stdout).Decode(&ending); err != nil {
-		s.b.Fatal(err)
-	}
-	if err := s.wait(); err != nil {
-		s.b.Fatal(err)
-	}
+	testenv.Must(s.b, json.NewDecoder(s.stdout).Decode(&ending))
+	testenv.Must(s.b, s.wait())
 	return ending
 }

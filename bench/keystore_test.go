@@ -67,9 +67,7 @@ func someKeystoreLocators(b *testing.B, store *memory.Store, keys int) (byID, by
 	for i := range min(keys, keystoreLocators) {
 		id := keystore.ByID(keystoreKey(i * 7919 % keys).ID)
 		key, err := store.Find(b.Context(), "org", id)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		byID = append(byID, id)
 		byAddress = append(byAddress, keystore.ByKeccak(key.PublicKey().KeccakAddress()))
 	}
@@ -125,22 +123,16 @@ func createKeystore(b *testing.B, keys, workFactor int) (dir string) {
 	b.Helper()
 	dir = filepath.Join(b.TempDir(), "keys")
 	store, err := file.Create(dir, keystorePassphrase, file.Options{WorkFactor: workFactor})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	batch := make([]keystore.NewKey, keys)
 	for i := range batch {
 		batch[i] = keystoreKey(i)
 	}
 	_, errs := store.AddBatch(b.Context(), "org", batch)
 	for _, err := range errs {
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 	}
-	if err := store.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, store.Close())
 	return dir
 }
 
@@ -161,9 +153,7 @@ func BenchmarkKeystoreFileOpen(b *testing.B) {
 			for b.Loop() {
 				started, used := time.Now(), testenv.ProcessorTime(os.Getpid())
 				store, err := file.Open(b.Context(), dir, keystorePassphrase, file.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, err)
 				opened := time.Now()
 				processor += testenv.ProcessorTime(os.Getpid()) - used
 				listAll(b, store, c.keys)
@@ -171,9 +161,7 @@ func BenchmarkKeystoreFileOpen(b *testing.B) {
 				if heap == 0 {
 					heap = keystoreHeap() - before
 				}
-				if err := store.Close(); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, store.Close())
 			}
 			total := float64(b.N * c.keys)
 			b.ReportMetric(float64(opening.Nanoseconds())/1e3/total, "open-µs/key")
@@ -189,9 +177,7 @@ func listAll(b *testing.B, store *file.Store, keys int) {
 	b.Helper()
 	listed := 0
 	for _, err := range store.Keys(b.Context(), "org") {
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		listed++
 	}
 	if listed != keys {
@@ -204,9 +190,7 @@ func BenchmarkKeystoreFileAdd(b *testing.B) {
 	for _, size := range []int{1, 16, 512} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			store, err := file.Open(b.Context(), createKeystore(b, 0, 1), keystorePassphrase, file.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			defer store.Close()
 			added := 0
 			batch := make([]keystore.NewKey, size)
@@ -217,9 +201,7 @@ func BenchmarkKeystoreFileAdd(b *testing.B) {
 				}
 				_, errs := store.AddBatch(b.Context(), "org", batch)
 				for _, err := range errs {
-					if err != nil {
-						b.Fatal(err)
-					}
+					testenv.Must(b, err)
 				}
 			}
 			b.ReportMetric(float64(added)/b.Elapsed().Seconds(), "keys/s")
@@ -231,9 +213,7 @@ func BenchmarkKeystoreFileAdd(b *testing.B) {
 // keys that other processes add, while they add none.
 func BenchmarkKeystoreFileMiss(b *testing.B) {
 	store, err := file.Open(b.Context(), createKeystore(b, 1_000, 1), keystorePassphrase, file.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer store.Close()
 	nothing := keystore.ByID("00000000-0000-4000-8000-000000000000")
 	time.Sleep(2100 * time.Millisecond) // until the keystore trusts the directory's modification time

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/translog"
@@ -75,24 +76,18 @@ func BenchmarkHaltRatio(b *testing.B) {
 			config.Activities = []activity.Type{activity.TypeSignTransaction, activity.TypeHalt, activity.TypeResume}
 			directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization,
 				Resume: access.ResumeConfig{Approvals: 1}, Users: []access.UserConfig{{Name: "bench", APIKeys: []access.APIKeyConfig{config}}}}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			var sides [2]func(i int)
 			var signing *keys.Store
 			for side := range sides {
 				engine, err := submitEngineWith(key.Config(), backend.open(b), func(c *countersign.Config) {
 					c.Log, c.Directory, signing = true, directory, c.Keystore.(*keys.Store)
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, err)
 				b.Cleanup(func() { _ = engine.Close() })
 				for i := range 10 * (1 - side) {
 					other, err := signing.Add(b.Context(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: workload.Secret(i)})
-					if err != nil {
-						b.Fatal(err)
-					}
+					testenv.Must(b, err)
 					body := fmt.Sprintf(`{"type":%q,"timestampMs":"%d","organizationId":%q,"parameters":{"privateKeyId":%q}}`,
 						activity.TypeHalt, time.Now().UnixMilli(), enginetest.Organization, other.ID)
 					if _, err := engine.Submit(b.Context(), key.Sign(body)); err != nil {

@@ -75,9 +75,7 @@ func comparePaces(b *testing.B, ours, theirs func() pace) {
 func openHSM(b *testing.B, token testenv.Token, module string, sessions int) *pkcs11.Store {
 	b.Helper()
 	store, err := pkcs11.Open(b.Context(), token.URI(module), pkcs11.Options{PIN: []byte(token.PIN), Sessions: sessions})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -85,13 +83,9 @@ func openHSM(b *testing.B, token testenv.Token, module string, sessions int) *pk
 func hsmKey(b *testing.B, store *pkcs11.Store, curve keystore.Curve) keystore.Key {
 	b.Helper()
 	info, err := store.Generate(b.Context(), "org", curve.String(), curve)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	key, err := store.Find(b.Context(), "org", keystore.ByID(info.ID))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return key
 }
 
@@ -172,25 +166,19 @@ func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) 
 		b.Fatal(err)
 	}
 	slots, err := module.GetSlotList(true)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	sessions := make([]miekg.SessionHandle, workers)
 	for i := range sessions {
 		if sessions[i], err = module.OpenSession(slots[0], miekg.CKF_SERIAL_SESSION); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := module.FindObjectsInit(sessions[0], []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, miekg.CKO_PRIVATE_KEY)}); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, module.FindObjectsInit(sessions[0], []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, miekg.CKO_PRIVATE_KEY)}))
 	private, _, err := module.FindObjects(sessions[0], 1)
 	if err != nil || len(private) != 1 {
 		b.Fatal(private, err)
 	}
-	if err := module.FindObjectsFinal(sessions[0]); err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, module.FindObjectsFinal(sessions[0]))
 	var next atomic.Uint64
 	mechanism, verify := bareScheme(key)
 	return func(worker int) error {
@@ -252,9 +240,7 @@ func BenchmarkPKCS11Latency(b *testing.B) {
 	proxy := faultproxy.Build(b, token.Module)
 	key := hsmKey(b, openHSM(b, token, proxy.Module, 8), keystore.CurveSecp256k1)
 	single, err := openHSM(b, token, proxy.Module, 1).Find(b.Context(), "org", keystore.ByID(key.ID()))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	const workers = 16
 	proxy.Delay(time.Millisecond)
 	eight, one := hsmSign(b, key, leaving(b, workers)), hsmSign(b, single, leaving(b, workers))

@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -70,13 +71,9 @@ func newRPCLoad(count int) *load {
 // TestRPCServers: both servers sign the same transaction, with the same signature.
 func TestRPCServers(t *testing.T) {
 	ours, err := newRPC(enginetest.NewAPIKey(t).PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	bare, err := newRPCBare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	request := newRPCLoad(1).bodies[0]
 	if one, other := answerOf(t, ours, request), answerOf(t, bare, request); one != other || len(one) < 200 {
 		t.Errorf("%s and %s", one, other)

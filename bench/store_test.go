@@ -41,9 +41,7 @@ func BenchmarkStoreMemory(b *testing.B) {
 // BenchmarkStoreBolt also reports how many activities share a commit.
 func BenchmarkStoreBolt(b *testing.B) {
 	s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer s.Close()
 	storeConcurrently(b, s)
 	stats := s.Stats()
@@ -53,9 +51,7 @@ func BenchmarkStoreBolt(b *testing.B) {
 // BenchmarkStorePostgres has its database on the same machine.
 func BenchmarkStorePostgres(b *testing.B) {
 	s, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer s.Close()
 	storeConcurrently(b, s)
 }

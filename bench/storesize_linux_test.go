@@ -32,18 +32,14 @@ func BenchmarkStoreSize(b *testing.B) {
 	b.Run("bolt", func(b *testing.B) {
 		growing(b, func(b *testing.B) store.Full {
 			s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			return s
 		})
 	})
 	b.Run("postgres", func(b *testing.B) {
 		growing(b, func(b *testing.B) store.Full {
 			s, err := postgres.Open(context.Background(), testenv.Postgres(b).DSN)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			return s
 		})
 	})

@@ -25,16 +25,12 @@ var stores = []struct {
 	{"memory", func(*testing.B) store.Store { return memory.New(math.MaxInt) }},
 	{"bolt", func(b *testing.B) store.Store {
 		backend, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		return backend
 	}},
 	{"postgres", func(b *testing.B) store.Store {
 		backend, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		return backend
 	}},
 }
@@ -82,9 +78,7 @@ func submitter(b *testing.B, engine *countersign.Engine, sent *load) func(i int)
 func newSubmitEngine(b *testing.B, key *enginetest.APIKey, backend store.Store) *countersign.Engine {
 	b.Helper()
 	engine, err := submitEngine(key.Config(), backend)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	b.Cleanup(func() {
 		if err := engine.Close(); err != nil {
 			b.Error(err)

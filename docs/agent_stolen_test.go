@@ -69,13 +69,9 @@ func newAgent(t *testing.T) *agent {
 			names.Users = append(names.Users, access.User{ID: name, Name: name, Tags: []string{tag}})
 		}
 		directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		c.Directory, c.Policy, c.Store, c.Now = directory, file, memory.New(0), time.Now
 	})
 	a.addKeys()
@@ -97,9 +93,7 @@ func (a *agent) addKeys() {
 			a.solana = ed25519.NewKeyFromSeed(secret).Public().(ed25519.PublicKey)
 		} else {
 			private, err := crypto.ToECDSA(secret)
-			if err != nil {
-				a.t.Fatal(err)
-			}
+			testenv.Must(a.t, err)
 			if a.address = crypto.PubkeyToAddress(private.PublicKey).Hex(); name == "treasury" {
 				a.other = a.address
 			}
@@ -115,9 +109,7 @@ func (a *agent) addKeys() {
 // admit replaces the callers that the server knows.
 func (a *agent) admit(users ...rpcapi.User) {
 	known, err := rpcapi.NewUsers(users, nil)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	testenv.Must(a.t, err)
 	a.users.Store(known)
 }
 
@@ -183,13 +175,9 @@ func (a *agent) paysOnSolana(payer []byte, payee string, amount byte) error {
 func TestAgentPays(t *testing.T) {
 	a := newAgent(t)
 	header, err := pay(t.Context(), a.url, agentToken, a.address, offered(shop, "250000"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text, err := base64.StdEncoding.DecodeString(header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var payment struct {
 		X402Version int
 		Payload     struct {
@@ -205,9 +193,7 @@ func TestAgentPays(t *testing.T) {
 	domain := fmt.Sprintf(`{"name": "USD Coin", "version": "2", "chainId": "8453", "verifyingContract": %q}`, baseUSDC)
 	testenv.JSON(t, []byte(domain), &typed.Domain)
 	digest, _, err := apitypes.TypedDataAndHash(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	payment.Payload.Signature[64] -= 27
 	if by, err := crypto.SigToPub(digest, payment.Payload.Signature); err != nil || crypto.PubkeyToAddress(*by).Hex() != a.address {
 		t.Errorf("signed by %v, %v", by, err)

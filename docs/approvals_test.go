@@ -102,17 +102,11 @@ func TestApprovalsInGo(t *testing.T) {
 	text := "schema: countersign.policy/2\nrules:\n  - {name: payouts, allow: [transfer, fee], who: {tag: agent}, approvals: [{count: 1, tag: finance}]}\n"
 	testenv.Write(t, policyFile, []byte(text))
 	keys, err := file.OpenOrCreate(t.Context(), filepath.Join(dir, "keys"), []byte("passphrase"), file.Options{WorkFactor: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := keys.Generate(t.Context(), "example", "hot", keystore.CurveSecp256k1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	engine, bot, ann, err := inProcess(t.Context(), keys, policyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -36,9 +37,7 @@ func TestCallerInGo(t *testing.T) {
 	}
 
 	signed, err := signAs(ctx, f.Engine, users, userID, intent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if signed.SignedTransaction != enginetest.Signed {
 		t.Errorf("signed %s", signed.SignedTransaction)
 	}
@@ -47,9 +46,7 @@ func TestCallerInGo(t *testing.T) {
 		t.Fatalf("%d activities, %v", len(listed), err)
 	}
 	record, err := activity.DecodeRecord(listed[0].Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if vote := record.Submitter(); vote.UserID != userID || vote.Scheme != "JWT sub:user-1" || vote.Signature != "" {
 		t.Errorf("the record says %+v", vote)
 	}

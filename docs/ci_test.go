@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // fakeBin returns a folder with scripts, and with links to the named programs of the system.
@@ -14,18 +16,12 @@ func fakeBin(t *testing.T, scripts map[string]string, system ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, script := range scripts {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+script), 0o700))
 	}
 	for _, name := range system {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(folder, name)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, os.Symlink(path, filepath.Join(folder, name)))
 	}
 	return folder
 }
@@ -39,9 +35,7 @@ func runScript(t *testing.T, path, script string, env ...string) (status int, ou
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return failed.ExitCode(), string(all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return 0, string(all)
 }
 
@@ -108,9 +102,7 @@ func TestInstallAnnounces(t *testing.T) {
 	if installed, err := os.ReadFile(log); err != nil || !strings.Contains(string(installed), "softhsm2") {
 		t.Errorf("installed %q, %v", installed, err)
 	}
-	if err := os.Remove(log); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Remove(log))
 	if status, out := runScript(t, path, "internal/testenv/install.sh", "COUNTERSIGN_INSTALL=no"); status != 0 || !strings.Contains(out, "not installed: age") {
 		t.Errorf("status %d: %s", status, out)
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // named matches a comment that begins with a name in camel case.
@@ -25,9 +27,7 @@ func TestCommentNames(t *testing.T) {
 	for _, path := range sources(t) {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		docs := map[*ast.CommentGroup]string{}
 		for _, declared := range file.Decls {
 			documented(declared, docs)
@@ -74,9 +74,7 @@ func sources(t *testing.T) (paths []string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return paths
 }
 
@@ -119,9 +117,7 @@ func TestSleeps(t *testing.T) {
 		}
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		lines, bubbles := strings.Split(text, "\n"), bubblesIn(t, filepath.Dir(path))
 		ast.Inspect(file, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
@@ -152,9 +148,7 @@ func bubblesIn(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	bubbles := map[string]bool{"synctest.Test": true}
 	files, err := testFiles(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, file := range files {
 		for _, found := range bubble.FindAllStringSubmatch(read(t, file), -1) {
 			bubbles[found[1]] = true

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -14,16 +13,11 @@ import (
 // TestEveryPackageIsPromised: the page on compatibility has each package that programs can import, in
 // its table or among those that are no API.
 func TestEveryPackageIsPromised(t *testing.T) {
-	page, err := os.ReadFile("compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testenv.Read(t, "compatibility.md")
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if ne .Name \"main\"}}{{.ImportPath}}{{end}}", "./...")
 	list.Dir = testenv.Root()
 	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	named := map[string]bool{}
 	for _, name := range regexp.MustCompile("`([a-z0-9/]+)`").FindAllStringSubmatch(string(page), -1) {
 		named[name[1]] = true

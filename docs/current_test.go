@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -28,9 +29,7 @@ func reload(current *access.Current, rules *policy.Organizations, organization a
 func TestReload(t *testing.T) {
 	rulesOf := func(rule string) *policy.File {
 		file, err := policy.Parse("rules", []byte("schema: countersign.policy/2\nrules:\n  - "+rule), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return file
 	}
 	rules := policy.NewOrganizations(map[string]*policy.File{enginetest.Organization: rulesOf("{name: none, deny: request}")})
@@ -42,9 +41,7 @@ func TestReload(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonSignatureInvalid, "")
 	ann := access.OrganizationConfig{ID: enginetest.Organization, Name: "Example", Users: []access.UserConfig{{Name: "ann", APIKeys: []access.APIKeyConfig{f.APIKey.Config()}}}}
 	for _, rule := range []string{"{name: none, deny: request}", "{name: all, allow: request}"} {
-		if err := reload(current, rules, ann, rulesOf(rule)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, reload(current, rules, ann, rulesOf(rule)))
 		if _, err := f.Submit(t, enginetest.Request{}); (err == nil) != (rule == "{name: all, allow: request}") {
 			t.Errorf("%s: %v", rule, err)
 		}

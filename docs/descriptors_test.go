@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/descriptors"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -27,9 +28,7 @@ func engineWithDescriptors(keys keystore.Keystore, pins *descriptors.Pins) *coun
 
 func TestEngineWithDescriptors(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("descriptors", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir("descriptors", 0o755))
 	if err := engineWithDescriptors(memory.New(), nil).Close(); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestKindsExplained checks that effects.md explains each kind of effect.
@@ -22,13 +23,9 @@ func TestKindsExplained(t *testing.T) {
 // transactions and messages. One-time passwords have no summary.
 func TestKindsInGoldenFiles(t *testing.T) {
 	paths, err := filepath.Glob("../chains/*/testdata/summary/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	more, err := filepath.Glob("../internal/cli/testdata/script/messages_*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	seen := map[chains.Kind]int{}
 	for _, path := range append(paths, more...) {
 		text := read(t, path)

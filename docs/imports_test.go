@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 const module = "github.com/countersign-dev/countersign"
@@ -24,9 +26,7 @@ func TestImportGraph(t *testing.T) {
 	}
 	want := before + "```mermaid\n" + drawn(t, importGraph(t)) + "```\n" + after
 	if os.Getenv("COUNTERSIGN_UPDATE") == "1" {
-		if err := os.WriteFile("design.md", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile("design.md", []byte(want), 0o644))
 		page = want
 	}
 	if page != want {
@@ -38,9 +38,7 @@ func TestImportGraph(t *testing.T) {
 func importGraph(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	graph := map[string]map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		packages := strings.Fields(line)

@@ -32,9 +32,7 @@ func TestJavaScript(t *testing.T) {
 	run := func(code string) []string {
 		t.Helper()
 		out, err := testenv.Node(t, "--input-type=module", "--eval", here.Replace(code)).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return strings.Fields(string(out))
 	}
 	if signed := run(blocks[0][1] + "console.log(signedTransaction);"); len(signed) != 1 || !strings.HasPrefix(signed[0], "02f8") {
@@ -46,9 +44,7 @@ func TestJavaScript(t *testing.T) {
 		t.Fatalf("asked for a code: %q", asked)
 	}
 	point, err := f.ProofKey.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	given := fmt.Sprintf("const otpId = %q, otpEncryptionTargetBundle = %s, code = %q, publicKey = %q, proofKey = %q;\n",
 		asked[0], asked[1], outbox.Code(t, asked[0]), f.APIKey.PublicKey, hex.EncodeToString(point))
 	redeemed := run(client + given + blocks[2][1] + "console.log(verificationToken, claims.contact);")
@@ -63,9 +59,7 @@ func apiKeyFile(t *testing.T, key *enginetest.APIKey) string {
 	content, err := json.Marshal(map[string]string{
 		"organizationId": enginetest.Organization, "publicKey": key.PublicKey, "privateKey": key.PrivateKey(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(t.TempDir(), "api-key.json")
 	testenv.Write(t, path, content)
 	return path

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/memory"
@@ -151,9 +152,7 @@ func TestRemoteKeys(t *testing.T) {
 			var keys []keystoretest.Key
 			for _, id := range []string{"one", "two"} {
 				info := fake.generate(t, keystoretest.Organization, id)
-				if err := store.add(keystoretest.Organization, info); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, store.add(keystoretest.Organization, info))
 				keys = append(keys, keystoretest.Key{
 					OrganizationID: keystoretest.Organization, ID: id, Curve: keystore.CurveSecp256k1, PublicKey: info.PublicKey, CreatedAt: info.CreatedAt,
 				})

@@ -76,9 +76,7 @@ func testsIn(t *testing.T, folder, command string) (names []string) {
 			continue
 		}
 		files, err := testFiles(filepath.Join(folder, word))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, file := range files {
 			text := testenv.Read(t, file)
 			for _, declared := range testDeclaration.FindAllStringSubmatch(string(text), -1) {
@@ -117,9 +115,7 @@ func isMade(folder string) bool {
 func matchesAny(t *testing.T, pattern string, names []string) bool {
 	t.Helper()
 	compiled, err := regexp.Compile(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return slices.ContainsFunc(names, compiled.MatchString)
 }
 

@@ -102,9 +102,7 @@ func goFiles(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{"*_test.go", "*/*.go"} {
 		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, path := range paths {
 			source := testenv.Read(t, path)
 			all.WriteString(flush(string(source)))
@@ -126,8 +124,6 @@ func flush(code string) string {
 func spaced(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "a folder")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(folder, 0o700))
 	return folder
 }

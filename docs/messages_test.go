@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 )
@@ -50,9 +51,7 @@ func cowOrder(t *testing.T, replaced, by, chain, contract string) activity.Inten
 		"primaryType": "Order", "message": order,
 		"domain": map[string]any{"name": "Gnosis Protocol", "version": "v2", "chainId": chain, "verifyingContract": contract},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return activity.SignRawPayloadIntent{SignWith: "k", Payload: string(text), Encoding: activity.EncodingEIP712, HashFunction: activity.HashNone}
 }
 
@@ -61,14 +60,10 @@ func cowOrder(t *testing.T, replaced, by, chain, contract string) activity.Inten
 func TestOrderSample(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "messages.md"))
 	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	decide := func(intent activity.Intent) error {
 		read, err := all.InspectIntent(intent, all.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, err = file.Decide(t.Context(), access.Authorization{Intent: intent, Chain: read.Summary.Chain, Summary: func() *chains.Summary { return &read.Summary }, Effects: read.Effects, Hazards: read.Hazards})
 		return err
 	}

@@ -69,26 +69,16 @@ func newPayouts(t *testing.T, database string) *payoutService {
 	s.env = append(os.Environ(), "PASSPHRASE=correct horse", "DATABASE_URL="+database,
 		"LISTEN="+s.address, "ADMIN="+s.admin, "bot="+s.bot.PublicKey, "ann="+s.ann.PublicKey)
 	keys, err := file.Create(filepath.Join(s.folder, "keys"), []byte("correct horse"), file.Options{WorkFactor: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	key, err := keys.Generate(t.Context(), "payouts", "hot", keystore.CurveSecp256k1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.keyID = key.ID
-	if err := keys.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(s.folder, "descriptors"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, keys.Close())
+	testenv.Must(t, os.Mkdir(filepath.Join(s.folder, "descriptors"), 0o700))
 	s.write(t, "descriptors/vault.json", []byte(vaultABI))
 	s.write(t, "policy.yaml", []byte(payRules))
 	described, err := descriptors.Open(os.DirFS(filepath.Join(s.folder, "descriptors")), descriptors.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	pins := &descriptors.Pins{}
 	for _, file := range described.Files() {
 		pins.Add(file)
@@ -106,9 +96,7 @@ func (s *payoutService) write(t *testing.T, name string, content []byte) {
 func (s *payoutService) run(t *testing.T, program string) {
 	bot, ann := s.client(t, s.bot), s.client(t, s.ann)
 	transfer, err := bot.NewRequest(s.intent(t, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var signed string
 	s.during(t, program, func(ctx context.Context) {
 		submitted, err := bot.Submit(ctx, transfer)
@@ -116,22 +104,16 @@ func (s *payoutService) run(t *testing.T, program string) {
 			t.Fatalf("%+v, %v", submitted, err)
 		}
 		waiting, err := ann.GetActivity(ctx, submitted.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := ann.Vote(ctx, waiting, activity.SelectionApproved); err != nil {
 			t.Fatal(err)
 		}
 		done, err := bot.Wait(ctx, submitted)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed = done.Result.SignTransaction.SignedTransaction
 		for name, wanted := range map[string]bool{"harvest(uint256)": true, "burn(uint256)": false} {
 			call, err := bot.NewRequest(s.intent(t, append(crypto.Keccak256([]byte(name))[:4], make([]byte, 32)...)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if record, err := bot.Submit(ctx, call); (err == nil && record.Status == activity.StatusCompleted) != wanted {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -159,22 +141,16 @@ func (s *payoutService) intent(t *testing.T, data []byte) activity.SignTransacti
 		tx.Value = common.Big1
 	}
 	raw, err := types.NewTx(&tx).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return activity.SignTransactionIntent{SignWith: s.keyID, Type: activity.TransactionTypeEthereum, UnsignedTransaction: hex.EncodeToString(raw)}
 }
 
 func (s *payoutService) client(t *testing.T, key *enginetest.APIKey) *client.Client {
 	t.Helper()
 	parsed, err := client.ParseKey([]byte(`{"organizationId":"payouts","publicKey":"` + key.PublicKey + `","privateKey":"` + key.PrivateKey() + `","curve":"API_KEY_CURVE_P256"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c, err := client.New(client.Config{URL: "http://" + s.address, Key: parsed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return c
 }
 
@@ -185,9 +161,7 @@ func (s *payoutService) during(t *testing.T, program string, do func(ctx context
 	command.Dir, command.Env = s.folder, s.env
 	var log bytes.Buffer
 	command.Stderr = &log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, command.Start())
 	testenv.Await(t, "the service is ready", func() bool { return s.get(t, "/readyz") != "" })
 	do(t.Context())
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -202,9 +176,7 @@ func (s *payoutService) during(t *testing.T, program string, do func(ctx context
 func (s *payoutService) get(t *testing.T, path string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.admin+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return ""

@@ -44,8 +44,6 @@ func codeOf(t *testing.T, tests bool) string {
 		code.Write(content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return code.String()
 }

@@ -1,23 +1,18 @@
 package docs_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestPlatforms: README.md names the platforms that make ci builds for, and no others without
 // tests.
 func TestPlatforms(t *testing.T) {
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testenv.Read(t, "../Makefile")
+	readme := testenv.Read(t, "../README.md")
 	built := regexp.MustCompile(`(?m)^PLATFORMS = (.*)$`).FindSubmatch(makefile)
 	named := regexp.MustCompile(`(?m)^\| (.*) \| builds; no test runs \|$`).FindSubmatch(readme)
 	if built == nil || named == nil || string(named[1]) != strings.ReplaceAll(string(built[1]), " ", ", ") {

@@ -43,9 +43,7 @@ func TestPolicyFile(t *testing.T) {
 		testenv.Write(t, path, []byte(text))
 		f := enginetest.New(t)
 		engine, err := newUnder(path, f.Config.Keystore, memory.New(0), f.Config.Directory, f.Config.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, err = engine.Submit(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{Unsigned: transfer})))
 		if allowed != (err == nil) {
 			t.Errorf("when %s: %v", condition, err)

@@ -18,9 +18,7 @@ var namedFiles = regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)+\\.go|[\\w.-]+_test
 func TestNamedFilesExist(t *testing.T) {
 	exists := map[string]bool{}
 	files, err := testFiles("../...")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, file := range files {
 		exists[path.Base(filepath.ToSlash(file))] = true
 	}

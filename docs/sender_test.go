@@ -12,6 +12,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/otp"
 	"github.com/countersign-dev/countersign/otp/operations"
@@ -55,9 +56,7 @@ func TestSender(t *testing.T) {
 	secret := make([]byte, otp.MinSecretSize)
 
 	mail, err := outbox.New(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var proofKey crypto.Signer // none: codes are sent, and cannot be redeemed
 	records := memory.New(memory.DefaultMaxBytes)
 	service, err := otp.New(otp.Config{
@@ -66,9 +65,7 @@ func TestSender(t *testing.T) {
 		Email:  mail,
 		SMS:    gateway{url: provider.URL, token: "token"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	passwords := operations.New(service, proofKey) // passwords.Operations() is for Config.Operations
 
 	result, err := passwords.InitOTPAuth(t.Context(), enginetest.Organization, "Example", activity.InitOTPAuthIntent{

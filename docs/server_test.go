@@ -60,9 +60,7 @@ func build(t *testing.T, binary, source string) {
 func failWhereTaken(t *testing.T, folder string, apiKey *enginetest.APIKey) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer listener.Close()
 	server := exec.CommandContext(t.Context(), filepath.Join(folder, "server"), listener.Addr().String(), enginetest.Organization, apiKey.PublicKey)
 	server.Dir = folder
@@ -76,16 +74,12 @@ func fillServerFolder(t *testing.T, folder string) {
 	t.Helper()
 	testenv.Write(t, filepath.Join(folder, "passphrase"), []byte("correct horse\n"))
 	keys, err := file.Create(filepath.Join(folder, "keys"), []byte("correct horse"), file.Options{WorkFactor: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	secret := testenv.Hex(t, enginetest.Secret)
 	if _, err := keys.Add(t.Context(), enginetest.Organization, keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	if err := keys.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, keys.Close())
 }
 
 // serveOnce runs the server for one request.
@@ -96,9 +90,7 @@ func serveOnce(t *testing.T, folder string, apiKey *enginetest.APIKey, body stri
 	server.Dir = folder
 	var log bytes.Buffer
 	server.Stderr = &log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, server.Start())
 	answer, err := postUntilServed(t, "http://"+address+"/public/v1/submit/sign_transaction", apiKey, body)
 	if err != nil {
 		t.Errorf("%v; the server says: %s", err, log.String())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestSignMessage signs a personal message as messages.md shows.
@@ -19,9 +20,7 @@ func TestSignMessage(t *testing.T) {
 		Encoding:     activity.EncodingText,
 		HashFunction: activity.HashKeccak256,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if len(signature.R) != 64 || len(signature.S) != 64 || signature.V != "00" && signature.V != "01" {
 		t.Errorf("%+v", signature)
 	}

@@ -47,8 +47,7 @@ func (n *regtest) call(t *testing.T, method string, params ...any) (json.RawMess
 	if params == nil {
 		params = []any{}
 	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "1.0", "id": 1, "method": method, "params": params})
-	testenv.Must(t, err)
+	body := testenv.Encode(t, map[string]any{"jsonrpc": "1.0", "id": 1, "method": method, "params": params})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.url, bytes.NewReader(body))
 	testenv.Must(t, err)
 	request.SetBasicAuth(rpcSecret, rpcSecret)

@@ -126,8 +126,7 @@ func (s signer) sign(t *testing.T, raw []byte, change int) []byte {
 	}
 	result, err := prepared.Sign(t.Context())
 	testenv.Must(t, err)
-	signed, err := hex.DecodeString(result.(activity.SignTransactionResult).SignedTransaction)
-	testenv.Must(t, err)
+	signed := testenv.Hex(t, result.(activity.SignTransactionResult).SignedTransaction)
 	final, err := bitcoin.Finalize(signed)
 	testenv.Must(t, err)
 	return final

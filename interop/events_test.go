@@ -74,8 +74,7 @@ func TestVeto(t *testing.T) {
 	engine := f.Second(t)
 	server := httptest.NewServer(httpapi.New(engine, httpapi.Options{}))
 	t.Cleanup(server.Close)
-	key, err := json.Marshal(map[string]string{"organizationId": enginetest.Organization, "publicKey": ann.PublicKey, "privateKey": ann.PrivateKey()})
-	testenv.Must(t, err)
+	key := testenv.Encode(t, map[string]string{"organizationId": enginetest.Organization, "publicKey": ann.PublicKey, "privateKey": ann.PrivateKey()})
 	keyFile := filepath.Join(t.TempDir(), "api-key.json")
 	testenv.Write(t, keyFile, key)
 	var waiting []*activity.Record

@@ -262,8 +262,7 @@ func randomAuthorizations(t *testing.T, p *messagePeer) {
 	for seed := range drawnMessages(t) {
 		r := rand.New(rand.NewPCG(seed, 73))
 		authorization := map[string]any{"address": fmt.Sprintf("0x%040x", r.Uint64()), "chainId": r.Uint64N(1 << r.IntN(54)), "nonce": r.Uint64N(1 << r.IntN(54))}
-		text, err := json.Marshal(authorization)
-		testenv.Must(t, err)
+		text := testenv.Encode(t, authorization)
 		var theirs struct{ Signatures map[string]string }
 		p.ask(p.t, map[string]any{"op": "authorization", "authorization": authorization, "secret": enginetest.Secret}, &theirs)
 		allAre(t, string(text), p.sign(enginetest.Address, string(text), activity.EncodingAuthorization, activity.HashNone), theirs.Signatures, "viem", "sigUtil")

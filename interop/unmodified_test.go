@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -121,8 +120,7 @@ func TestUnmodified(t *testing.T) {
 // TestUnmodifiedTable compares docs/api.md with the table. The versions are those of
 // package.json.
 func TestUnmodifiedTable(t *testing.T) {
-	document, err := os.ReadFile("../docs/api.md")
-	testenv.Must(t, err)
+	document := testenv.Read(t, "../docs/api.md")
 	if table := unmodifiedTable(t); !strings.Contains(string(document), table) {
 		t.Errorf("docs/api.md, What works unmodified, should have\n%s", table)
 	}
@@ -154,8 +152,7 @@ func verificationToken(t *testing.T, f *enginetest.Fixture, outbox *enginetest.O
 
 func unmodifiedTable(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("package.json")
-	testenv.Must(t, err)
+	text := testenv.Read(t, "package.json")
 	var versions struct{ Dependencies map[string]string }
 	testenv.JSON(t, text, &versions)
 	table := new(strings.Builder)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -92,8 +91,7 @@ func newMarket(t *testing.T) *market {
 // agentPolicy returns the page's users and policy.
 func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, access.Policy) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/agents.md")
-	testenv.Must(t, err)
+	page := testenv.Read(t, "../docs/agents.md")
 	text := regexp.MustCompile(`(?s)policy\.yaml <<'EOF'\n(.*?)EOF`).FindSubmatch(page)
 	if text == nil {
 		t.Fatal("docs/agents.md has no policy")

@@ -12,6 +12,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // btcd reads a PSBT, checks the transactions it spends, signs and writes it with btcd's
@@ -24,9 +25,7 @@ func btcd(t testing.TB, w *workload.Workload) peer {
 	return goPeer(func(i int) string {
 		i %= workload.Keys
 		signed, err := signPSBT(w.Requests[i].UnsignedTransaction, keys[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return signed
 	})
 }

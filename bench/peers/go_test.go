@@ -15,6 +15,7 @@ import (
 	sdk "github.com/gagliardetto/solana-go"
 
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // goEthereum signs a struct with types.SignTx and encodes it with MarshalBinary. It does not
@@ -25,9 +26,7 @@ func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	sign := make([]func(*types.Transaction) (*types.Transaction, error), workload.Keys)
 	for i := range sign {
 		key, err := crypto.ToECDSA(workload.Secret(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		sign[i] = func(tx *types.Transaction) (*types.Transaction, error) { return types.SignTx(tx, signer, key) }
 	}
 	return goPeer(func(i int) string {
@@ -56,21 +55,14 @@ func goEthereumFromBytes(t testing.TB, w *workload.Workload) peer {
 	keys := make([]*ecdsa.PrivateKey, workload.Keys)
 	for i := range keys {
 		key, err := crypto.ToECDSA(workload.Secret(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys[i] = key
 	}
 	return goPeer(func(i int) string {
 		i %= workload.Keys
-		raw, err := hex.DecodeString(w.Requests[i].UnsignedTransaction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, w.Requests[i].UnsignedTransaction)
 		var read unsignedDynamicFee
-		if err := rlp.DecodeBytes(raw[1:], &read); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rlp.DecodeBytes(raw[1:], &read))
 		return marshal(t)(types.SignTx(types.NewTx(&types.DynamicFeeTx{
 			ChainID: read.ChainID, Nonce: read.Nonce, GasTipCap: read.GasTipCap, GasFeeCap: read.GasFeeCap, Gas: read.Gas,
 			To: read.To, Value: read.Value, Data: read.Data, AccessList: read.AccessList,
@@ -88,15 +80,11 @@ func goEthereumKeystore(t testing.TB, _ *workload.Workload) peer {
 	owners := make([]accounts.Account, keystoreKeys)
 	for i := range owners {
 		key, err := crypto.ToECDSA(workload.Secret(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if owners[i], err = store.ImportECDSA(key, "passphrase"); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Unlock(owners[i], "passphrase"); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, store.Unlock(owners[i], "passphrase"))
 	}
 	transactions := ethereumTransactions()
 	return goPeer(func(i int) string {
@@ -115,13 +103,9 @@ func ethereumTransactions() []*types.Transaction {
 
 func marshal(t testing.TB) func(*types.Transaction, error) string {
 	return func(signed *types.Transaction, err error) string {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		raw, err := signed.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return hex.EncodeToString(raw)
 	}
 }
@@ -135,22 +119,15 @@ func solanaGo(t testing.TB, w *workload.Workload) peer {
 	}
 	return goPeer(func(i int) string {
 		i %= workload.Keys
-		raw, err := hex.DecodeString(w.Requests[i].UnsignedTransaction)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := testenv.Hex(t, w.Requests[i].UnsignedTransaction)
 		tx, err := sdk.TransactionFromBytes(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		tx.Signatures = nil
 		if _, err := tx.Sign(func(sdk.PublicKey) *sdk.PrivateKey { return &keys[i] }); err != nil {
 			t.Fatal(err)
 		}
 		signed, err := tx.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return hex.EncodeToString(signed)
 	})
 }

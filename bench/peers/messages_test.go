@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // messagePeers returns the libraries for a kind of message, by name.
@@ -37,9 +38,7 @@ func apitypesPeer(t testing.TB, w *workload.Messages, personal bool) peer {
 	keys := make([]*ecdsa.PrivateKey, workload.Keys)
 	for i := range keys {
 		key, err := crypto.ToECDSA(workload.Secret(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		keys[i] = key
 	}
 	digestOf := func(text string) ([]byte, error) {
@@ -56,13 +55,9 @@ func apitypesPeer(t testing.TB, w *workload.Messages, personal bool) peer {
 	return goPeer(func(i int) string {
 		i %= workload.Keys
 		digest, err := digestOf(w.Texts[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		signed, err := crypto.Sign(digest, keys[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return hex.EncodeToString(signed)
 	})
 }
@@ -73,9 +68,7 @@ func compareMessages(t testing.TB, w *workload.Messages, p peer) {
 	engine := w.Engine(t, countersign.Config{})
 	for i := range 3 {
 		want, err := engine.SignMessage(t.Context(), workload.Organization, w.Intents[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got := strings.TrimPrefix(p.sign(i), "0x"); len(got) != 130 || got[:128] != want.R+want.S {
 			t.Fatalf("message %d: the peer signed\n%s\nthe engine\n%s%s", i, got, want.R, want.S)
 		}

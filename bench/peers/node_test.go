@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"os"
 	"testing"
 	"time"
 
@@ -30,24 +29,15 @@ type nodePeer struct {
 // in, interop/.
 func startNode(t testing.TB, library string, transactions []string) peer {
 	t.Helper()
-	script, err := os.ReadFile("peers.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testenv.Read(t, "peers.mjs")
 	command := testenv.Node(t, "--input-type=module", "--eval", string(script))
 	var said bytes.Buffer // would otherwise fall between a benchmark's name and its figures
 	command.Stderr = &said
 	stdin, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = command.Wait()
@@ -85,16 +75,12 @@ type nodeAnswer struct {
 
 func (p *nodePeer) ask(request any) nodeAnswer {
 	p.t.Helper()
-	if err := p.to.Encode(request); err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.Must(p.t, p.to.Encode(request))
 	if !p.answers.Scan() {
 		p.t.Fatalf("peers.mjs ended: %v", p.answers.Err())
 	}
 	var answer nodeAnswer
-	if err := json.Unmarshal(p.answers.Bytes(), &answer); err != nil {
-		p.t.Fatal(err)
-	}
+	testenv.JSON(p.t, p.answers.Bytes(), &answer)
 	if answer.Error != "" {
 		p.t.Fatal("peers.mjs: ", answer.Error)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/bench/internal/workload"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // pairs is the number of interleaved pairs of which a comparison is the median.
@@ -78,9 +79,7 @@ func compare(t testing.TB, w *workload.Workload, name string, p peer) {
 	engine := w.Engine(t, countersign.Config{})
 	for i, equal := 0, 0; equal < compared; i++ {
 		want, err := engine.SignTransaction(t.Context(), workload.Organization, w.Requests[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got := strings.TrimPrefix(p.sign(i), "0x")
 		switch {
 		case len(got) >= 128 && strings.Contains(want.SignedTransaction, got):

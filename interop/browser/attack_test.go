@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // enlisted returns a tab in which eve has registered a passkey and opened the list.
@@ -117,13 +118,9 @@ func TestPhishedVote(t *testing.T) {
 	phisher := httptest.NewUnstartedServer(nil)
 	_, port, _ := strings.Cut(phisher.Listener.Addr().String(), ":")
 	copied, err := console.New(console.Options{Origin: "http://localhost:" + port, RPID: "localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	real, err := url.Parse(h.server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mux := http.NewServeMux()
 	mux.Handle(console.Path, copied)
 	mux.Handle("/", httputil.NewSingleHostReverseProxy(real))

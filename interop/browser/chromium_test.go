@@ -33,9 +33,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Cont
 	t.Cleanup(cancel)
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancelBrowser() })
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, chromedp.Run(ctx))
 	return ctx
 }
 

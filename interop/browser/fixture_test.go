@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/stamp"
@@ -62,9 +63,7 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{t: t, passkeys: map[string][]access.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
 	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	h.Fixture = enginetest.New(t, func(config *countersign.Config) {
 		config.Directory, config.Policy, config.Now = h, file, time.Now
 	}, enginetest.WithLog(1))
@@ -74,9 +73,7 @@ func newHouse(t *testing.T) *house {
 	_, port, _ := strings.Cut(listening.Listener.Addr().String(), ":")
 	h.origin = "http://localhost:" + port
 	page, err := console.New(console.Options{Origin: h.origin, RPID: "localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	api := httpapi.New(h.Engine, httpapi.Options{})
 	listening.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, console.Path) {
@@ -111,9 +108,7 @@ func (h *house) register() {
 		users = append(users, user)
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	h.directory = directory
 }
 
@@ -152,19 +147,13 @@ func (h *house) record(r *http.Request) {
 func (h *house) post(sent sentVote) (int, string) {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.server.URL+sent.path, strings.NewReader(sent.body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	request.Header.Set(stamp.HeaderPasskey, sent.stamp)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	return response.StatusCode, string(answer)
 }
 
@@ -205,13 +194,9 @@ func (h *house) enroll(page *tab, name string) {
 		values[word] = printed[i+1]
 	}
 	spki, err := base64.RawURLEncoding.DecodeString(values["--public-key"])
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	cose, err := stamp.COSEKeyFromSPKI(spki)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	h.mu.Lock()
 	h.passkeys[name] = append(h.passkeys[name], access.PasskeyConfig{
 		CredentialID: values["--credential-id"], PublicKey: base64.RawURLEncoding.EncodeToString(cose), RPID: values["--rp-id"],
@@ -251,9 +236,7 @@ func quote(text string) string {
 func (h *house) submit() *activity.Record {
 	h.t.Helper()
 	record, err := h.Submit(h.t, enginetest.Request{At: time.Now()})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	if record.Status != activity.StatusConsensusNeeded {
 		h.t.Fatalf("the activity is %s, want it to wait for votes", record.Status)
 	}
@@ -264,9 +247,7 @@ func (h *house) submit() *activity.Record {
 func (h *house) read(id string) *activity.Record {
 	h.t.Helper()
 	record, err := h.Engine.GetActivity(h.t.Context(), h.APIKey.Sign(fmt.Sprintf(`{"organizationId":%q,"activityId":%q}`, enginetest.Organization, id)))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	testenv.Must(h.t, err)
 	return record
 }
 

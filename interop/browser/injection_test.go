@@ -15,6 +15,7 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/httpapi/console"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // hostile is text that an attacker might use: markup, a script, a character that reverses
@@ -91,14 +92,9 @@ func hostileActivity(t *testing.T) map[string]any {
 		map[string]any{"label": hostile, "type": "text", "value": hostile, "note": hostile, "symbol": hostile},
 		map[string]any{"label": hostile, "type": "list", "fields": []any{map[string]any{"label": hostile, "type": "amount", "value": "12345", "decimals": 3, "symbol": hostile}}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	effects, keyIDs := `[{"kind":"call"}]`, []string{hostile}
-	read, err := json.Marshal([]any{map[string]any{"intent": hostile, "function": hostile, "owner": hostile, "trust": hostile, "args": []any{map[string]any{"name": hostile, "value": hostile}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := testenv.Encode(t, []any{map[string]any{"intent": hostile, "function": hostile, "owner": hostile, "trust": hostile, "args": []any{map[string]any{"name": hostile, "value": hostile}}}})
 	readings := string(read)
 	review := activity.Review{Summary: string(summary), Effects: effects, KeyIDs: keyIDs}
 	shown := activity.ShownDigest(review.Summary, effects, keyIDs, readings)
@@ -123,17 +119,12 @@ type fake struct{ origin string }
 
 func newFake(t *testing.T, listed ...map[string]any) fake {
 	t.Helper()
-	answer, err := json.Marshal(map[string]any{"activities": listed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testenv.Encode(t, map[string]any{"activities": listed})
 	server := httptest.NewUnstartedServer(nil)
 	_, port, _ := strings.Cut(server.Listener.Addr().String(), ":")
 	f := fake{"http://localhost:" + port}
 	page, err := console.New(console.Options{Origin: f.origin, RPID: "localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mux := http.NewServeMux()
 	mux.Handle(console.Path, page)
 	mux.HandleFunc("/public/v1/query/list_activities", func(w http.ResponseWriter, _ *http.Request) {
@@ -180,9 +171,7 @@ func TestRegistrationCommand(t *testing.T) {
 	page.await(`document.getElementById("configuration").textContent.includes("hara")`)
 	shell := exec.Command("sh", "-c", "countersign() { for word; do printf '%s\\n' \"$word\"; done; }\n"+page.text("#configuration"))
 	words, err := shell.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if passed := strings.Split(string(words), "\n"); !slices.Contains(passed, name) {
 		t.Errorf("the shell passes %q, not the name %q", passed, name)
 	}

@@ -175,10 +175,7 @@ func TestAccessibility(t *testing.T) {
 	h.open(page)
 	page.list()
 	page.run(chromedp.Click("article details summary", chromedp.ByQuery))
-	axe, err := os.ReadFile(testenv.NodeModule(t, "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	axe := testenv.Read(t, testenv.NodeModule(t, "axe-core", "axe.min.js"))
 	page.run(chromedp.Evaluate(string(axe), nil))
 	for _, look := range []struct {
 		width, height int64
@@ -213,10 +210,6 @@ func (p *tab) screenshot(t *testing.T, scheme string, width int64) {
 		return
 	}
 	path := filepath.Join(testenv.Root(), "docs", "images", "approvals-"+size+"-"+scheme+".png")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, picture, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testenv.Must(t, os.WriteFile(path, picture, 0o644))
 }

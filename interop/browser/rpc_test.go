@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -34,9 +35,7 @@ func newRPCTarget(t *testing.T) *rpcTarget {
 	t.Helper()
 	target := &rpcTarget{Fixture: enginetest.New(t, func(c *countersign.Config) { c.Store = memory.New(0) })}
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: rpcToken}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	handler := rpcapi.New(target.Engine, rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: target.Config.Directory.(access.Users), Keystore: target.Signing,
 		Host: func(host string) bool {
@@ -98,9 +97,7 @@ func TestPagesCannotSign(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	browser := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
 	_, port, err := net.SplitHostPort(target.server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for from, url := range map[string][2]string{
 		"another origin": {elsewhere.URL + "/page", target.server.URL + "/"},
 		"localhost":      {elsewhere.URL + "/page", "http://localhost:" + port + "/"},
@@ -123,9 +120,7 @@ func TestPagesCannotSign(t *testing.T) {
 		t.Errorf("the signer answered\n%s", seen)
 	}
 	response, err := http.Post(target.server.URL, "application/json", strings.NewReader(rpcBody))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer response.Body.Close()
 	if answer, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(answer), enginetest.Signed) {
 		t.Errorf("a program: %s, %v", answer, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // delegationDraws generates transactions of type 4. They call decoded contracts only, since
@@ -131,9 +132,7 @@ func TestDelegationIsApplied(t *testing.T) {
 	w := newWorld(t)
 	for number, account := range []common.Address{w.other, w.signer} {
 		a := types.SetCodeAuthorization{Address: w.ethReceiver, Nonce: w.state.GetNonce(account) + uint64(number)}
-		if err := w.apply((execution{to: w.third, value: big.NewInt(1)}).delegating(w.signed(account, a))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.apply((execution{to: w.third, value: big.NewInt(1)}).delegating(w.signed(account, a))))
 		if got, want := w.state.GetCode(account), types.AddressToDelegation(w.ethReceiver); string(got) != string(want) {
 			t.Errorf("the code of %v is %x, want %x", account, got, want)
 		}

@@ -114,9 +114,7 @@ func (c *comparison) control() (noticed int) {
 func effectsOf(t *testing.T, e execution, w *world) []chains.Effect {
 	t.Helper()
 	tx, err := ethereum.Chain{}.Parse(encode(t, e, w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return effectsFor(t, tx, evmtest.Key(t, hex.EncodeToString(w.secrets[w.signer])))
 }
 
@@ -129,9 +127,7 @@ func encode(t *testing.T, e execution, w *world) []byte {
 		kind, items = types.SetCodeTxType, append(items, e.authorizations)
 	}
 	encoded, err := rlp.EncodeToBytes(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return append([]byte{kind}, encoded...)
 }
 
@@ -139,13 +135,9 @@ func encode(t *testing.T, e execution, w *world) []byte {
 func effectsFor(t *testing.T, tx chains.Transaction, key keystore.Key) []chains.Effect {
 	t.Helper()
 	request, err := tx.Request(key.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	signing, err := request.With(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signing.Effects()
 }
 

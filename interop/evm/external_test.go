@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
 )
@@ -34,9 +35,7 @@ func remoteSigner(t *testing.T, hazards ...string) (f *enginetest.Fixture, endpo
 	})
 	uid := uint32(0)
 	users, err := rpcapi.NewUsers([]rpcapi.User{{OrganizationID: enginetest.Organization, UserID: "user-1", Token: externalToken, UID: &uid}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	handler := rpcapi.New(f.Engine, rpcapi.Options{
 		Users: func() *rpcapi.Users { return users }, Directory: f.Config.Directory.(access.Users), Keystore: f.Signing, Host: func(string) bool { return true },
 	})
@@ -44,9 +43,7 @@ func remoteSigner(t *testing.T, hazards ...string) (f *enginetest.Fixture, endpo
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "rpc.sock")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- handler.ServeSocket(t.Context(), listener) }()
 	t.Cleanup(func() {
@@ -61,9 +58,7 @@ func remoteSigner(t *testing.T, hazards ...string) (f *enginetest.Fixture, endpo
 // Each is what the key signs locally. The client does not know authorization lists.
 func TestExternalSigner(t *testing.T) {
 	key, err := crypto.HexToECDSA(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	from, to := crypto.PubkeyToAddress(key.PublicKey), common.HexToAddress("0x08d2b0a37f869ff76bacb5bab3278e26ab7067b7")
 	chain := big.NewInt(1)
 	list := types.AccessList{{Address: to, StorageKeys: []common.Hash{{1}}}}
@@ -91,9 +86,7 @@ func TestExternalSigner(t *testing.T) {
 			}
 			unsigned := types.NewTx(data)
 			want, err := types.SignTx(unsigned, types.LatestSignerForChainID(chain), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			got, err := client.SignTx(account, unsigned, chain)
 			if err != nil {
 				t.Errorf("%s: type %d: %v", name, unsigned.Type(), err)
@@ -128,9 +121,7 @@ func sidecarOf(t *testing.T, version byte) *types.BlobTxSidecar {
 	blob := new(kzg4844.Blob)
 	blob[1] = 7
 	commitment, err := kzg4844.BlobToCommitment(blob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var proofs []kzg4844.Proof
 	if version == types.BlobSidecarVersion1 {
 		proofs, err = kzg4844.ComputeCellProofs(blob)
@@ -138,17 +129,13 @@ func sidecarOf(t *testing.T, version byte) *types.BlobTxSidecar {
 		proofs = make([]kzg4844.Proof, 1)
 		proofs[0], err = kzg4844.ComputeBlobProof(blob, commitment)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return types.NewBlobTxSidecar(version, []kzg4844.Blob{*blob}, []kzg4844.Commitment{commitment}, proofs)
 }
 
 func marshalled(t *testing.T, tx *types.Transaction) []byte {
 	t.Helper()
 	raw, err := tx.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return raw
 }

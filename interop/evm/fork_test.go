@@ -16,6 +16,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/ethereum"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // TestNeverIncludedAgainstForks draws transactions with the least gas that one of the forks
@@ -83,13 +84,9 @@ func (tx *forked) least(t *testing.T, rules params.Rules) uint64 {
 		sender = *tx.to // a transfer to itself
 	}
 	gas, err := core.IntrinsicGas(tx.data, tx.accessList, tx.auths, sender, tx.to, value, rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	floor, err := core.FloorDataGas(rules, sender, tx.to, value, tx.data, tx.accessList)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return max(gas, floor)
 }
 
@@ -108,12 +105,8 @@ func (tx *forked) hazards(t *testing.T, chainID, gas uint64) []chains.Hazard {
 		kind, items = types.SetCodeTxType, append(items, tx.auths)
 	}
 	encoded, err := rlp.EncodeToBytes(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	parsed, err := ethereum.Chain{}.Parse(append([]byte{kind}, encoded...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return parsed.Hazards()
 }

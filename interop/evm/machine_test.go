@@ -38,9 +38,7 @@ type machine struct {
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return &machine{state: db, time: now, preimages: map[common.Hash][]byte{}, written: map[common.Address]map[common.Hash]bool{},
 		called: map[common.Address]bool{}, created: map[common.Address]bool{}, ran: map[entry]bool{}}
 }
@@ -149,9 +147,7 @@ func (m *machine) ask(in *state.StateDB, at common.Address, data []byte) ([]byte
 func (m *machine) deploy(t *testing.T, from common.Address, bytecode []byte, args ...any) common.Address {
 	t.Helper()
 	_, at, _, err := runtime.Create(append(bytes.Clone(bytecode), words(args...)...), m.config(from, new(big.Int)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return at
 }
 
@@ -162,17 +158,13 @@ func (m *machine) install(t *testing.T, known common.Address, bytecode []byte, a
 	m.state.SetCode(known, append(bytes.Clone(bytecode), words(args...)...), tracing.CodeChangeUnspecified)
 	m.state.SetNonce(known, 1, tracing.NonceChangeUnspecified)
 	code, _, err := runtime.Call(known, nil, m.config(common.Address{0x44}, new(big.Int)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m.state.SetCode(known, code, tracing.CodeChangeUnspecified)
 }
 
 func (m *machine) must(t *testing.T, from, to common.Address, value int64, data []byte) {
 	t.Helper()
-	if err := m.try(from, to, value, data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, m.try(from, to, value, data))
 }
 
 func (m *machine) try(from, to common.Address, value int64, data []byte) error {
@@ -248,18 +240,13 @@ func artifact(t *testing.T, path ...string) []byte {
 
 func readModule(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(testenv.NodeModuleOf(t, filepath.Join("interop", "evm"), path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Read(t, testenv.NodeModuleOf(t, filepath.Join("interop", "evm"), path...))
 	return text
 }
 
 func readJSON(t *testing.T, text []byte, into any) {
 	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(text, into))
 }
 
 // preinstalled returns the code of a contract in the OP stack's Preinstalls library.
@@ -281,9 +268,7 @@ func compiled(t *testing.T) map[string]struct{ Bytecode string } {
 	command := exec.CommandContext(t.Context(), testenv.Tool(t, "node"), "compile.mjs")
 	command.Dir, command.Stderr = folder, os.Stderr
 	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var contracts map[string]struct{ Bytecode string }
 	readJSON(t, out, &contracts)
 	return contracts

@@ -3,7 +3,6 @@ package evm
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -44,9 +43,7 @@ func digestOf(t *testing.T, w *world, typed map[string]any) (effects []chains.Ef
 	read := read(t, typed)
 	key := &recorded{Key: evmtest.Key(t, hex.EncodeToString(w.secrets[w.other]))}
 	signing, err := chaintest.Ready(read, key.ID(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := signing.AppendSigned(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +52,7 @@ func digestOf(t *testing.T, w *world, typed map[string]any) (effects []chains.Ef
 
 func read(t *testing.T, typed map[string]any) chains.Transaction {
 	t.Helper()
-	text, err := json.Marshal(typed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, typed)
 	message, err := ethereum.Chain{}.ReadMessage(chains.Message{Form: chains.MessageTypedData, Bytes: text, Now: time.Unix(now, 0)})
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)

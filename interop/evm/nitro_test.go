@@ -2,7 +2,6 @@ package evm
 
 import (
 	"context"
-	"encoding/json"
 	"math/big"
 	"reflect"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/countersign-dev/countersign/enginetest"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // nitroArgs are the arguments that Nitro's data poster sends, as TxToSignTxArgs in
@@ -60,14 +60,9 @@ func nitroArgsOf(from common.Address, tx *types.Transaction) *nitroArgs {
 // wrote them: without those that are empty.
 func (a *nitroArgs) earlier(t *testing.T) map[string]any {
 	t.Helper()
-	text, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testenv.Encode(t, a)
 	var members map[string]any
-	if err := json.Unmarshal(text, &members); err != nil {
-		t.Fatal(err)
-	}
+	testenv.JSON(t, text, &members)
 	for name, value := range members {
 		if value == nil {
 			delete(members, name)
@@ -81,9 +76,7 @@ func (a *nitroArgs) earlier(t *testing.T) map[string]any {
 // broadcasts the answer.
 func TestNitroBatchPoster(t *testing.T) {
 	key, err := crypto.HexToECDSA(enginetest.Secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	from, inbox := crypto.PubkeyToAddress(key.PublicKey), common.HexToAddress("0x1c479675ad559DC151F6Ec7ed3FbF8ceE79582B6")
 	posts := append(common.FromHex("0x3e5aa082"), make([]byte, 5*32)...)
 	blob := func(nonce uint64, version byte) *types.BlobTx {
@@ -97,9 +90,7 @@ func TestNitroBatchPoster(t *testing.T) {
 	}
 	_, endpoints := remoteSigner(t, "ethereum/blind-call")
 	client, err := rpc.DialContext(t.Context(), endpoints["http"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer client.Close()
 	for name, data := range map[string]types.TxData{
 		"calldata":                  dynamic(1, posts, nil),
@@ -129,12 +120,8 @@ func TestNitroBatchPoster(t *testing.T) {
 func nitroSigns(t *testing.T, client *rpc.Client, args any) *types.Transaction {
 	t.Helper()
 	var data hexutil.Bytes
-	if err := client.CallContext(context.Background(), &data, "eth_signTransaction", args); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, client.CallContext(context.Background(), &data, "eth_signTransaction", args))
 	signed := new(types.Transaction)
-	if err := signed.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, signed.UnmarshalBinary(data))
 	return signed
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,10 +78,7 @@ func (w *world) places(at common.Address) []string {
 // all checks that every row of the decoding table was executed or is in notExecuted.
 func (x executed) all(t *testing.T) {
 	t.Helper()
-	table, err := os.ReadFile(filepath.Join(testenv.Root(), "internal", "evm", "testdata", "functions.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := testenv.Read(t, filepath.Join(testenv.Root(), "internal", "evm", "testdata", "functions.txt"))
 	unknown, rows := len(notExecuted), 0
 	for line := range strings.Lines(string(table)) {
 		place, function := strings.TrimSpace(line[23:61]), strings.TrimSpace(line[61:])

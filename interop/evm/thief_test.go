@@ -66,9 +66,7 @@ func (s *sample) open(t *testing.T, w *world) {
 	}
 	workday := func() time.Time { return time.Date(2026, 11, 24, 11, 0, 0, 0, time.UTC) }
 	engine, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: held, Policy: file, Store: memory.New(0), Now: workday})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.caller = engine.As(access.User{ID: "ann", Tags: s.tags}, "")
 }
 

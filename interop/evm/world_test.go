@@ -8,6 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/tracing"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
+
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 // Contracts with well-known addresses.
@@ -82,9 +84,7 @@ func (w *world) newAccount(t *testing.T, secret byte) common.Address {
 		raw[i] = secret
 	}
 	key, err := crypto.ToECDSA(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	at := crypto.PubkeyToAddress(key.PublicKey)
 	w.secrets[at] = raw
 	w.state.AddBalance(at, uint256.NewInt(1e18), tracing.BalanceChangeUnspecified)

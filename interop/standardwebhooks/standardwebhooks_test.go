@@ -14,6 +14,7 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/countersign-dev/countersign/internal/events"
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/webhook"
 	"github.com/countersign-dev/countersign/store"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -35,9 +36,7 @@ func TestVerifier(t *testing.T) {
 			headers, body := deliver(t, configured)
 			accepts := func(secret string, body []byte, headers http.Header) bool {
 				verifier, err := webhooks.NewWebhook(secret)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				return verifier.Verify(body, headers) == nil
 			}
 			if !accepts(next, body, headers) || accepts(old, body, headers) != (name == "both") {
@@ -56,9 +55,7 @@ func TestVerifier(t *testing.T) {
 func deliver(t *testing.T, configured string) (headers http.Header, body []byte) {
 	t.Helper()
 	secrets, err := webhook.ParseSecrets([]byte(configured))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	taken := make(chan *http.Request, 1)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ = io.ReadAll(r.Body)
@@ -66,13 +63,9 @@ func deliver(t *testing.T, configured string) (headers http.Header, body []byte)
 	}))
 	defer endpoint.Close()
 	outbox := memory.New(0)
-	if err := outbox.AddEvents(t.Context(), "organization", []store.Event{{ID: "evt_1", At: time.Now(), Data: []byte(`{"type":"request.refused","data":{"sentence":"ä"}}`)}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, outbox.AddEvents(t.Context(), "organization", []store.Event{{ID: "evt_1", At: time.Now(), Data: []byte(`{"type":"request.refused","data":{"sentence":"ä"}}`)}}))
 	sender, err := events.New(events.Config{Outbox: outbox, URL: endpoint.URL, Secrets: secrets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go sender.Run(ctx)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -44,9 +45,7 @@ func newLog(t *testing.T, size int) *log {
 	for i := range size {
 		leaf := translog.NewLeaf(organization, fmt.Sprint(i), [32]byte{byte(i)}, []byte("record"))
 		encoded, err := leaf.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		l.rows = append(l.rows, l.head.Append(encoded))
 	}
 	return l
@@ -55,9 +54,7 @@ func newLog(t *testing.T, size int) *log {
 func (l *log) checkpoint(t *testing.T) []byte {
 	t.Helper()
 	signed, err := signer.Checkpoint(organization, l.head.Tree())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return signed
 }
 
@@ -66,15 +63,11 @@ func (l *log) checkpoint(t *testing.T) []byte {
 func policy(t *testing.T, witnessed bool) torchwood.Policy {
 	t.Helper()
 	key, err := note.NewVerifier(signer.VerifierKey(organization))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	policies := []torchwood.Policy{torchwood.OriginPolicy(translog.Origin(organization)), torchwood.SingleVerifierPolicy(key)}
 	if witnessed {
 		cosigner, err := torchwood.NewCosignatureVerifier(witness.VerifierKey())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		policies = append(policies, torchwood.SingleVerifierPolicy(cosigner))
 	}
 	return torchwood.ThresholdPolicy(len(policies), policies...)
@@ -87,9 +80,7 @@ func TestProofs(t *testing.T) {
 		l := newLog(t, size)
 		for index, row := range l.rows {
 			hashes, err := translog.Inclusion(t.Context(), l, int64(size), int64(index))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			proof := translog.Proof{Leaf: row.Leaf, Index: int64(index), Hashes: hashes, Checkpoint: l.checkpoint(t)}
 			encoded := proof.Encode()
 			if err := torchwood.VerifyProof(policy(t, false), tlog.RecordHash(row.Leaf), encoded); err != nil {
@@ -115,17 +106,11 @@ func TestProofs(t *testing.T) {
 func TestCosignatures(t *testing.T) {
 	l := newLog(t, 5)
 	first, err := witness.Cosign(nil, &translog.Advance{Checkpoint: newLog(t, 3).checkpoint(t)}, signer.VerifierKey(organization), time.Unix(1_700_000_000, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	proof, err := translog.Consistency(t.Context(), l, 5, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cosigned, err := witness.Cosign(first, &translog.Advance{Old: 3, Proof: proof, Checkpoint: l.checkpoint(t)}, signer.VerifierKey(organization), time.Unix(1_800_000_000, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	checkpoint, opened, err := torchwood.VerifyCheckpoint(cosigned, policy(t, true))
 	if err != nil || checkpoint.Tree != l.head.Tree() {
 		t.Fatalf("torchwood reads %+v, %v", checkpoint, err)
@@ -142,13 +127,9 @@ func TestCosignatures(t *testing.T) {
 		t.Error("torchwood accepts a checkpoint without the required cosignature")
 	}
 	cosigner, err := torchwood.NewCosignatureSigner("other.example.com", witness.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	theirs, err := note.Sign(opened, cosigner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if read, err := translog.OpenCheckpoint(theirs, signer.VerifierKey(organization)); err != nil || read.Tree != l.head.Tree() {
 		t.Errorf("we read torchwood's cosigned checkpoint as %+v, %v", read, err)
 	}

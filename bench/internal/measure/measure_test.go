@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/bench/internal/measure"
+	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
 func TestMedian(t *testing.T) {
@@ -59,9 +60,7 @@ func TestSetUpIsNotMeasured(t *testing.T) {
 	was := benchtime.Value.String()
 	t.Cleanup(func() { _ = flag.Set(benchtime.Name, was) })
 	const calls = 100
-	if err := flag.Set(benchtime.Name, fmt.Sprintf("%dx", calls)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, flag.Set(benchtime.Name, fmt.Sprintf("%dx", calls)))
 	for name, run := range map[string]func(*testing.B, func(int)){"parallel": measure.Parallel, "serial": measure.Serial, "loop": measure.Loop} {
 		t.Run(name, func(t *testing.T) {
 			var allocated [][]byte
