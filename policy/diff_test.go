@@ -238,6 +238,7 @@ func TestSamplesChanged(t *testing.T) {
 	verdicts := map[string]int{}
 	for name, text := range testenv.SamplePolicies(t) {
 		rules, _, _ := strings.Cut(text, "\ntests:\n")
+		old := load(t, text)
 		for _, pattern := range []string{`'[0-9.]+'\)`, `max: "[0-9]+`, `count: [0-9]`, `, limit: [a-z-]+`, `effect\.[a-z]+ in [a-z]+ && `, ` && [^&"\n]+`, `, who: \{[^}]*\}`} {
 			for _, at := range regexp.MustCompile(pattern).FindAllStringIndex(rules, -1) {
 				for _, digit := range []string{"1", "8", ""} {
@@ -250,7 +251,6 @@ func TestSamplesChanged(t *testing.T) {
 					if err != nil {
 						continue
 					}
-					old := load(t, text)
 					got := file.Since(old)
 					verdicts[got.Verdict]++
 					if file.Proved(old) == got.MayWiden() {

@@ -97,7 +97,7 @@ func TestEveryDangerHasItsHazard(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(39, 2)), map[string]int{}
 	contracts := []string{tokenOne, permit2Address, seaportAddress, entryPoint8, entryPoint9, "0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E"}
 	for _, encoded := range structures.Types() {
-		for range 400 {
+		for range testenv.Draws(t, 100) {
 			var data map[string]any
 			testenv.JSON(t, []byte(zeroMessage(encoded, contracts[random.IntN(len(contracts))])), &data)
 			drawMember(random, "", data["message"])
