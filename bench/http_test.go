@@ -55,11 +55,20 @@ type arm struct {
 	load *load
 }
 
+// client returns clients of the arm's server.
+func (a *arm) client(of *server, count int) *client {
+	c := newClient(of.url, count)
+	if a.spec.path() == "/" {
+		c.token = rpcToken
+	}
+	return c
+}
+
 // compareArms compares a server with another one, in alternating runs.
 func compareArms(b *testing.B, clients, runs, size int, one, other arm) {
 	b.Helper()
 	ours, theirs := startServer(b, one.spec), startServer(b, other.spec)
-	ourClient, theirClient := newClient(ours.url, clients), newClient(theirs.url, clients)
+	ourClient, theirClient := one.client(ours, clients), other.client(theirs, clients)
 	var ourOutcomes, theirOutcomes []outcome
 	for run := range runs {
 		ourOutcomes = append(ourOutcomes, ourClient.fire(b, one.load.part(run, size)))

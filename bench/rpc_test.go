@@ -41,18 +41,8 @@ func BenchmarkRPC(b *testing.B) {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			runs, size := measure.Repeats(httpRuns), loadSize(3000)
 			key := enginetest.NewAPIKey(b)
-			ours, theirs := startServer(b, spec{Store: serveRPC, PublicKey: key.PublicKey}), startServer(b, spec{Store: serveRPCBare})
-			ourClient, theirClient := newClient(ours.url, clients), newClient(theirs.url, clients)
-			ourClient.token, theirClient.token = rpcToken, rpcToken
 			requests := newRPCLoad(runs * size)
-			var ourOutcomes, theirOutcomes []outcome
-			for run := range runs {
-				part := requests.part(run, size)
-				ourOutcomes, theirOutcomes = append(ourOutcomes, ourClient.fire(b, part)), append(theirOutcomes, theirClient.fire(b, part))
-			}
-			report(b, ourOutcomes, theirOutcomes, "bare")
-			ours.stop()
-			theirs.stop()
+			compareArms(b, clients, runs, size, arm{"", spec{Store: serveRPC, PublicKey: key.PublicKey}, requests}, arm{"bare", spec{Store: serveRPCBare}, requests})
 		})
 	}
 }

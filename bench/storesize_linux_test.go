@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,8 +10,6 @@ import (
 	"github.com/countersign-dev/countersign/bench/internal/measure"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/store"
-	"github.com/countersign-dev/countersign/store/bolt"
-	"github.com/countersign-dev/countersign/store/postgres"
 )
 
 // storeSizes are how many activities a store has before it is measured.
@@ -29,20 +25,9 @@ var storeSizes = []int{0, 500_000, 1_000_000}
 //	none-cpu-ns  processor time of a list that finds nothing, by a type and a status
 //	none-ns      the same on the clock, which includes the database
 func BenchmarkStoreSize(b *testing.B) {
-	b.Run("bolt", func(b *testing.B) {
-		growing(b, func(b *testing.B) store.Full {
-			s, err := bolt.Open(filepath.Join(b.TempDir(), "store"))
-			testenv.Must(b, err)
-			return s
-		})
-	})
-	b.Run("postgres", func(b *testing.B) {
-		growing(b, func(b *testing.B) store.Full {
-			s, err := postgres.Open(context.Background(), testenv.Postgres(b).DSN)
-			testenv.Must(b, err)
-			return s
-		})
-	})
+	for _, backend := range stores[1:] { // of those that have a disk
+		b.Run(backend.name, func(b *testing.B) { growing(b, backend.open) })
+	}
 }
 
 // growing fills a store once and measures it at each size. With -short it is a hundredth as

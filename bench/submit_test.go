@@ -20,15 +20,15 @@ import (
 // stores are the stores that record activities.
 var stores = []struct {
 	name string
-	open func(b *testing.B) store.Store
+	open func(b *testing.B) store.Full
 }{
-	{"memory", func(*testing.B) store.Store { return memory.New(math.MaxInt) }},
-	{"bolt", func(b *testing.B) store.Store {
+	{"memory", func(*testing.B) store.Full { return memory.New(math.MaxInt) }},
+	{"bolt", func(b *testing.B) store.Full {
 		backend, err := bolt.Open(filepath.Join(b.TempDir(), "state.db"))
 		testenv.Must(b, err)
 		return backend
 	}},
-	{"postgres", func(b *testing.B) store.Store {
+	{"postgres", func(b *testing.B) store.Full {
 		backend, err := postgres.Open(b.Context(), testenv.Postgres(b).DSN)
 		testenv.Must(b, err)
 		return backend
@@ -75,7 +75,7 @@ func submitter(b *testing.B, engine *countersign.Engine, sent *load) func(i int)
 
 // newSubmitEngine returns an engine that takes requests and does not verify signatures.
 // It is closed, with its store, when the benchmark ends.
-func newSubmitEngine(b *testing.B, key *enginetest.APIKey, backend store.Store) *countersign.Engine {
+func newSubmitEngine(b *testing.B, key *enginetest.APIKey, backend store.Full) *countersign.Engine {
 	b.Helper()
 	engine, err := submitEngine(key.Config(), backend)
 	testenv.Must(b, err)

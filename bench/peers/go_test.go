@@ -23,15 +23,10 @@ import (
 func goEthereum(t testing.TB, _ *workload.Workload) peer {
 	signer := types.LatestSignerForChainID(workload.EthereumChainID)
 	transactions := ethereumTransactions()
-	sign := make([]func(*types.Transaction) (*types.Transaction, error), workload.Keys)
-	for i := range sign {
-		key, err := crypto.ToECDSA(workload.Secret(i))
-		testenv.Must(t, err)
-		sign[i] = func(tx *types.Transaction) (*types.Transaction, error) { return types.SignTx(tx, signer, key) }
-	}
+	keys := secp256k1Keys(t, workload.Keys)
 	return goPeer(func(i int) string {
 		i %= workload.Keys
-		return marshal(t)(sign[i](transactions[i]))
+		return marshal(t)(types.SignTx(transactions[i], signer, keys[i]))
 	})
 }
 
@@ -52,12 +47,7 @@ type unsignedDynamicFee struct {
 // go-ethereum's rlp, signs it and encodes it in hex. It derives no effects and no hazards.
 func goEthereumFromBytes(t testing.TB, w *workload.Workload) peer {
 	signer := types.LatestSignerForChainID(workload.EthereumChainID)
-	keys := make([]*ecdsa.PrivateKey, workload.Keys)
-	for i := range keys {
-		key, err := crypto.ToECDSA(workload.Secret(i))
-		testenv.Must(t, err)
-		keys[i] = key
-	}
+	keys := secp256k1Keys(t, workload.Keys)
 	return goPeer(func(i int) string {
 		i %= workload.Keys
 		raw := testenv.Hex(t, w.Requests[i].UnsignedTransaction)
@@ -78,19 +68,28 @@ const keystoreKeys = 50
 func goEthereumKeystore(t testing.TB, _ *workload.Workload) peer {
 	store := keystore.NewKeyStore(t.TempDir(), 2, 1)
 	owners := make([]accounts.Account, keystoreKeys)
-	for i := range owners {
-		key, err := crypto.ToECDSA(workload.Secret(i))
-		testenv.Must(t, err)
-		if owners[i], err = store.ImportECDSA(key, "passphrase"); err != nil {
-			t.Fatal(err)
-		}
-		testenv.Must(t, store.Unlock(owners[i], "passphrase"))
+	for i, key := range secp256k1Keys(t, keystoreKeys) {
+		owner, err := store.ImportECDSA(key, "passphrase")
+		testenv.Must(t, err, store.Unlock(owner, "passphrase"))
+		owners[i] = owner
 	}
 	transactions := ethereumTransactions()
 	return goPeer(func(i int) string {
 		i %= keystoreKeys
 		return marshal(t)(store.SignTx(owners[i], transactions[i], workload.EthereumChainID))
 	})
+}
+
+// secp256k1Keys returns the first keys of a workload.
+func secp256k1Keys(t testing.TB, count int) []*ecdsa.PrivateKey {
+	t.Helper()
+	keys := make([]*ecdsa.PrivateKey, count)
+	for i := range keys {
+		key, err := crypto.ToECDSA(workload.Secret(i))
+		testenv.Must(t, err)
+		keys[i] = key
+	}
+	return keys
 }
 
 func ethereumTransactions() []*types.Transaction {

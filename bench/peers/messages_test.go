@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"crypto/ecdsa"
 	"encoding/hex"
 	"encoding/json"
 	"strings"
@@ -35,12 +34,7 @@ func messagePeers(kind workload.MessageKind) map[string]func(testing.TB, *worklo
 // apitypesPeer reads typed data with encoding/json, hashes it with apitypes, or a text
 // with accounts.TextHash, and signs with crypto.Sign.
 func apitypesPeer(t testing.TB, w *workload.Messages, personal bool) peer {
-	keys := make([]*ecdsa.PrivateKey, workload.Keys)
-	for i := range keys {
-		key, err := crypto.ToECDSA(workload.Secret(i))
-		testenv.Must(t, err)
-		keys[i] = key
-	}
+	keys := secp256k1Keys(t, workload.Keys)
 	digestOf := func(text string) ([]byte, error) {
 		var data apitypes.TypedData
 		if err := json.Unmarshal([]byte(text), &data); err != nil {
