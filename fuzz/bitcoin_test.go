@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"testing"
@@ -11,11 +10,11 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // bitcoinSeeds adds the vectors of the chain package, and a PSBT of each version with
@@ -42,13 +41,7 @@ func bitcoinSeeds(f *testing.F, pub keystore.PublicKey) {
 // bitcoinKey is the key of the vectors.
 func bitcoinKey(f *testing.F) keystore.Key {
 	f.Helper()
-	secret := testenv.Hex(f, "e7f99af93e47e2370fbf05e7f360cf577c7961271653e8c80c703f3fb4516eca")
-	store := memory.New()
-	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	testenv.Must(f, err)
-	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
-	testenv.Must(f, err)
-	return keystore.Verified(key)
+	return chaintest.Key(f, keystore.CurveSecp256k1, testenv.Hex(f, ethereumSecret))
 }
 
 // FuzzBitcoinPSBT checks that the reader does not panic, that what it accepts is
@@ -189,11 +182,7 @@ func FuzzBitcoinAddress(f *testing.F) {
 		f.Add(text)
 	}
 	chain := bitcoin.New(bitcoin.Limits{})
-	secret := bytes.Repeat([]byte{1}, 32)
-	store := memory.New()
-	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	testenv.Must(f, err)
-	spend := bitcointest.P2WPKH(info.PublicKey)
+	spend := bitcointest.P2WPKH(chaintest.Key(f, keystore.CurveSecp256k1, bytes.Repeat([]byte{1}, 32)).PublicKey())
 	tx, err := chain.Parse(bitcointest.PSBT{
 		Inputs: []bitcointest.Input{spend.Input(10_000, 1)}, Outputs: []bitcointest.Output{spend.Output(9_000)},
 	}.Encode())

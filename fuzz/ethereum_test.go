@@ -16,11 +16,11 @@ import (
 
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/ethereum"
 	"github.com/countersign-dev/countersign/internal/gethoracle"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // ethereumSecret is the key of the vectors in chains/ethereum/testdata.
@@ -59,15 +59,7 @@ func networkForms(seeds [][]byte) [][]byte {
 // ethereumKey returns a handle to the vectors' key, which checks what it signs.
 func ethereumKey(f *testing.F) keystore.Key {
 	f.Helper()
-	secret := testenv.Hex(f, ethereumSecret)
-	keys := memory.New()
-	f.Cleanup(func() { keys.Close() })
-	if _, err := keys.Add(f.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
-		f.Fatal(err)
-	}
-	key, err := keys.Find(f.Context(), "org", keystore.ByID("key"))
-	testenv.Must(f, err)
-	return keystore.Verified(key)
+	return chaintest.Key(f, keystore.CurveSecp256k1, testenv.Hex(f, ethereumSecret))
 }
 
 // FuzzEthereumParse checks that the reader accepts what go-ethereum accepts, except

@@ -22,9 +22,9 @@ func keyformatSeeds(f *testing.F) (secp256k1, ed25519 keyformat.Key) {
 	f.Helper()
 	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
 	secp256k1, err := keyformat.NewKey(keystore.CurveSecp256k1, secret)
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	ed25519, err = keyformat.NewKey(keystore.CurveEd25519, secret)
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	return secp256k1, ed25519
 }
 
@@ -34,7 +34,7 @@ func FuzzKeyformatWIF(f *testing.F) {
 	key, _ := keyformatSeeds(f)
 	for _, wif := range []keyformat.WIF{{Key: key}, {Key: key, TestNetwork: true}, {Key: key, Uncompressed: true}} {
 		text, err := wif.Format()
-		keystoreMust(f, err)
+		testenv.Must(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -56,7 +56,7 @@ func FuzzKeyformatWIF(f *testing.F) {
 func FuzzKeyformatSolana(f *testing.F) {
 	_, key := keyformatSeeds(f)
 	text, err := key.Solana()
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	f.Add(text)
 	f.Add(bytes.ReplaceAll(text, []byte(","), []byte(" ,\n")))
 	f.Add([]byte("[1,2,3]"))
@@ -83,7 +83,7 @@ func FuzzKeyformatPKCS8(f *testing.F) {
 	secp256k1, ed25519 := keyformatSeeds(f)
 	for _, key := range []keyformat.Key{secp256k1, ed25519} {
 		file, err := key.PKCS8(nil)
-		keystoreMust(f, err)
+		testenv.Must(f, err)
 		block, _ := pem.Decode(file)
 		f.Add(block.Bytes)
 	}
@@ -107,7 +107,7 @@ func FuzzKeyformatPKCS8(f *testing.F) {
 func FuzzKeyformatWeb3(f *testing.F) {
 	secp256k1, _ := keyformatSeeds(f)
 	file, err := secp256k1.Web3([]byte("p"), keyformat.Cost{LogN: 1})
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	f.Add(file)
 	address := file[:bytes.IndexByte(file, ',')+1] // {"address":"…",
 	f.Add([]byte(`{"version":3,"crypto":{"kdf":"pbkdf2","kdfparams":{"c":1,"dklen":32,"prf":"hmac-sha256","salt":"00"}}}`))

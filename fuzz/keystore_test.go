@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,30 +36,24 @@ func newSeedKeystore(f *testing.F) seedKeystore {
 	f.Helper()
 	dir := filepath.Join(f.TempDir(), "keys")
 	store, err := file.Create(dir, keystorePassphrase, file.Options{WorkFactor: 1})
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	info, err := store.Add(f.Context(), "org", keystore.NewKey{
 		ID: keystoreSeedID, Name: "seed", Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{7}, 32),
 	})
-	keystoreMust(f, err)
-	keystoreMust(f, store.Close())
+	testenv.Must(f, err)
+	testenv.Must(f, store.Close())
 	seed := seedKeystore{dir: dir, keyFile: filepath.Join(dir, "keys", keystoreSeedID+".age"), info: info}
-	seed.content, err = os.ReadFile(seed.keyFile)
-	keystoreMust(f, err)
+	seed.content = testenv.Read(f, seed.keyFile)
 	return seed
-}
-
-func keystoreMust(t testing.TB, err error) {
-	t.Helper()
-	testenv.Must(t, err)
 }
 
 // open opens the keystore with this content of its key file.
 func (s seedKeystore) open(t *testing.T, content []byte) *file.Store {
 	t.Helper()
-	keystoreMust(t, os.WriteFile(s.keyFile, content, 0o600))
+	testenv.Write(t, s.keyFile, content)
 	store, err := file.Open(t.Context(), s.dir, keystorePassphrase, file.Options{SkipInvalid: true})
-	keystoreMust(t, err)
-	t.Cleanup(func() { keystoreMust(t, store.Close()) })
+	testenv.Must(t, err)
+	t.Cleanup(func() { testenv.Must(t, store.Close()) })
 	return store
 }
 
@@ -127,11 +120,11 @@ func FuzzKeystoreAuthenticFile(f *testing.F) {
 func checkKeystoreWritten(t *testing.T, store *file.Store, key keystore.Key, organizationID, metadata, payload string) {
 	t.Helper()
 	for info, err := range store.Keys(t.Context(), organizationID) {
-		keystoreMust(t, err)
+		testenv.Must(t, err)
 		var again bytes.Buffer
 		encoder := json.NewEncoder(&again)
 		encoder.SetEscapeHTML(false)
-		keystoreMust(t, encoder.Encode(struct {
+		testenv.Must(t, encoder.Encode(struct {
 			OrganizationID string `json:"organizationId"`
 			PrivateKeyID   string `json:"privateKeyId"`
 			Name           string `json:"name"`
@@ -143,7 +136,7 @@ func checkKeystoreWritten(t *testing.T, store *file.Store, key keystore.Key, org
 			t.Errorf("read %q, which is written %q", metadata, again.String())
 		}
 	}
-	keystoreMust(t, store.RevealSecret(t.Context(), organizationID, key.ID(), func(secret []byte) error {
+	testenv.Must(t, store.RevealSecret(t.Context(), organizationID, key.ID(), func(secret []byte) error {
 		if again := hex.EncodeToString(secret) + "\n"; again != payload {
 			t.Errorf("read payload %q, which is written %q", payload, again)
 		}
@@ -154,14 +147,13 @@ func checkKeystoreWritten(t *testing.T, store *file.Store, key keystore.Key, org
 // keystoreIdentity decrypts identity.age.
 func keystoreIdentity(f *testing.F, dir string) *age.X25519Identity {
 	f.Helper()
-	sealed, err := os.ReadFile(filepath.Join(dir, "identity.age"))
-	keystoreMust(f, err)
+	sealed := testenv.Read(f, filepath.Join(dir, "identity.age"))
 	unlock, err := age.NewScryptIdentity(string(keystorePassphrase))
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	text, err := age.Decrypt(bytes.NewReader(sealed), unlock)
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	identities, err := age.ParseIdentities(text)
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	return identities[0].(*age.X25519Identity)
 }
 
@@ -192,10 +184,10 @@ func authenticKeyFile(t *testing.T, identity *age.X25519Identity, metadata, payl
 	t.Helper()
 	var sealed bytes.Buffer
 	writer, err := age.Encrypt(&sealed, identity.Recipient(), authenticKeyStanza{identity, metadata})
-	keystoreMust(t, err)
+	testenv.Must(t, err)
 	_, err = writer.Write([]byte(payload))
-	keystoreMust(t, err)
-	keystoreMust(t, writer.Close())
+	testenv.Must(t, err)
+	testenv.Must(t, writer.Close())
 	return sealed.Bytes()
 }
 
@@ -204,19 +196,18 @@ func authenticKeyFile(t *testing.T, identity *age.X25519Identity, metadata, payl
 func FuzzKeystoreIdentity(f *testing.F) {
 	seed := newSeedKeystore(f)
 	path := filepath.Join(seed.dir, "identity.age")
-	content, err := os.ReadFile(path)
-	keystoreMust(f, err)
+	content := testenv.Read(f, path)
 	f.Add(content)
 	f.Add(bytes.Replace(content, []byte(" 1\n"), []byte(" 30\n"), 1))
 	f.Add(bytes.Replace(content, []byte("scrypt"), []byte("X25519"), 1))
 	f.Fuzz(func(t *testing.T, identity []byte) {
-		keystoreMust(t, os.WriteFile(path, identity, 0o600))
+		testenv.Write(t, path, identity)
 		store, err := file.Open(t.Context(), seed.dir, keystorePassphrase, file.Options{MaxWorkFactor: 3})
 		if opened := err == nil; opened != bytes.Equal(identity, content) {
 			t.Errorf("opened: %v, with %q", opened, identity)
 		}
 		if err == nil {
-			keystoreMust(t, store.Close())
+			testenv.Must(t, store.Close())
 		}
 	})
 }

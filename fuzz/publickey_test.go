@@ -21,7 +21,7 @@ func FuzzPublicKey(f *testing.F) {
 	f.Add(secp256k1.PublicKey.Bytes())
 	f.Add(edwards.PublicKey.Bytes())
 	point, err := btcec.ParsePubKey(secp256k1.PublicKey.Bytes())
-	keystoreMust(f, err)
+	testenv.Must(f, err)
 	f.Add(point.SerializeUncompressed())
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		ours, err := keystore.ParsePublicKey(keystore.CurveSecp256k1, encoded)

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // seedSolana adds the vectors of the package, unsigned and signed, and v1
@@ -93,11 +92,7 @@ func FuzzSolanaSign(f *testing.F) {
 	seedSolana(f)
 	secret := []byte("thirty-two bytes for one fuzz key")[:32]
 	private := ed25519.NewKeyFromSeed(secret)
-	store := memory.New()
-	info, err := store.Add(f.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret})
-	testenv.Must(f, err)
-	key, err := store.Find(context.Background(), "org", keystore.ByID(info.ID))
-	testenv.Must(f, err)
+	key := chaintest.Key(f, keystore.CurveEd25519, secret)
 	chain := solana.New(solana.Limits{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		tx, err := sdk.TransactionFromBytes(raw)
@@ -113,7 +108,7 @@ func FuzzSolanaSign(f *testing.F) {
 		if err != nil {
 			return
 		}
-		signing, err := chaintest.Ready(parsed, info.ID, key)
+		signing, err := chaintest.Ready(parsed, key.ID(), key)
 		testenv.Must(t, err)
 		signing.Hazards()
 		signed, err := signing.AppendSigned(context.Background(), nil)

@@ -24,10 +24,10 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/countersign-dev/countersign/chains"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/chains/tron"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 const tronTestdata = "../chains/tron/testdata"
@@ -233,13 +233,5 @@ func readTronJSON(f *testing.F, name string, into any) {
 
 func tronKey(f *testing.F) keystore.Key {
 	f.Helper()
-	store := memory.New()
-	f.Cleanup(func() { _ = store.Close() })
-	secret := bytes.Repeat([]byte{7}, keystore.SecretSize)
-	if _, err := store.Add(f.Context(), "org", keystore.NewKey{ID: "key", Curve: keystore.CurveSecp256k1, Secret: secret}); err != nil {
-		f.Fatal(err)
-	}
-	key, err := store.Find(f.Context(), "org", keystore.ByID("key"))
-	testenv.Must(f, err)
-	return key
+	return chaintest.Key(f, keystore.CurveSecp256k1, bytes.Repeat([]byte{7}, keystore.SecretSize))
 }
