@@ -21,13 +21,12 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
-	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -70,8 +69,7 @@ func newAgent(t *testing.T) *agent {
 		}
 		directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
 		testenv.Must(t, err)
-		file, err := policy.Parse("policy.yaml", []byte(text[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
-		testenv.Must(t, err)
+		file := engines.Policy(t, text[1], names)
 		c.Directory, c.Policy, c.Store, c.Now = directory, file, memory.New(0), time.Now
 	})
 	a.addKeys()

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
 // cowMembers are the members of an order of CoW Protocol that the sample of messages.md
@@ -59,8 +58,7 @@ func cowOrder(t *testing.T, replaced, by, chain, contract string) activity.Inten
 // differs in any member from one that it is for is refused.
 func TestOrderSample(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "messages.md"))
-	file, err := policy.Parse("messages.md", []byte(block[1]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, block[1], nil)
 	decide := func(intent activity.Intent) error {
 		read, err := all.InspectIntent(intent, all.Limits{})
 		testenv.Must(t, err)

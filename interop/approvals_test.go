@@ -9,11 +9,9 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 )
 
 // oneOfFinance is a policy that requires a vote of finance for every transfer.
@@ -40,8 +38,7 @@ rules:
 func newVoters(t *testing.T, rules string) (*enginetest.Fixture, *enginetest.APIKey) {
 	t.Helper()
 	ann := enginetest.NewAPIKey(t)
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, rules, nil)
 	fixture := enginetest.New(t, func(config *countersign.Config) { config.Policy, config.Now = file, time.Now })
 	submitter, voter := fixture.APIKey.Config(), ann.Config()
 	voter.Activities = []activity.Type{activity.TypeApproveActivity, activity.TypeRejectActivity}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/chains/bitcoin"
+	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // askBitcoin has a library of bitcoin.mjs work on a PSBT.
@@ -28,12 +28,7 @@ func bitcoinSecret(b byte) []byte { return bytes.Repeat([]byte{b}, keystore.Secr
 
 func bitcoinKey(t *testing.T, secret []byte) keystore.Key {
 	t.Helper()
-	store := memory.New()
-	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret})
-	testenv.Must(t, err)
-	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	testenv.Must(t, err)
-	return keystore.Verified(key)
+	return chaintest.Key(t, keystore.CurveSecp256k1, secret)
 }
 
 // bitcoinCase is a type of input, and how many of two keys must sign it.

@@ -11,7 +11,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 // evmClientHazards are the hazards of the transactions that have any.
@@ -71,11 +70,5 @@ func isBlind(effects []chains.Effect) bool {
 
 func evmClientKey(t *testing.T) keystore.Key {
 	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
-	info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: bytes.Repeat([]byte{0x46}, 32)})
-	testenv.Must(t, err)
-	key, err := store.Find(t.Context(), "org", keystore.ByID(info.ID))
-	testenv.Must(t, err)
-	return keystore.Verified(key)
+	return chaintest.Key(t, keystore.CurveSecp256k1, bytes.Repeat([]byte{0x46}, 32))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 )
 
 type solanaBuild struct {
@@ -62,16 +61,11 @@ func solanaBuilds() (builds []solanaBuild) {
 // solanaSigners returns the keys of the script's signers, by address.
 func solanaSigners(t *testing.T) map[string]keystore.Key {
 	t.Helper()
-	store := memory.New()
-	t.Cleanup(func() { _ = store.Close() })
 	keys := map[string]keystore.Key{}
 	for i := range 12 {
 		secret := sha256.Sum256(fmt.Appendf(nil, "interop signer %d", i))
-		info, err := store.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secret[:]})
-		testenv.Must(t, err)
-		key, err := store.Find(context.Background(), "org", keystore.ByEd25519(info.PublicKey.Ed25519()))
-		testenv.Must(t, err)
-		keys[solana.Chain{}.Addresses(info.PublicKey)[0].Address] = keystore.Verified(key)
+		key := chaintest.Key(t, keystore.CurveEd25519, secret[:])
+		keys[solana.Chain{}.Addresses(key.PublicKey())[0].Address] = key
 	}
 	return keys
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -34,8 +33,7 @@ func thiefEngine(t *testing.T) *countersign.Engine {
 	if !sampleStake.MatchString(sample) {
 		t.Fatal("the sample names no account of ours")
 	}
-	file, err := policy.Parse("policy.yaml", sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String())), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, string(sampleStake.ReplaceAll([]byte(sample), []byte(ourAddress().String()))), nil)
 	held := keys.New()
 	if _, err := held.Add(context.Background(), "org", keystore.NewKey{Name: "ops", Curve: keystore.CurveEd25519, Secret: ourSeed}); err != nil {
 		t.Fatal(err)

@@ -23,13 +23,12 @@ import (
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	keys "github.com/countersign-dev/countersign/keystore/memory"
-	"github.com/countersign-dev/countersign/messages"
 	"github.com/countersign-dev/countersign/policy"
 	"github.com/countersign-dev/countersign/rpcapi"
 	"github.com/countersign-dev/countersign/store/memory"
@@ -106,8 +105,7 @@ func agentPolicy(t *testing.T, agent *enginetest.APIKey) (access.Directory, acce
 	}
 	directory, err := access.NewDirectory([]access.OrganizationConfig{{ID: enginetest.Organization, Name: "Example", Users: users}})
 	testenv.Must(t, err)
-	file, err := policy.Parse("policy.yaml", text[1], policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
-	testenv.Must(t, err)
+	file := engines.Policy(t, string(text[1]), names)
 	return directory, file
 }
 

@@ -7,13 +7,11 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
 )
 
 // attacked is a request of a thief, who holds the credential of a user, and the policy that must
@@ -48,8 +46,7 @@ func TestAttackedPolicies(t *testing.T) {
 			if one.Ours != "" {
 				text = strings.ReplaceAll(text, one.Ours, "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew")
 			}
-			file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-			testenv.Must(t, err)
+			file := engines.Policy(t, text, nil)
 			f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.AllowHazards = file, nil })
 			info, err := f.Signing.Keystore.(*memory.Store).Add(t.Context(), enginetest.Organization, keystore.NewKey{ID: one.Key, Name: one.Key, Curve: curve, Secret: secret})
 			testenv.Must(t, err)

@@ -15,7 +15,6 @@ import (
 	"github.com/countersign-dev/countersign/chains/chaintest"
 	"github.com/countersign-dev/countersign/internal/bitcointest"
 	"github.com/countersign-dev/countersign/internal/psbt"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
 )
@@ -128,12 +127,8 @@ func TestKeyWithoutSchnorr(t *testing.T) {
 	if _, err := sign(t.Context(), tx, segwit, key); err != nil || calls != 1 {
 		t.Errorf("%v, %d signatures made", err, calls)
 	}
-	ed25519 := memory.New()
-	info, err := ed25519.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveEd25519, Secret: secretOf(1)})
-	testenv.Must(t, err)
-	other, err := ed25519.Find(t.Context(), "org", keystore.ByID(info.ID))
-	testenv.Must(t, err)
-	if _, err := sign(t.Context(), tx, info.ID, other); !errors.Is(err, keystore.ErrUnsupported) {
+	other := chaintest.Key(t, keystore.CurveEd25519, secretOf(1))
+	if _, err := sign(t.Context(), tx, other.ID(), other); !errors.Is(err, keystore.ErrUnsupported) {
 		t.Errorf("ed25519: %v", err)
 	}
 }

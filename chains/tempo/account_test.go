@@ -14,15 +14,13 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/chains/tempo"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/internal/testkit/tempomodel"
 	"github.com/countersign-dev/countersign/keystore"
 	"github.com/countersign-dev/countersign/keystore/memory"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
 )
 
 // accountRules bound what an account of Tempo pays, whichever key signs for it.
@@ -40,8 +38,7 @@ rules:
 func TestLimitPerAccount(t *testing.T) {
 	const pays = "76f88e821079843b9aca008504a817c800830186a0f85ef85c9420c000000000000000000000000000000000000080b844a9059cbb" +
 		"00000000000000000000000008d2b0a37f869ff76bacb5bab3278e26ab7067b7" + "00000000000000000000000000000000000000000000000000000000000f4240" + "c0800580809420c000000000000000000000000000000000000080c0"
-	file, err := policy.Parse("policy.yaml", []byte(accountRules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, accountRules, nil)
 	keys := memory.New()
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.Keystore = file, keys })
 	add := func(id string, seed byte, actsFor string) keystore.KeyInfo {
@@ -105,8 +102,7 @@ func sponsoredCalls(sender, sponsor []byte) map[string][]tempomodel.Call {
 // TestSponsorPolicy checks that the policy for sponsors pays the fees of what a sender moves
 // by its own right, in both forms of the request, and of nothing that moves what the sponsor has.
 func TestSponsorPolicy(t *testing.T) {
-	file, err := policy.Parse("policy.yaml", []byte(testenv.SamplePolicies(t)["A sponsor on Tempo"]), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, testenv.SamplePolicies(t)["A sponsor on Tempo"], nil)
 	keys := memory.New()
 	f := enginetest.New(t, func(c *countersign.Config) { c.Policy, c.AllowHazards, c.Keystore = file, nil, keys })
 	info, err := keys.Add(t.Context(), enginetest.Organization,

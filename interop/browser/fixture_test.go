@@ -21,13 +21,11 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
 	"github.com/countersign-dev/countersign/httpapi"
 	"github.com/countersign-dev/countersign/httpapi/console"
 	"github.com/countersign-dev/countersign/internal/testenv"
-	"github.com/countersign-dev/countersign/messages"
-	"github.com/countersign-dev/countersign/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/stamp"
 )
 
@@ -62,8 +60,7 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{t: t, passkeys: map[string][]access.PasskeyConfig{}, untagged: map[string]bool{}, ann: enginetest.NewAPIKey(t)}
-	file, err := policy.Parse("policy.yaml", []byte(rules), policy.Options{Chains: all.Chains(all.Limits{}), Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
-	testenv.Must(t, err)
+	file := engines.Policy(t, rules, nil)
 	h.Fixture = enginetest.New(t, func(config *countersign.Config) {
 		config.Directory, config.Policy, config.Now = h, file, time.Now
 	}, enginetest.WithLog(1))

@@ -24,12 +24,19 @@ func WithHazards(names ...string) func(*countersign.Config) {
 // WithPolicy sets the policy of a file.
 func WithPolicy(t testing.TB, text string) func(*countersign.Config) {
 	t.Helper()
+	return WithDecider(Policy(t, text, nil))
+}
+
+// Policy reads a policy about the five chains and messages, with the names of users and keys or
+// without.
+func Policy(t testing.TB, text string, names *policy.Names) *policy.File {
+	t.Helper()
 	file, err := policy.Parse("policy.yaml", []byte(text), policy.Options{Chains: all.Chains(all.Limits{}),
-		Hazards: messages.HazardNames(all.Chains(all.Limits{})...)})
+		Hazards: messages.HazardNames(all.Chains(all.Limits{})...), Names: names})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return WithDecider(file)
+	return file
 }
 
 // WithDecider sets the policy.
