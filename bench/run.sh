@@ -19,7 +19,7 @@ trap 'rm -f "$output"' EXIT
 # Measured in pairs or in runs of a fixed length, whatever -benchtime is. Signing comes
 # first, in a process whose heap is still small.
 signing='^Benchmark(Ratio|RatioUncached|Gain|InputsRatio)$'
-ratios='^Benchmark(PKCS11.*|HTTP|HTTPShipped|HTTPMany|HTTPList|HTTPDatabases|RPC|LogRatio|PolicyRatio|ListRatio|HaltRatio)$'
+ratios='^Benchmark(PKCS11.*|HTTP|HTTPShipped|HTTPMany|HTTPList|HTTPDatabases|RPC|LogRatio|PolicyRatio|HaltRatio)$'
 
 # Fills a store with a million activities, which takes minutes: once, whatever COUNT is, since
 # its figures are medians of rounds.

@@ -14,42 +14,12 @@ import (
 	"github.com/countersign-dev/countersign/policy"
 )
 
-// growing is a file of different rules about tokens, of which the last one alone allows.
-func growing(rules int) string {
-	var text strings.Builder
-	text.WriteString(head + "rules:\n")
-	for i := range rules {
-		fmt.Fprintf(&text, "  - {name: r%d, allow: transfer, when: \"effect.asset == usdc && effect.to in treasury && effect.amount <= amount(usdc, '0.%05d')\"}\n", i, i+1)
-	}
-	text.WriteString("  - {name: last, allow: transfer, when: \"effect.asset == usdc && effect.to in treasury && effect.amount <= amount(usdc, '1000')\"}\n")
-	return text.String()
-}
-
 func payouts(t testing.TB, count int) access.Authorization {
 	var effects []chains.Effect
 	for i := range count {
 		effects = append(effects, tokens(t, treasury, chains.Exactly(big.NewInt(900_000+int64(i)))))
 	}
 	return ask(effects...)
-}
-
-// BenchmarkParseGrowing parses 900 different rules.
-func BenchmarkParseGrowing(b *testing.B) {
-	for text := growing(900); b.Loop(); {
-		load(b, text)
-	}
-}
-
-// BenchmarkDecideGrowing decides about the most effects that a transaction has, by 900 different
-// rules, of which the last allows.
-func BenchmarkDecideGrowing(b *testing.B) {
-	file := load(b, growing(900))
-	asked := payouts(b, chains.MaxEffects)
-	for b.Loop() {
-		if _, err := file.Decide(b.Context(), asked); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // TestQuickJudge: for drawn files and requests, comparisons without a program and answers that

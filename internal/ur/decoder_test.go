@@ -216,62 +216,6 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// BenchmarkHostileFrame measures the dearest frame: the most parts of the largest
-// message, all rows but one there, each mixed with all others.
-func BenchmarkHostileFrame(b *testing.B) {
-	first := &part{Number: 1, Count: MaxParts, Length: MaxMessage, Checksum: 7, Data: make([]byte, MaxMessage/MaxParts)}
-	f := newFountain(first)
-	for number := uint32(MaxParts + 1); f.solver.rank < MaxParts-1; number++ {
-		p := *first
-		p.Number = number
-		f.add(&p)
-	}
-	b.ReportAllocs()
-	number := uint32(1 << 20)
-	for b.Loop() {
-		p := *first
-		p.Number = number
-		code := p.text(TypePSBT)
-		if _, err := split(code); err != nil {
-			b.Fatal(err)
-		}
-		f.solver.rank = 0 // never complete
-		f.add(&p)
-		number++
-	}
-}
-
-// BenchmarkHostileSequence measures the dearest sequence of codes: mixed parts of the
-// largest message until all rows are there, and the solving of them, which finds that
-// the checksum is wrong. B-kept are the bytes of all rows.
-func BenchmarkHostileSequence(b *testing.B) {
-	p := part{Count: MaxParts, Length: MaxMessage, Checksum: 7, Data: make([]byte, MaxMessage/MaxParts)}
-	p.Data[0] = 1
-	var codes []string
-	f := newFountain(&p)
-	for p.Number = MaxParts + 1; f.solver.rank < len(f.solver.rows); p.Number++ {
-		f.add(&p)
-		codes = append(codes, p.text(TypePSBT))
-	}
-	kept := 0
-	for _, r := range f.solver.rows {
-		kept += 8*len(r.set) + len(r.data)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		collector := NewCollector(TypePSBT)
-		var err error
-		for _, code := range codes {
-			err = collector.Add(code)
-		}
-		if !errors.Is(err, errMessageChecksum) {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(len(codes)), "codes/op")
-	b.ReportMetric(float64(kept), "B-kept")
-}
-
 // TestMaxFragment checks that no part is longer than requested, and that the bound is
 // not far away.
 func TestMaxFragment(t *testing.T) {

@@ -64,21 +64,3 @@ func FuzzParse(f *testing.F) {
 func differs(data *eip712.TypedData) bool {
 	return strings.Contains(data.EncodeType(data.PrimaryType), ":")
 }
-
-func BenchmarkDigest(b *testing.B) {
-	text := []byte(mail)
-	b.Run("countersign", func(b *testing.B) {
-		for b.Loop() {
-			data, err := eip712.Parse(text)
-			testenv.Must(b, err)
-			data.Digest()
-		}
-	})
-	b.Run("apitypes", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := apitypesDigest(mail); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
