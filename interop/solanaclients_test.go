@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/chains/descriptors"
 	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // solanaClientHazards are the hazards of the transactions that have any.
@@ -31,6 +32,21 @@ type solanaClient struct {
 	Names             map[string]string   // of addresses
 }
 
+// ready parses the transaction and has the key of its payer ready.
+func (c *solanaClient) ready(t *testing.T, keys map[string]keystore.Key) (chains.Transaction, chains.Signing) {
+	t.Helper()
+	tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	payer := tx.Effects()[0].From.String()
+	signing, err := chaintest.Ready(tx, payer, keys[payer])
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	return tx, signing
+}
+
 // TestSolanaClients checks that the transactions of the current clients of Solana's
 // programs, and of the older web3.js, are fully decoded except for the swap's program, and
 // signed by default unless they give something away.
@@ -39,15 +55,7 @@ func TestSolanaClients(t *testing.T) {
 	var counts testenv.Outcomes
 	withTables := 0
 	for _, c := range printed[solanaClient](t, "solanaclients.mjs") {
-		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
-		payer := tx.Effects()[0].From.String()
-		signing, err := chaintest.Ready(tx, payer, keys[payer])
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
+		tx, signing := c.ready(t, keys)
 		hazards := chaintest.Names(signing.Hazards())
 		if want := solanaClientHazards[c.Name]; !slices.Equal(hazards, want) {
 			t.Errorf("%s: hazards %v, want %v", c.Name, hazards, want)

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/countersign-dev/countersign/chains"
-	"github.com/countersign-dev/countersign/chains/chaintest"
-	"github.com/countersign-dev/countersign/chains/solana"
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
@@ -23,15 +21,7 @@ func TestSolanaMetadata(t *testing.T) {
 	var blind []string
 	var counts testenv.Outcomes
 	for _, c := range printed[solanaClient](t, "solanametadata.mjs") {
-		tx, err := solana.Chain{}.Parse(testenv.Hex(t, c.Transaction))
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
-		payer := tx.Effects()[0].From.String()
-		signing, err := chaintest.Ready(tx, payer, keys[payer])
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
+		tx, signing := c.ready(t, keys)
 		effects := signing.Effects()
 		if isBlind(effects) {
 			blind = append(blind, c.Name)

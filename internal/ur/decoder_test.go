@@ -97,17 +97,12 @@ func TestForeignCodes(t *testing.T) {
 		if err := collector.Add(code[:len(code)-2] + "zz"); err == nil {
 			t.Error("a damaged code was taken")
 		}
-		if err := collector.Add(other[i%5]); !errors.Is(err, ErrOtherMessage) {
-			t.Errorf("a code of another message: %v", err)
-		}
-		if err := collector.Add(single); !errors.Is(err, ErrOtherMessage) {
-			t.Errorf("a message of one code: %v", err)
-		}
-		if err := collector.Add("B$HP0100AB"); !errors.Is(err, ErrOtherMessage) {
-			t.Errorf("a BBQr code: %v", err)
-		}
-		if err := collector.Add("https://example.com"); !errors.Is(err, ErrNotUR) {
-			t.Errorf("a code that is something else: %v", err)
+		for foreign, want := range map[string]error{
+			other[i%5]: ErrOtherMessage, single: ErrOtherMessage, "B$HP0100AB": ErrOtherMessage, "https://example.com": ErrNotUR,
+		} {
+			if err := collector.Add(foreign); !errors.Is(err, want) {
+				t.Errorf("%.20s: %v, want %v", foreign, err, want)
+			}
 		}
 		wrong, ok := errors.AsType[*TypeError](collector.Add(wrongType[i%5]))
 		if !ok || wrong.Seen != "crypto-seed" || len(wrong.Taken) != 1 {

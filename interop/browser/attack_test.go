@@ -18,10 +18,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testenv"
 )
 
-// enlisted returns a tab in which eve has registered a passkey and opened the list.
-func (h *house) enlisted(t *testing.T) *tab {
+// enlisted returns a tab of a browser in which eve has registered a passkey and opened the list.
+func (h *house) enlisted(t *testing.T, browser context.Context) *tab {
 	t.Helper()
-	page := newTab(t, newBrowser(t), true)
+	page := newTab(t, browser, true)
 	h.open(page)
 	h.enroll(page, "eve")
 	h.open(page)
@@ -63,7 +63,7 @@ func (p *tab) passkey() *webauthn.Credential {
 func TestTouches(t *testing.T) {
 	h := newHouse(t)
 	h.submit()
-	page := h.enlisted(t)
+	page := h.enlisted(t, newBrowser(t))
 	before := page.touches()
 	for range 3 {
 		page.run(chromedp.Evaluate("document.getElementById('status').textContent = ''", nil), chromedp.Click("#refresh", chromedp.ByQuery))
@@ -85,7 +85,7 @@ func TestTouches(t *testing.T) {
 func TestTwoTabs(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
-	one := h.enlisted(t)
+	one := h.enlisted(t, newBrowser(t))
 	other := newTab(t, one.ctx, true)
 	credential := one.passkey()
 	other.run(webauthn.AddCredential(other.authenticator, credential))
@@ -113,7 +113,7 @@ func TestTwoTabs(t *testing.T) {
 func TestPhishedVote(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
-	page := h.enlisted(t)
+	page := h.enlisted(t, newBrowser(t))
 	h.open(page)
 	phisher := httptest.NewUnstartedServer(nil)
 	_, port, _ := strings.Cut(phisher.Listener.Addr().String(), ":")
@@ -152,7 +152,7 @@ func TestPhishedVote(t *testing.T) {
 func TestVoteWithoutVerification(t *testing.T) {
 	h := newHouse(t)
 	waiting := h.submit()
-	page := h.enlisted(t)
+	page := h.enlisted(t, newBrowser(t))
 	page.unverify()
 	page.run(chromedp.Evaluate(`(() => {
 		const get = navigator.credentials.get.bind(navigator.credentials);

@@ -79,11 +79,7 @@ func replayed(t *testing.T, h *house) {
 func TestReject(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	waiting := h.submit()
-	page := newTab(t, browser, true)
-	h.open(page)
-	h.enroll(page, "eve")
-	h.open(page)
-	page.list()
+	page := h.enlisted(t, browser)
 	if said := page.click("reject"); !strings.Contains(said, "rejected") {
 		t.Errorf("the page says %q", said)
 	}
@@ -128,11 +124,7 @@ func TestHalt(t *testing.T) {
 func TestVotesThatDoNotCount(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	h.submit()
-	page := newTab(t, browser, true)
-	h.open(page)
-	h.enroll(page, "eve")
-	h.open(page)
-	page.list()
+	page := h.enlisted(t, browser)
 	h.mu.Lock()
 	h.untagged["eve"] = true
 	h.mu.Unlock()
@@ -169,11 +161,7 @@ func TestVotesThatDoNotCount(t *testing.T) {
 func TestAccessibility(t *testing.T) {
 	h, browser := newHouse(t), newBrowser(t)
 	h.submit()
-	page := newTab(t, browser, true)
-	h.open(page)
-	h.enroll(page, "eve")
-	h.open(page)
-	page.list()
+	page := h.enlisted(t, browser)
 	page.run(chromedp.Click("article details summary", chromedp.ByQuery))
 	axe := testenv.Read(t, testenv.NodeModule(t, "axe-core", "axe.min.js"))
 	page.run(chromedp.Evaluate(string(axe), nil))
