@@ -109,18 +109,11 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 		if known != nil && listName(known) != l.Name {
 			t.Errorf("%s: %s has %s as %s", l.Source, l.Address, l.Name, known.name)
 		}
-	}
-	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts()), len(unlisted))
-}
-
-// TestListsHaveNoOtherAddress checks that the lists have no other address of a contract
-// on a chain where it is known.
-func TestListsHaveNoOtherAddress(t *testing.T) {
-	for _, l := range publicLists(t) {
 		for at, known := range contracts() {
 			if listName(known) == l.Name && slices.Contains(known.chains, l.Chain) && !strings.EqualFold(l.Address, at.String()) {
 				t.Errorf("%s on %d: %s here, %s in %s", l.Name, l.Chain, at, l.Address, l.Source)
 			}
 		}
 	}
+	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts()), len(unlisted))
 }
