@@ -8,8 +8,8 @@ const (
 	GlobalInputCount       = 0x04
 	GlobalOutputCount      = 0x05
 	GlobalTxModifiable     = 0x06
-	GlobalSPECDHShare      = 0x07 // BIP-375, as the next
-	GlobalSPDLEQ           = 0x08
+	globalSPECDHShare      = 0x07 // BIP-375, as the next
+	globalSPDLEQ           = 0x08
 	GlobalSignedMessage    = 0x09 // BIP-322
 	GlobalVersion          = 0xfb
 	Proprietary            = 0xfc // in every map
@@ -40,10 +40,10 @@ const (
 	InTapBIP32Derivation     = 0x16
 	InTapInternalKey         = 0x17
 	InTapMerkleRoot          = 0x18
-	InSPECDHShare            = 0x1d // BIP-375, as the next
-	InSPDLEQ                 = 0x1e
-	InSPSpendDerivation      = 0x1f // BIP-376, as the next
-	InSPTweak                = 0x20
+	inSPECDHShare            = 0x1d // BIP-375, as the next
+	inSPDLEQ                 = 0x1e
+	inSPSpendDerivation      = 0x1f // BIP-376, as the next
+	inSPTweak                = 0x20
 )
 
 // The key types of an output map.
@@ -56,8 +56,8 @@ const (
 	OutTapInternalKey     = 0x05 // BIP-371
 	OutTapTree            = 0x06
 	OutTapBIP32Derivation = 0x07
-	OutSPInfo             = 0x09 // BIP-375, as the next
-	OutSPLabel            = 0x0a
+	outSPInfo             = 0x09 // BIP-375, as the next
+	outSPLabel            = 0x0a
 )
 
 // rule checks a known field. key and value return what is wrong with the key data or
@@ -86,8 +86,8 @@ var globalRules = [256]rule{
 	GlobalInputCount:       {"PSBT_GLOBAL_INPUT_COUNT", noData, compactSize, inV2, false},
 	GlobalOutputCount:      {"PSBT_GLOBAL_OUTPUT_COUNT", noData, compactSize, inV2, false},
 	GlobalTxModifiable:     {"PSBT_GLOBAL_TX_MODIFIABLE", noData, sized(1), inV2, false},
-	GlobalSPECDHShare:      {"PSBT_GLOBAL_SP_ECDH_SHARE", anything, anything, inBoth, true},
-	GlobalSPDLEQ:           {"PSBT_GLOBAL_SP_DLEQ", anything, anything, inBoth, true},
+	globalSPECDHShare:      {"PSBT_GLOBAL_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	globalSPDLEQ:           {"PSBT_GLOBAL_SP_DLEQ", anything, anything, inBoth, true},
 	GlobalSignedMessage:    {"PSBT_GLOBAL_GENERIC_SIGNED_MESSAGE", noData, anything, inBoth, false},
 	GlobalVersion:          {"PSBT_GLOBAL_VERSION", noData, sized(4), inBoth, false},
 	Proprietary:            {"PSBT_GLOBAL_PROPRIETARY", proprietary, anything, inBoth, false},
@@ -123,10 +123,10 @@ var inputRules = [256]rule{
 	0x1a:                {"PSBT_IN_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
 	0x1b:                {"PSBT_IN_MUSIG2_PUB_NONCE", participant, sized(66), inBoth, false},
 	0x1c:                {"PSBT_IN_MUSIG2_PARTIAL_SIG", participant, sized(32), inBoth, false},
-	InSPECDHShare:       {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
-	InSPDLEQ:            {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
-	InSPSpendDerivation: {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
-	InSPTweak:           {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
+	inSPECDHShare:       {"PSBT_IN_SP_ECDH_SHARE", anything, anything, inBoth, true},
+	inSPDLEQ:            {"PSBT_IN_SP_DLEQ", anything, anything, inBoth, true},
+	inSPSpendDerivation: {"PSBT_IN_SP_SPEND_BIP32_DERIVATION", anything, anything, inBoth, true},
+	inSPTweak:           {"PSBT_IN_SP_TWEAK", anything, anything, inBoth, true},
 	Proprietary:         {"PSBT_IN_PROPRIETARY", proprietary, anything, inBoth, false},
 }
 
@@ -141,8 +141,8 @@ var outputRules = [256]rule{
 	OutTapBIP32Derivation: {"PSBT_OUT_TAP_BIP32_DERIVATION", sized(32), tapDerivation, inBoth, false},
 	// BIP-373
 	0x08:        {"PSBT_OUT_MUSIG2_PARTICIPANT_PUBKEYS", compressedKey, participants, inBoth, false},
-	OutSPInfo:   {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
-	OutSPLabel:  {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
+	outSPInfo:   {"PSBT_OUT_SP_V0_INFO", anything, anything, inBoth, true},
+	outSPLabel:  {"PSBT_OUT_SP_V0_LABEL", anything, anything, inBoth, true},
 	0x35:        {"PSBT_OUT_DNSSEC_PROOF", noData, anything, inBoth, false}, // BIP-353
 	Proprietary: {"PSBT_OUT_PROPRIETARY", proprietary, anything, inBoth, false},
 }
