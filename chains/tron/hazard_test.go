@@ -128,7 +128,7 @@ func TestLimits(t *testing.T) {
 	f := newFrame(wrapped(1, "TransferContract", transfer(t)))
 	f.feeLimit = varintField(18, 2)
 	limited, plain := f.bytes(), rawOf(1, transfer(t))
-	fee := uint64(parse(t, plain).maximumFee())
+	fee := parse(t, plain).maximumFee()
 	for name, c := range map[string]struct {
 		limits Limits
 		raw    []byte
