@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/file"
 )
 
-// TestAgeCommand decrypts a key with the age command: with the decrypted identity, with the
-// encrypted identity, and with a recovery identity.
+// TestAgeCommand decrypts a key and a wallet of an extended key with the age command: with the
+// decrypted identity, with the encrypted identity, and with a recovery identity.
 func TestAgeCommand(t *testing.T) {
 	command := testenv.Tool(t, "age")
 	recovery, err := age.GenerateX25519Identity()
@@ -36,10 +36,13 @@ func TestAgeCommand(t *testing.T) {
 	testenv.Write(t, paper, []byte(recovery.String()+"\n"))
 	onTerminal(t, command, "-d", "-o", plain, sealed)
 	key := filepath.Join(dir, "keys", info.ID+".age")
+	extended := filepath.Join(dir, "keys", addExtended(t, store, masterKey).ID+".age")
 	for name, identity := range map[string]string{"the decrypted identity": plain, "the recovery identity": paper} {
-		output, err := exec.CommandContext(t.Context(), command, "-d", "-i", identity, key).CombinedOutput()
-		if err != nil || string(output) != hex.EncodeToString(secret(1))+"\n" {
-			t.Errorf("with %s: %s, %v", name, output, err)
+		for path, want := range map[string]string{key: hex.EncodeToString(secret(1)), extended: masterKey} {
+			output, err := exec.CommandContext(t.Context(), command, "-d", "-i", identity, path).CombinedOutput()
+			if err != nil || string(output) != want+"\n" {
+				t.Errorf("with %s: %s, %v", name, output, err)
+			}
 		}
 	}
 	out := filepath.Join(t.TempDir(), "secret.txt")

@@ -28,42 +28,27 @@ func TestPlantedKey(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
 	metadata := strings.Replace(metadataOf(t, x.read(t, x.a.ID)), x.a.ID, stranger, 1)
-	for name, plant := range map[string]func([]byte) []*age.Stanza{
-		"without our stanza": func([]byte) []*age.Stanza { return nil },
-		"with a random MAC": func([]byte) []*age.Stanza {
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{strings.Repeat("A", 43)}, Body: []byte(metadata)}}
-		},
-		"with an empty MAC": func([]byte) []*age.Stanza {
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{"A"}, Body: []byte(metadata)}}
-		},
-		"with the MAC of another file": func([]byte) []*age.Stanza {
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID))}, Body: []byte(metadata)}}
-		},
-		"with the MAC and the file key of another file": func([]byte) []*age.Stanza {
-			original := headerOf(t, x.read(t, x.a.ID))
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{original.mac, original.wrapped}, Body: []byte(metadata)}}
-		},
-		"with an empty file key": func([]byte) []*age.Stanza {
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID)), "AA"}, Body: []byte(metadata)}}
-		},
-		"with an extra argument": func([]byte) []*age.Stanza {
-			original := headerOf(t, x.read(t, x.a.ID))
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{original.mac, original.wrapped, original.wrapped}, Body: []byte(metadata)}}
-		},
-		"with two MACs": func([]byte) []*age.Stanza {
-			mac := macOf(t, x.read(t, x.a.ID))
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Args: []string{mac, mac}, Body: []byte(metadata)}}
-		},
-		"with two stanzas": func([]byte) []*age.Stanza {
-			ours := &age.Stanza{Type: "countersign.dev/key/v1", Args: []string{macOf(t, x.read(t, x.a.ID))}, Body: []byte(metadata)}
-			return []*age.Stanza{ours, ours}
-		},
-		"without a MAC": func([]byte) []*age.Stanza {
-			return []*age.Stanza{{Type: "countersign.dev/key/v1", Body: []byte(metadata)}}
-		},
+	original := headerOf(t, x.read(t, x.a.ID))
+	for name, stanzas := range map[string][][]string{ // the arguments of each stanza of ours
+		"without our stanza":                            {},
+		"without a MAC":                                 {{}},
+		"with a random MAC":                             {{strings.Repeat("A", 43)}},
+		"with an empty MAC":                             {{"A"}},
+		"with the MAC of another file":                  {{original.mac}},
+		"with the MAC and the file key of another file": {{original.mac, original.wrapped}},
+		"with an empty file key":                        {{original.mac, "AA"}},
+		"with an extra argument":                        {{original.mac, original.wrapped, original.wrapped}},
+		"with two MACs":                                 {{original.mac, original.mac}},
+		"with two stanzas":                              {{original.mac}, {original.mac}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x.write(t, stranger, encryptTo(t, strings.Repeat("11", 32)+"\n", identity.Recipient(), planter(plant)))
+			plant := planter(func([]byte) (planted []*age.Stanza) {
+				for _, args := range stanzas {
+					planted = append(planted, &age.Stanza{Type: "countersign.dev/key/v1", Args: args, Body: []byte(metadata)})
+				}
+				return planted
+			})
+			x.write(t, stranger, encryptTo(t, strings.Repeat("11", 32)+"\n", identity.Recipient(), plant))
 			x.mustRefuseAny(t, stranger+".age")
 		})
 	}
@@ -88,10 +73,7 @@ func TestRecoveryRecipientReplacesSecret(t *testing.T) {
 	identity, _ := x.identity(t)
 	content := x.read(t, x.a.ID)
 	end := bytes.Index(content, []byte("\n--- ")) + len("\n--- ") + 43 + 1
-	var fileKey []byte
-	if _, err := age.Decrypt(bytes.NewReader(content), thief{identity, &fileKey}); err != nil {
-		t.Fatal(err)
-	}
+	fileKey := fileKeyOf(t, content, identity)
 	forged := encryptWith(t, fileKey, content[:end], strings.Repeat("11", 32)+"\n")
 	if got := decrypt(t, forged, identity); got != strings.Repeat("11", 32)+"\n" {
 		t.Fatalf("the forgery is not what it should be: %q", got)
@@ -109,10 +91,7 @@ func TestRecoveryRecipientEditsMetadata(t *testing.T) {
 	x := newAttacked(t)
 	identity, _ := x.identity(t)
 	content := x.read(t, x.a.ID)
-	var fileKey []byte
-	if _, err := age.Decrypt(bytes.NewReader(content), thief{identity, &fileKey}); err != nil {
-		t.Fatal(err)
-	}
+	fileKey := fileKeyOf(t, content, identity)
 	old := metadataOf(t, content)
 	edited := bytes.Replace(content, wrapped(old), wrapped(strings.Replace(old, `"org"`, `"gro"`, 1)), 1)
 	end := bytes.Index(edited, []byte("\n--- ")) + len("\n---")
@@ -229,6 +208,13 @@ func (t thief) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	fileKey, err := t.X25519Identity.Unwrap(stanzas)
 	*t.fileKey = bytes.Clone(fileKey)
 	return fileKey, err
+}
+
+func fileKeyOf(t *testing.T, content []byte, identity *age.X25519Identity) (fileKey []byte) {
+	t.Helper()
+	_, err := age.Decrypt(bytes.NewReader(content), thief{identity, &fileKey})
+	testenv.Must(t, err)
+	return fileKey
 }
 
 // TestSwapped renames, copies and replaces whole files.

@@ -141,7 +141,6 @@ func headerOf(t *testing.T, content []byte) header {
 	return header{mac, wrapped, string(metadata)}
 }
 
-func macOf(t *testing.T, content []byte) string { t.Helper(); return headerOf(t, content).mac }
 func metadataOf(t *testing.T, content []byte) string {
 	t.Helper()
 	return headerOf(t, content).metadata

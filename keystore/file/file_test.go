@@ -15,17 +15,6 @@ var fast = file.Options{WorkFactor: 4, LockWait: testenv.Patience}
 
 var passphrase = []byte("correct horse battery staple")
 
-// TestCreateAndOpen checks that a key is found again after its keystore was closed.
-func TestCreateAndOpen(t *testing.T) {
-	created := create(t)
-	info := generated(t, created, "hot")
-	testenv.Must(t, created.Close())
-	key := find(t, reopen(t, created.Dir()), keystore.ByKeccak(info.PublicKey.KeccakAddress()))
-	if got := keystore.InfoOf(key); got != info {
-		t.Errorf("found key %v, want %v", got, info)
-	}
-}
-
 func TestContract(t *testing.T) {
 	keystoretest.Run(t, keystoretest.Backend{
 		Open: func(t *testing.T, keys []keystoretest.Key) keystore.Keystore {

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -29,29 +28,5 @@ func TestTransientReadError(t *testing.T) {
 	reader.setAside(loaded{name: info.ID + keySuffix, err: syscall.EMFILE})
 	if _, err := reader.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 		t.Errorf("after the transient error: %v", err)
-	}
-}
-
-// TestSettled: a directory does not count as settled while a file in it has to be read
-// again, or while it could change without a new modification time.
-func TestSettled(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "keys")
-	store, err := Create(dir, []byte("passphrase"), Options{WorkFactor: 4})
-	testenv.Must(t, err)
-	defer store.Close()
-	miss := func() {
-		if _, err := store.Find(t.Context(), "org", keystore.ByID("nothing")); !errors.Is(err, keystore.ErrKeyNotFound) {
-			t.Fatal(err)
-		}
-	}
-	miss()
-	if store.Settled() {
-		t.Error("settled immediately")
-	}
-	longAgo := time.Now().Add(-time.Hour)
-	testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), longAgo, longAgo))
-	miss()
-	if !store.Settled() {
-		t.Error("not settled after an hour")
 	}
 }

@@ -3,7 +3,6 @@ package file_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -74,15 +73,6 @@ func TestTooLarge(t *testing.T) {
 	x := newAttacked(t)
 	testenv.Must(t, os.Truncate(x.path(x.a.ID), 1<<20))
 	x.mustRefuse(t, x.a.ID+".age", file.ErrMalformed)
-}
-
-// TestOpenInvalidOptions: invalid options are refused before anything is read.
-func TestOpenInvalidOptions(t *testing.T) {
-	options := fast
-	options.MaxWorkFactor = 31
-	if _, err := file.Open(t.Context(), filepath.Join(t.TempDir(), "missing"), passphrase, options); err == nil || errors.Is(err, os.ErrNotExist) {
-		t.Errorf("opened with %v, want the option refused", err)
-	}
 }
 
 // TestDuplicateKeyFiles: of two files with the same key, the newer one is refused.

@@ -149,14 +149,13 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 	reader := reopen(t, dir)
 	for round := range 3 {
 		if round == 2 {
-			past := time.Now().Add(-time.Minute)
-			testenv.Must(t, os.Chtimes(filepath.Join(dir, "keys"), past, past)) // the directory has settled
-			if _, err := reader.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
-				t.Fatal(err)
-			}
-			if !reader.Settled() {
-				t.Error("a settled directory is read again on every miss")
-			}
+			testenv.Must(t, settle(dir))
+		}
+		if _, err := reader.Find(t.Context(), "org", keystore.ByID(stranger)); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Fatal(err)
+		}
+		if settled := reader.Settled(); settled != (round == 2) {
+			t.Errorf("round %d: settled: %v, want it an hour after the last change", round, settled)
 		}
 		for i := range 10 {
 			info, err := writer.Add(t.Context(), "org", keystore.NewKey{Curve: keystore.CurveSecp256k1, Secret: secret(100*round + i)})

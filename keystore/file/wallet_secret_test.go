@@ -2,9 +2,6 @@ package file_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -143,21 +140,5 @@ func TestExtendedKeyRefused(t *testing.T) {
 	}
 	if listed := ids(t, store, "org"); len(listed) != 0 {
 		t.Errorf("%d keys were added", len(listed))
-	}
-}
-
-// TestAgeCommandExtendedKey decrypts a wallet of an extended key with the age command.
-func TestAgeCommandExtendedKey(t *testing.T) {
-	command := testenv.Tool(t, "age")
-	store := create(t)
-	w := addExtended(t, store, masterKey)
-	plain := filepath.Join(t.TempDir(), "identity.txt")
-	onTerminal(t, command, "-d", "-o", plain, filepath.Join(store.Dir(), "identity.age"))
-	if _, err := os.Stat(plain); err != nil {
-		t.Fatal(err)
-	}
-	output, err := exec.CommandContext(t.Context(), command, "-d", "-i", plain, filepath.Join(store.Dir(), "keys", w.ID+".age")).CombinedOutput()
-	if err != nil || string(output) != masterKey+"\n" {
-		t.Errorf("%s, %v", output, err)
 	}
 }
