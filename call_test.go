@@ -53,18 +53,22 @@ type calls interface {
 func callsOf(e calls, nth int) map[string]func(context.Context) error {
 	message := engines.Payload(string(personal.Preimage(personal.EthereumPrefix, fmt.Appendf(nil, "Decentral Games Login\nTimestamp: %d", nth))), activity.EncodingText, activity.HashKeccak256)
 	several := activity.SignRawPayloadsIntent{SignWith: message.SignWith, Encoding: message.Encoding, HashFunction: message.HashFunction, Payloads: []string{message.Payload, message.Payload}}
+	prepare := func(intent activity.Intent) func(context.Context) error {
+		return func(ctx context.Context) error {
+			prepared, err := e.Prepare(ctx, enginetest.Organization, intent)
+			if err == nil {
+				_, err = prepared.Sign(ctx)
+			}
+			return err
+		}
+	}
 	return map[string]func(context.Context) error{
 		"SignTransaction": func(ctx context.Context) error {
 			_, err := e.SignTransaction(ctx, enginetest.Organization, nthPayout(nth))
 			return err
 		},
-		"PrepareTransaction": func(ctx context.Context) error {
-			prepared, err := e.Prepare(ctx, enginetest.Organization, nthPayout(nth))
-			if err == nil {
-				_, err = prepared.Sign(ctx)
-			}
-			return err
-		},
+		"PrepareTransaction": prepare(nthPayout(nth)),
+		"PrepareMessages":    prepare(several),
 		"SignMessage": func(ctx context.Context) error {
 			_, err := e.SignMessage(ctx, enginetest.Organization, message)
 			return err
@@ -73,31 +77,24 @@ func callsOf(e calls, nth int) map[string]func(context.Context) error {
 			_, err := e.Sign(ctx, enginetest.Organization, several)
 			return err
 		},
-		"PrepareMessages": func(ctx context.Context) error {
-			prepared, err := e.Prepare(ctx, enginetest.Organization, several)
-			if err == nil {
-				_, err = prepared.Sign(ctx)
-			}
-			return err
-		},
 	}
 }
 
 // onEachStore runs a test with each store that two nodes can share.
-func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Store)) {
+func onEachStore(t *testing.T, test func(t *testing.T, open func() store.Full)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		shared := memory.New(0)
-		test(t, func() store.Store { return shared })
+		test(t, func() store.Full { return shared })
 	})
 	t.Run("bolt", func(t *testing.T) {
 		shared, err := bolt.Open(filepath.Join(t.TempDir(), "state.db"))
 		testenv.Must(t, err)
-		test(t, func() store.Store { return shared })
+		test(t, func() store.Full { return shared })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		dsn := testenv.Postgres(t).DSN
-		test(t, func() store.Store {
+		test(t, func() store.Full {
 			opened, err := postgres.Open(t.Context(), dsn)
 			testenv.Must(t, err)
 			return opened
@@ -244,9 +241,9 @@ func TestRepeatedSignChargedOnce(t *testing.T) {
 // millisecond, for 16 transactions, are 16 calls, of which two are signed and recorded.
 // Each of the calls for those two is answered.
 func TestConcurrentCalls(t *testing.T) {
-	onEachStore(t, func(t *testing.T, open func() store.Store) {
+	onEachStore(t, func(t *testing.T, open func() store.Full) {
 		f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = open() })
-		first := f.Config.Store
+		first := f.Config.Store.(store.Full)
 		f.Config.Store = open()
 		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
 		var signed atomic.Int64
@@ -262,7 +259,7 @@ func TestConcurrentCalls(t *testing.T) {
 			})
 		}
 		group.Wait()
-		recorded, err := first.(store.Lister).List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+		recorded, err := first.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
 		count := len(recorded)
 		if err != nil || count != 2 || signed.Load() != 8 || f.Signing.Signatures.Load() != 2 {
 			t.Errorf("%d answers, %d signatures, %d records, %v", signed.Load(), f.Signing.Signatures.Load(), count, err)
@@ -274,9 +271,9 @@ func TestConcurrentCalls(t *testing.T) {
 // the limit says by then, and charged once; that another user's is another call; and that it
 // is a new call when its record is forgotten.
 func TestSameCallAgain(t *testing.T) {
-	onEachStore(t, func(t *testing.T, open func() store.Store) {
+	onEachStore(t, func(t *testing.T, open func() store.Full) {
 		f := enginetest.New(t, twoADay, func(config *countersign.Config) { config.Store = open() })
-		first := f.Config.Store
+		first := f.Config.Store.(store.Full)
 		f.Config.Store = open()
 		nodes := []*countersign.Engine{f.Engine, f.Second(t)}
 		for i := range 6 {
@@ -294,12 +291,12 @@ func TestSameCallAgain(t *testing.T) {
 		}
 		f.WantSignatures(t, 2)
 		f.Clock.Advance(countersign.MaxRequestWindow)
-		if _, err := first.(store.Sweeper).Sweep(t.Context(), f.Clock.Now()); err != nil {
+		if _, err := first.Sweep(t.Context(), f.Clock.Now()); err != nil {
 			t.Fatal(err)
 		}
 		_, err := nodes[0].As(engines.Machine, "").SignTransaction(t.Context(), enginetest.Organization, payout())
 		testenv.Must(t, err)
-		if first.(store.Full).Forgets() {
+		if first.Forgets() {
 			f.WantSignatures(t, 3)
 		} else {
 			f.WantSignatures(t, 2)

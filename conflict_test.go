@@ -51,15 +51,6 @@ func (c *conflicts) accept() time.Time {
 	return head.Accepted
 }
 
-// refusedFor fails unless an error has a reason and says something.
-func refusedFor(t *testing.T, what string, err error, reason activity.Reason, says string) {
-	t.Helper()
-	refused, ok := errors.AsType[*activity.Error](err)
-	if !ok || refused.Reason != reason || !strings.Contains(refused.Message, says) {
-		t.Errorf("%s: %v, want %s that says %q", what, err, reason, says)
-	}
-}
-
 // TestConflict: while the log has a conflict nothing is carried out and nothing is signed.
 // After the acceptance nothing is that may have been answered before.
 func TestConflict(t *testing.T) {
@@ -72,9 +63,9 @@ func TestConflict(t *testing.T) {
 	sign := f.APIKey.Sign(f.Body(done))
 	c.mark()
 	signed := f.Signing.Signatures.Load()
-	for what, body := range map[string]countersign.SignedBody{"recorded": sign, "unrecorded": f.APIKey.Sign(f.Body(lost))} {
+	for _, body := range map[string]countersign.SignedBody{"recorded": sign, "unrecorded": f.APIKey.Sign(f.Body(lost))} {
 		_, err := f.Engine.Submit(t.Context(), body)
-		refusedFor(t, what, err, activity.ReasonUnavailable, "an operator has to look at it")
+		enginetest.Refusal(t, err, activity.ReasonUnavailable, "an operator has to look at it")
 	}
 	if f.Signing.Signatures.Load() != signed {
 		t.Error("signed during a conflict")
@@ -88,11 +79,11 @@ func TestConflict(t *testing.T) {
 		t.Errorf("what is recorded: %v", err)
 	}
 	_, err = f.Submit(t, lost)
-	refusedFor(t, "what was lost", err, activity.ReasonInvalidTime, "make it again after that time")
+	enginetest.Refusal(t, err, activity.ReasonInvalidTime, "make it again after that time")
 	last := enginetest.Request{At: until}
 	f.Clock.Advance(time.Second)
 	_, err = f.Submit(t, last)
-	refusedFor(t, "the last that may have been answered", err, activity.ReasonInvalidTime, until.Format(time.RFC3339))
+	enginetest.Refusal(t, err, activity.ReasonInvalidTime, until.Format(time.RFC3339))
 	if f.Signing.Signatures.Load() != signed {
 		t.Error("signed what may have been answered before")
 	}
@@ -112,10 +103,10 @@ func TestConflictOfWaiting(t *testing.T) {
 	b.Approve(b.Ann, waiting)
 	c.mark()
 	_, err := b.Vote(b.Ben, activity.TypeApproveActivity, waiting)
-	refusedFor(t, "a vote", err, activity.ReasonUnavailable, "an operator has to look at it")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "an operator has to look at it")
 	b.Clock.Advance(time.Second)
 	_, err = b.Submit(t, enginetest.Request{At: b.Clock.Now()})
-	refusedFor(t, "a request that needs votes", err, activity.ReasonUnavailable, "an operator has to look at it")
+	enginetest.Refusal(t, err, activity.ReasonUnavailable, "an operator has to look at it")
 	c.accept()
 	b.Clock.Advance(time.Second)
 	failed := b.Approve(b.Ben, waiting)

@@ -18,9 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/store"
-	"github.com/countersign-dev/countersign/store/bolt"
 	"github.com/countersign-dev/countersign/store/memory"
-	"github.com/countersign-dev/countersign/store/postgres"
 	"github.com/countersign-dev/countersign/translog"
 )
 
@@ -43,12 +41,15 @@ func (h *halted) register(approvals int) {
 	submitter := ballot.Voter("user-1", "", h.APIKey)
 	submitter.APIKeys[0].Activities = slices.DeleteFunc(activity.Types(), activity.Type.Halts)
 	users := []access.UserConfig{submitter, ballot.Voter("ann", "finance", h.Ann), ballot.Voter("ben", "finance", h.Ben)}
-	for id, key := range map[string]*enginetest.APIKey{"cid": h.Cid, "dan": h.Dan} {
-		admin := ballot.Voter(id, "", key)
-		admin.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
-		users = append(users, admin)
-	}
+	users = append(users, administrator("cid", h.Cid), administrator("dan", h.Dan))
 	h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: users, Resume: access.ResumeConfig{Approvals: approvals}})
+}
+
+// administrator is a user whose key may halt and resume.
+func administrator(id string, key *enginetest.APIKey) access.UserConfig {
+	user := ballot.Voter(id, "", key)
+	user.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
+	return user
 }
 
 // asks submits a halt or the like as an administrator, at a time of its own.
@@ -67,12 +68,17 @@ func (h *halted) halt(parameters string) {
 
 func (h *halted) resume(parameters string) {
 	h.T.Helper()
-	for missing, by := range []*enginetest.APIKey{h.Dan, h.Cid} {
-		record, err := h.asks(by, activity.TypeResume, parameters)
-		testenv.Must(h.T, err)
-		if result := record.Result.(activity.HaltResult); result.Missing != 1-missing {
-			h.T.Errorf("%d are missing after %d", result.Missing, missing+1)
-		}
+	h.resumes(h.Dan, parameters, 1)
+	h.resumes(h.Cid, parameters, 0)
+}
+
+// resumes asks for the end of a halt, for which so many others still have to ask.
+func (h *halted) resumes(by *enginetest.APIKey, parameters string, missing int) {
+	h.T.Helper()
+	record, err := h.asks(by, activity.TypeResume, parameters)
+	testenv.Must(h.T, err)
+	if result := record.Result.(activity.HaltResult); result.Missing != missing {
+		h.T.Fatalf("%d more are missing, want %d", result.Missing, missing)
 	}
 }
 
@@ -287,10 +293,7 @@ func TestHaltOfUserWithoutID(t *testing.T) {
 	named := ballot.Voter("", "", h.APIKey)
 	named.Name = "ci"
 	register := func() {
-		admins := []access.UserConfig{ballot.Voter("cid", "", h.Cid), ballot.Voter("dan", "", h.Dan)}
-		for i := range admins {
-			admins[i].APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
-		}
+		admins := []access.UserConfig{administrator("cid", h.Cid), administrator("dan", h.Dan)}
 		h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: append(admins, named), Resume: access.ResumeConfig{Approvals: 2}})
 	}
 	named.APIKeys[0].Activities = nil
@@ -362,28 +365,23 @@ func TestHaltAndVotes(t *testing.T) {
 func TestResume(t *testing.T) {
 	h := free(newHalted(t))
 	h.halt("")
-	stays := func(missing int, by *enginetest.APIKey) {
+	stays := func(by *enginetest.APIKey) {
 		t.Helper()
-		record, err := h.asks(by, activity.TypeResume, "")
-		if err != nil || record.Result.(activity.HaltResult).Missing != missing {
-			t.Errorf("%+v, %v: want %d missing", record, err, missing)
-		}
-		_, err = h.Submit(t, enginetest.Request{})
+		h.resumes(by, "", 1)
+		_, err := h.Submit(t, enginetest.Request{})
 		h.refused("a request", err)
 	}
-	stays(1, h.Cid)
-	stays(1, h.Cid)
+	stays(h.Cid)
+	stays(h.Cid)
 	h.halt("")
-	stays(1, h.Dan)
+	stays(h.Dan)
 	h.register(1)
 	h.Clock.Advance(time.Second)
 	_, err := h.Submit(t, enginetest.Request{})
 	h.refused("a request after a reload", err)
 	_, err = h.asks(h.APIKey, activity.TypeResume, "")
 	enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "")
-	if record, err := h.asks(h.Dan, activity.TypeResume, ""); err != nil || record.Result.(activity.HaltResult).Missing != 0 {
-		t.Errorf("%+v, %v", record, err)
-	}
+	h.resumes(h.Dan, "", 0)
 	if _, err := h.Submit(t, enginetest.Request{}); err != nil {
 		t.Error(err)
 	}
@@ -427,57 +425,39 @@ func (s *lateReader) LogHead(ctx context.Context, organizationID string) (transl
 // TestHaltedWhileResuming: who is halted between the reading of the head and the record of what
 // resumes ends no halt either.
 func TestHaltedWhileResuming(t *testing.T) {
-	for name, open := range fullStores {
-		t.Run(name, func(t *testing.T) {
-			s := &lateReader{Full: open(t)}
-			h := newHalted(t, func(c *countersign.Config) { c.Store = s })
-			h.register(1)
-			h.halt("")
-			s.meanwhile = func() { h.halt(`"userId":"dan"`) }
-			_, err := h.asks(h.Dan, activity.TypeResume, "")
-			enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
-			_, err = h.Submit(t, enginetest.Request{})
-			h.refused("a transaction", err)
-		})
-	}
+	onEachStore(t, func(t *testing.T, open func() store.Full) {
+		s := &lateReader{Full: open()}
+		h := newHalted(t, func(c *countersign.Config) { c.Store = s })
+		h.register(1)
+		h.halt("")
+		s.meanwhile = func() { h.halt(`"userId":"dan"`) }
+		_, err := h.asks(h.Dan, activity.TypeResume, "")
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
+		_, err = h.Submit(t, enginetest.Request{})
+		h.refused("a transaction", err)
+	})
 }
 
 // TestResumeOfStolenCredential: what a user asked who is halted since, or is no user any more, does
 // not count.
 func TestResumeOfStolenCredential(t *testing.T) {
 	h := newHalted(t)
-	asks := func(by *enginetest.APIKey, missing int) {
-		t.Helper()
-		record, err := h.asks(by, activity.TypeResume, "")
-		if err != nil || record.Result.(activity.HaltResult).Missing != missing {
-			t.Fatalf("%+v, %v: want %d more", record, err, missing)
-		}
-	}
 	h.halt("")
-	asks(h.Dan, 1)
+	h.resumes(h.Dan, "", 1)
 	h.halt(`"userId":"dan"`)
-	asks(h.Cid, 1)
-	admin := ballot.Voter("eve", "", h.Ann)
-	admin.APIKeys[0].Activities = []activity.Type{activity.TypeResume}
-	other := ballot.Voter("fay", "", h.Ben)
-	other.APIKeys[0].Activities = admin.APIKeys[0].Activities
-	h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: []access.UserConfig{admin, other},
-		Resume: access.ResumeConfig{Approvals: 2}})
-	asks(h.Ann, 1)
-	asks(h.Ben, 0)
+	h.resumes(h.Cid, "", 1)
+	users := []access.UserConfig{administrator("eve", h.Ann), administrator("fay", h.Ben)}
+	h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: users, Resume: access.ResumeConfig{Approvals: 2}})
+	h.resumes(h.Ann, "", 1)
+	h.resumes(h.Ben, "", 0)
 }
 
 // TestResumeOfRevokedCredential: what was asked with a credential that was revoked since, has expired,
 // may not ask any more or is another user's does not count, though its user exists, as no vote does.
 func TestResumeOfRevokedCredential(t *testing.T) {
-	may := func(id string, key *enginetest.APIKey) access.UserConfig {
-		user := ballot.Voter(id, "", key)
-		user.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
-		return user
-	}
 	for name, change := range map[string]func(h *halted, dan *access.UserConfig) (others []access.UserConfig){
 		"revoked": func(h *halted, dan *access.UserConfig) []access.UserConfig {
-			*dan = may("dan", h.Ann)
+			*dan = administrator("dan", h.Ann)
 			return nil
 		},
 		"expired": func(h *halted, dan *access.UserConfig) []access.UserConfig {
@@ -489,26 +469,19 @@ func TestResumeOfRevokedCredential(t *testing.T) {
 			return nil
 		},
 		"of another user": func(h *halted, dan *access.UserConfig) []access.UserConfig {
-			*dan = may("dan", h.Ann)
-			return []access.UserConfig{may("eve", h.Dan)}
+			*dan = administrator("dan", h.Ann)
+			return []access.UserConfig{administrator("eve", h.Dan)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHalted(t)
 			h.halt("")
-			asks := func(by *enginetest.APIKey, missing int) {
-				t.Helper()
-				record, err := h.asks(by, activity.TypeResume, "")
-				if err != nil || record.Result.(activity.HaltResult).Missing != missing {
-					t.Fatalf("%+v, %v: want %d more", record, err, missing)
-				}
-			}
-			asks(h.Dan, 1)
-			dan := may("dan", h.Dan)
-			users := append(change(h, &dan), dan, may("cid", h.Cid), may("ben", h.Ben))
+			h.resumes(h.Dan, "", 1)
+			dan := administrator("dan", h.Dan)
+			users := append(change(h, &dan), dan, administrator("cid", h.Cid), administrator("ben", h.Ben))
 			h.SetOrganization(access.OrganizationConfig{ID: enginetest.Organization, Users: users, Resume: access.ResumeConfig{Approvals: 2}})
-			asks(h.Cid, 1)
-			asks(h.Ben, 0)
+			h.resumes(h.Cid, "", 1)
+			h.resumes(h.Ben, "", 0)
 		})
 	}
 }
@@ -585,47 +558,30 @@ func TestHaltNeedsLog(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "no log for halts")
 }
 
-// fullStores open each kind of store.
-var fullStores = map[string]func(t *testing.T) store.Full{
-	"memory": func(*testing.T) store.Full { return memory.New(0) },
-	"bolt": func(t *testing.T) store.Full {
-		s, err := bolt.Open(t.TempDir() + "/store.db")
-		testenv.Must(t, err)
-		return s
-	},
-	"postgres": func(t *testing.T) store.Full {
-		s, err := postgres.Open(t.Context(), testenv.Postgres(t).DSN)
-		testenv.Must(t, err)
-		return s
-	},
-}
-
 // TestHaltedInFlight halts while a key service has the transaction: whatever it answers
 // afterwards, on whichever node, is not released, and is recorded nowhere.
 func TestHaltedInFlight(t *testing.T) {
-	for name, open := range fullStores {
-		t.Run(name, func(t *testing.T) {
-			opened := open(t)
-			h := free(newHalted(t, func(c *countersign.Config) { c.Store = opened }))
-			h.Signing.Before = func(context.Context) error {
-				h.halt("")
-				return nil
-			}
-			body := h.Body(enginetest.Request{})
-			_, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body))
-			h.Signing.Before = nil
-			h.WantSignatures(t, 1)
-			h.refused("a signature in flight", err)
-			recorded, err := opened.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
-			if err != nil || len(recorded) != 1 {
-				t.Errorf("%d records, %v: want that of the halt", len(recorded), err)
-			}
-			h.resume("")
-			if record, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body)); err != nil || record.Status != activity.StatusCompleted {
-				t.Errorf("after the end: %+v, %v", record, err)
-			}
-		})
-	}
+	onEachStore(t, func(t *testing.T, open func() store.Full) {
+		opened := open()
+		h := free(newHalted(t, func(c *countersign.Config) { c.Store = opened }))
+		h.Signing.Before = func(context.Context) error {
+			h.halt("")
+			return nil
+		}
+		body := h.Body(enginetest.Request{})
+		_, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body))
+		h.Signing.Before = nil
+		h.WantSignatures(t, 1)
+		h.refused("a signature in flight", err)
+		recorded, err := opened.List(t.Context(), enginetest.Organization, store.Filter{Limit: 10})
+		if err != nil || len(recorded) != 1 {
+			t.Errorf("%d records, %v: want that of the halt", len(recorded), err)
+		}
+		h.resume("")
+		if record, err := h.Engine.Submit(t.Context(), h.APIKey.Sign(body)); err != nil || record.Status != activity.StatusCompleted {
+			t.Errorf("after the end: %+v, %v", record, err)
+		}
+	})
 }
 
 // TestHaltAndLists: a halt of one key, or of the user, stops a list whose transactions it signs: one
@@ -674,13 +630,7 @@ func TestHaltAndLists(t *testing.T) {
 
 // TestHaltedElsewhere: a node that has not read the log since another one halted sends no code.
 func TestHaltedElsewhere(t *testing.T) {
-	dsn, outbox := testenv.Postgres(t).DSN, new(enginetest.Outbox)
-	stores := [2]*postgres.Store{}
-	for i := range stores {
-		var err error
-		stores[i], err = postgres.Open(t.Context(), dsn)
-		testenv.Must(t, err)
-	}
+	stores, outbox := twoStores(t), new(enginetest.Outbox)
 	h := free(newHalted(t, enginetest.WithOTP(t, outbox), func(c *countersign.Config) { c.Store = stores[0] }))
 	h.Config.Store = stores[1]
 	other := h.Second(t)
@@ -696,14 +646,7 @@ func TestHaltedElsewhere(t *testing.T) {
 // halt, and each request is either there before it or refused.
 func TestHaltUnderLoad(t *testing.T) {
 	testenv.Slow(t)
-	dsn := testenv.Postgres(t).DSN
-	stores := [2]*postgres.Store{}
-	for i := range stores {
-		var err error
-		if stores[i], err = postgres.Open(t.Context(), dsn); err != nil {
-			t.Fatal(err)
-		}
-	}
+	stores := twoStores(t)
 	h := free(newHalted(t, func(c *countersign.Config) { c.Store = stores[0] }))
 	h.Config.Store = stores[1]
 	nodes := [2]*countersign.Engine{h.Engine, h.Second(t)}
@@ -746,40 +689,38 @@ func TestHaltUnderLoad(t *testing.T) {
 // TestPolicyHeldBack: as many users have to ask for a policy as the configuration says, each for one at
 // a time and with a credential that still may; then it is the only one that may take effect.
 func TestPolicyHeldBack(t *testing.T) {
-	for name, open := range fullStores {
-		t.Run(name, func(t *testing.T) {
-			opened := open(t)
-			h := heldBack{newHalted(t, func(c *countersign.Config) { c.Store = opened }), opened}
-			h.widens(0, "cid", "dan", "eve")
-			_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
-			enginetest.Refusal(t, err, activity.ReasonNotFound, "policies.widening.approvals is not configured")
-			h.widens(2, "cid", "dan", "eve")
-			h.halt("")
-			h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
-			h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
-			h.asksFor(h.Dan, "2", 1, "held policy 1: 1", "held policy 2: 1")
-			h.asksFor(h.Cid, "3", 1, "held policy 2: 1", "held policy 3: 1") // and no longer for 1
-			h.asksFor(h.Ann, "1", 1, "held policy 2: 1", "held policy 3: 1", "held policy 1: 1")
-			h.asksFor(h.Dan, "1", 0, "policy 1: 0")
-			_, err = h.asks(h.Dan, activity.TypeResume, policyOf("1"))
-			enginetest.Refusal(t, err, activity.ReasonNotFound, "may take effect already")
+	onEachStore(t, func(t *testing.T, open func() store.Full) {
+		opened := open()
+		h := heldBack{newHalted(t, func(c *countersign.Config) { c.Store = opened }), opened}
+		h.widens(0, "cid", "dan", "eve")
+		_, err := h.asks(h.Cid, activity.TypeResume, policyOf("1"))
+		enginetest.Refusal(t, err, activity.ReasonNotFound, "policies.widening.approvals is not configured")
+		h.widens(2, "cid", "dan", "eve")
+		h.halt("")
+		h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
+		h.asksFor(h.Cid, "1", 1, "held policy 1: 1")
+		h.asksFor(h.Dan, "2", 1, "held policy 1: 1", "held policy 2: 1")
+		h.asksFor(h.Cid, "3", 1, "held policy 2: 1", "held policy 3: 1") // and no longer for 1
+		h.asksFor(h.Ann, "1", 1, "held policy 2: 1", "held policy 3: 1", "held policy 1: 1")
+		h.asksFor(h.Dan, "1", 0, "policy 1: 0")
+		_, err = h.asks(h.Dan, activity.TypeResume, policyOf("1"))
+		enginetest.Refusal(t, err, activity.ReasonNotFound, "may take effect already")
 
-			// Who is halted asks for nothing, and has asked for nothing.
-			h.asksFor(h.Dan, "2", 1, "policy 1: 0", "held policy 2: 1")
-			h.halt(`"userId":"dan"`)
-			h.hasPolicies("policy 1: 0")
-			_, err = h.asks(h.Dan, activity.TypeResume, policyOf("2"))
-			enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
-			h.asksFor(h.Cid, "2", 1, "policy 1: 0", "held policy 2: 1")
-			h.widens(2, "dan", "eve") // cid is gone
-			h.asksFor(h.Ann, "2", 1, "policy 1: 0", "held policy 2: 1")
-			h.widens(2, "cid", "eve")
-			h.asksFor(h.Cid, "2", 0, "policy 2: 0")
-			if head, err := h.Log.LogHead(t.Context(), enginetest.Organization); err != nil || len(head.Stops) != 3 {
-				t.Errorf("a policy ends no halt: %+v, %v", head.Stops, err)
-			}
-		})
-	}
+		// Who is halted asks for nothing, and has asked for nothing.
+		h.asksFor(h.Dan, "2", 1, "policy 1: 0", "held policy 2: 1")
+		h.halt(`"userId":"dan"`)
+		h.hasPolicies("policy 1: 0")
+		_, err = h.asks(h.Dan, activity.TypeResume, policyOf("2"))
+		enginetest.Refusal(t, err, activity.ReasonNotAuthorized, "who is halted cannot resume")
+		h.asksFor(h.Cid, "2", 1, "policy 1: 0", "held policy 2: 1")
+		h.widens(2, "dan", "eve") // cid is gone
+		h.asksFor(h.Ann, "2", 1, "policy 1: 0", "held policy 2: 1")
+		h.widens(2, "cid", "eve")
+		h.asksFor(h.Cid, "2", 0, "policy 2: 0")
+		if head, err := h.Log.LogHead(t.Context(), enginetest.Organization); err != nil || len(head.Stops) != 3 {
+			t.Errorf("a policy ends no halt: %+v, %v", head.Stops, err)
+		}
+	})
 }
 
 // TestPolicyAskedForMeanwhile: what others ask between the reading of the head and its change is kept.
@@ -825,9 +766,8 @@ func (h *heldBack) widens(approvals int, ids ...string) {
 	organization := access.OrganizationConfig{ID: enginetest.Organization, Policy: "policy.yaml", Resume: access.ResumeConfig{Approvals: 1}}
 	organization.Policies.Widening.Approvals = approvals
 	for _, id := range ids {
-		user := ballot.Voter(id, "", map[string]*enginetest.APIKey{"cid": h.Cid, "dan": h.Dan, "eve": h.Ann}[id])
-		user.APIKeys[0].Activities = []activity.Type{activity.TypeHalt, activity.TypeResume}
-		organization.Users = append(organization.Users, user)
+		key := map[string]*enginetest.APIKey{"cid": h.Cid, "dan": h.Dan, "eve": h.Ann}[id]
+		organization.Users = append(organization.Users, administrator(id, key))
 	}
 	h.SetOrganization(organization)
 }

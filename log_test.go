@@ -1,18 +1,14 @@
 package countersign_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store/memory"
 )
 
@@ -47,23 +43,19 @@ func TestProveLogged(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, record.Log)
 		}
 	}
-	if _, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: f.Config.Keystore, Directory: f.Config.Directory, LogSigner: enginetest.LogSigner(1)}); err == nil || !strings.Contains(err.Error(), "LogSigner needs Config.Log") {
-		t.Errorf("a key without a log: %v", err)
-	}
 }
 
 // TestLogOfOrganizations checks whose logs an engine signs: with a directory those of its
 // organizations, without one all; and that a directory that cannot be read is not taken
 // for one without the organization.
 func TestLogOfOrganizations(t *testing.T) {
-	unreadable := errors.New("connection refused")
 	for name, tried := range map[string]struct {
 		change func(*countersign.Config)
 		reason activity.Reason
 	}{
 		"in the directory": {func(*countersign.Config) {}, ""},
-		"not in it":        {func(c *countersign.Config) { c.Directory = failingDirectory{access.ErrOrganizationNotFound} }, activity.ReasonNotFound},
-		"cannot be read":   {func(c *countersign.Config) { c.Directory = failingDirectory{unreadable} }, activity.ReasonUnavailable},
+		"not in it":        {func(c *countersign.Config) { c.Directory = &outage{c.Directory, access.ErrOrganizationNotFound, nil} }, activity.ReasonNotFound},
+		"cannot be read":   {func(c *countersign.Config) { c.Directory = &outage{c.Directory, errOutage, nil} }, activity.ReasonUnavailable},
 		"there is none":    {func(c *countersign.Config) { c.Directory, c.Store = nil, memory.New(0) }, ""},
 		"the store is closed": {func(c *countersign.Config) {
 			closed := memory.New(0)
@@ -77,15 +69,4 @@ func TestLogOfOrganizations(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, tried.reason)
 		}
 	}
-}
-
-// failingDirectory is a directory whose every answer is an error.
-type failingDirectory struct{ err error }
-
-func (d failingDirectory) Organization(context.Context, string) (*access.Organization, error) {
-	return nil, d.err
-}
-
-func (d failingDirectory) Member(context.Context, string, stamp.ID) (*access.Member, error) {
-	return nil, d.err
 }

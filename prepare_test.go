@@ -51,19 +51,6 @@ func TestInspectRefuses(t *testing.T) {
 		"ethereum: at byte 42: 1 byte trailing after the list of fields")
 }
 
-func TestAddresses(t *testing.T) {
-	_, keys := newEngine(t, countersign.Config{})
-	key, err := keys.Find(t.Context(), org, keystore.ByID("vector key"))
-	testenv.Must(t, err)
-	found := false
-	for _, address := range all.Addresses(key.PublicKey()) {
-		found = found || address.Address == vectorAddr
-	}
-	if !found {
-		t.Errorf("%v lacks %s", all.Addresses(key.PublicKey()), vectorAddr)
-	}
-}
-
 // walletOf is a keystore in memory whose keys are the accounts of one wallet.
 type walletOf struct {
 	*memory.Store

@@ -195,6 +195,10 @@ func TestDirectoryQueries(t *testing.T) {
 			t.Errorf("%s: %d queries for the organization, %d for the credential", name, directory.organizations.Load(), directory.members.Load())
 		}
 	}
+	_, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, ethereumIntent(enginetest.Address, enginetest.Hazardous))
+	if err != nil {
+		t.Errorf("the organization's hazard, without a request: %v", err)
+	}
 }
 
 // TestDirectoryQueriesOfVote checks that a vote looks up the organization once, although

@@ -125,23 +125,6 @@ func TestBeginError(t *testing.T) {
 	f.WantSignatures(t, 0)
 }
 
-// TestKeyError checks that the lease is released and that the same body may be tried
-// again.
-func TestKeyError(t *testing.T) {
-	f := enginetest.New(t)
-	fault := errors.New("/dev/secret: no token")
-	f.Signing.Before = func(context.Context) error { return fault }
-	body := f.Body(enginetest.Request{})
-	_, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body))
-	if refused := enginetest.Refusal(t, err, activity.ReasonInternal, ""); strings.Contains(refused.Message, "/dev/secret") || !errors.Is(err, fault) {
-		t.Errorf("message %q, cause %v", refused.Message, errors.Unwrap(err))
-	}
-	f.Signing.Before = nil
-	if _, err := f.Engine.Submit(t.Context(), f.APIKey.Sign(body)); err != nil {
-		t.Error(err)
-	}
-}
-
 // lostProofKey is a proof key that fails until it is found.
 type lostProofKey struct {
 	crypto.Signer
@@ -330,6 +313,10 @@ func TestWithoutDirectory(t *testing.T) {
 	_, err := f.Submit(t, enginetest.Request{})
 	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
 	err = f.Engine.CheckRequest(t.Context(), f.APIKey.Sign(f.Body(enginetest.Request{})))
+	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
+	_, err = f.Engine.GetActivity(t.Context(), countersign.SignedBody{})
+	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
+	_, err = f.Engine.WhoAmI(t.Context(), countersign.SignedBody{})
 	enginetest.Refusal(t, err, activity.ReasonInternal, "no Directory")
 	if err := f.Engine.Ready(t.Context()); err != nil {
 		t.Errorf("it could sign: %v", err)

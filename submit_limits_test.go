@@ -3,10 +3,8 @@ package countersign_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,51 +96,6 @@ func TestLimitChargedOnce(t *testing.T) {
 		t.Errorf("a day later: %v", err)
 	}
 	f.WantSignatures(t, 3)
-}
-
-// TestLimitOfFailedSignatures checks that a key that fails uses up no limit.
-func TestLimitOfFailedSignatures(t *testing.T) {
-	f := enginetest.New(t, engines.WithDecider(new(daily)))
-	away := true
-	f.Signing.Before = func(context.Context) error {
-		if away {
-			return errors.New("the token is away")
-		}
-		return nil
-	}
-	for range 5 {
-		if _, err := f.Engine.Submit(t.Context(), next(f)); err == nil {
-			t.Fatal("signed without a key")
-		}
-	}
-	away = false
-	for range 2 {
-		enginetest.MustSubmit(t, f.Engine, next(f))
-	}
-	_, err := f.Engine.Submit(t.Context(), next(f))
-	enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
-}
-
-// TestLimitConcurrent checks that two of 64 concurrent requests are signed.
-func TestLimitConcurrent(t *testing.T) {
-	f := enginetest.New(t, engines.WithDecider(new(daily)))
-	var signed atomic.Int64
-	var group sync.WaitGroup
-	for range 64 {
-		sent := next(f)
-		group.Go(func() {
-			_, err := f.Engine.Submit(t.Context(), sent)
-			if err == nil {
-				signed.Add(1)
-				return
-			}
-			enginetest.Refusal(t, err, activity.ReasonLimitExceeded, "")
-		})
-	}
-	group.Wait()
-	if signed.Load() != 2 || f.Signing.Signatures.Load() != 2 {
-		t.Errorf("%d answers, %d signatures", signed.Load(), f.Signing.Signatures.Load())
-	}
 }
 
 // TestApprovalsEnforced checks that a request that needs approvals from others is not

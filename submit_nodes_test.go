@@ -2,11 +2,9 @@ package countersign_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,48 +20,24 @@ import (
 // connection. They share a keystore, so that signatures are counted together.
 func twoNodes(t *testing.T) (*enginetest.Fixture, *countersign.Engine) {
 	t.Helper()
-	dsn := testenv.Postgres(t).DSN
-	open := func() store.Store {
-		opened, err := postgres.Open(t.Context(), dsn)
-		testenv.Must(t, err)
-		return opened
-	}
+	stores := twoStores(t)
 	f := enginetest.New(t, func(c *countersign.Config) {
-		c.Store, c.Now = open(), time.Now
+		c.Store, c.Now = stores[0], time.Now
 	})
-	f.Config.Store = open()
+	f.Config.Store = stores[1]
 	return f, f.Second(t)
 }
 
-// TestTwoNodes submits the same body 100 times at once to two nodes: there is one
-// activity, one signature, and 100 equal answers.
-func TestTwoNodes(t *testing.T) {
-	f, second := twoNodes(t)
-	f.Signing.Before = func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil }
-	sent := f.APIKey.Sign(f.Body(enginetest.Request{At: time.Now()}))
-	answers := make([][]byte, 100)
-	var group sync.WaitGroup
-	for i := range answers {
-		node := f.Engine
-		if i%2 == 1 {
-			node = second
-		}
-		group.Go(func() {
-			record, err := node.Submit(t.Context(), sent)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			answers[i] = record.AppendAnswer(nil)
-		})
+// twoStores opens one database twice.
+func twoStores(t *testing.T) (stores [2]*postgres.Store) {
+	t.Helper()
+	dsn := testenv.Postgres(t).DSN
+	for i := range stores {
+		var err error
+		stores[i], err = postgres.Open(t.Context(), dsn)
+		testenv.Must(t, err)
 	}
-	group.Wait()
-	for i := range answers {
-		if !bytes.Equal(answers[i], answers[0]) {
-			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answers[i], answers[0])
-		}
-	}
-	f.WantSignatures(t, 1)
+	return stores
 }
 
 // TestTakeover checks that if a node takes the lease and dies, another one waits for the

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
 	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
@@ -42,31 +41,43 @@ func TestSubmit(t *testing.T) {
 }
 
 // TestRepeat checks that there is one activity, one signature, and equal answers,
-// however often and by whichever user a body is sent.
+// however often, by whichever user and to whichever node a body is sent.
 func TestRepeat(t *testing.T) {
-	f := enginetest.New(t)
-	f.Signing.Before = func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }
-	body := f.Body(enginetest.Request{Proofs: true})
-	answers := make([][]byte, 100)
-	var group sync.WaitGroup
-	for i := range answers {
-		sent := f.APIKey.Sign(body) // each with its own stamp
-		group.Go(func() {
-			record, err := f.Engine.Submit(t.Context(), sent)
-			if err != nil {
-				t.Error(err)
-				return
+	alone := enginetest.New(t)
+	shared, second := twoNodes(t)
+	for name, test := range map[string]struct {
+		f     *enginetest.Fixture
+		nodes []*countersign.Engine
+		at    time.Time
+	}{
+		"one node":  {alone, []*countersign.Engine{alone.Engine}, alone.Clock.Now()},
+		"two nodes": {shared, []*countersign.Engine{shared.Engine, second}, time.Now()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.f.Signing.Before = func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }
+			body := test.f.Body(enginetest.Request{Proofs: true, At: test.at})
+			answers := make([][]byte, 100)
+			var group sync.WaitGroup
+			for i := range answers {
+				sent := test.f.APIKey.Sign(body) // each with its own stamp
+				group.Go(func() {
+					record, err := test.nodes[i%len(test.nodes)].Submit(t.Context(), sent)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					answers[i] = record.AppendAnswer(nil)
+				})
 			}
-			answers[i] = record.AppendAnswer(nil)
+			group.Wait()
+			for i, answer := range answers {
+				if !bytes.Equal(answer, answers[0]) {
+					t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answer, answers[0])
+				}
+			}
+			test.f.WantSignatures(t, 1)
 		})
 	}
-	group.Wait()
-	for i, answer := range answers {
-		if !bytes.Equal(answer, answers[0]) {
-			t.Fatalf("answer %d is\n%s\nand answer 0\n%s", i, answer, answers[0])
-		}
-	}
-	f.WantSignatures(t, 1)
 }
 
 // TestSubmitRefused checks each refusal with its code and its reason.
@@ -189,35 +200,6 @@ func TestRetention(t *testing.T) {
 	f.Clock.Advance(time.Minute + time.Millisecond)
 	_, err = f.Engine.Submit(t.Context(), sent)
 	enginetest.Refusal(t, err, activity.ReasonInvalidTime, "old")
-}
-
-func TestOrganizationHazards(t *testing.T) {
-	f := enginetest.New(t, func(c *countersign.Config) {
-		c.Directory = allowing{c.Directory, []string{"ethereum/no-chain-id"}}
-	})
-	if _, err := f.Submit(t, enginetest.Request{Unsigned: enginetest.Hazardous}); err != nil {
-		t.Error(err)
-	}
-	intent := activity.SignTransactionIntent{SignWith: enginetest.Address, UnsignedTransaction: enginetest.Hazardous, Type: activity.TransactionTypeEthereum}
-	if _, err := f.Engine.SignTransaction(t.Context(), enginetest.Organization, intent); err != nil {
-		t.Errorf("without a request: %v", err)
-	}
-}
-
-// allowing is a directory whose organizations allow hazards.
-type allowing struct {
-	access.Directory
-	hazards []string
-}
-
-func (a allowing) Organization(ctx context.Context, id string) (*access.Organization, error) {
-	organization, err := a.Directory.Organization(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	changed := *organization
-	changed.AllowHazards = a.hazards
-	return &changed, nil
 }
 
 func TestAppProof(t *testing.T) {

@@ -11,13 +11,10 @@ import (
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
-	"github.com/countersign-dev/countersign/chains/all"
 	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/internal/testkit/ballot"
 	"github.com/countersign-dev/countersign/internal/testkit/engines"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/memory"
 	"github.com/countersign-dev/countersign/stamp"
 	"github.com/countersign-dev/countersign/store"
 	storememory "github.com/countersign-dev/countersign/store/memory"
@@ -105,21 +102,6 @@ func TestWithoutService(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonInvalidEmail, "contact")
 	_, err = outbox.Service.VerifyOTP(t.Context(), "org", activity.VerifyOTPIntent{ExpirationSeconds: "never"})
 	enginetest.Refusal(t, err, activity.ReasonRequestInvalid, "expirationSeconds")
-
-	embedded, err := countersign.New(countersign.Config{Chains: all.Chains(all.Limits{}), Keystore: memory.New()})
-	testenv.Must(t, err)
-	defer embedded.Close()
-	_, err = embedded.GetActivity(t.Context(), countersign.SignedBody{})
-	refuseWithoutDirectory(t, err)
-	_, err = embedded.WhoAmI(t.Context(), countersign.SignedBody{})
-	refuseWithoutDirectory(t, err)
-}
-
-func refuseWithoutDirectory(t *testing.T, err error) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "Directory") {
-		t.Errorf("%v, want one that names Config.Directory", err)
-	}
 }
 
 // TestOTPNeedsStore checks that New refuses a service without the store that the service
