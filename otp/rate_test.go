@@ -115,21 +115,3 @@ func TestRateRemove(t *testing.T) {
 		}
 	}
 }
-
-func TestLimitsInvalid(t *testing.T) {
-	for name, limits := range map[string]Limits{
-		"no sends":       {Sends: Rate{0, time.Minute}},
-		"a short window": {DailyTries: Rate{1, time.Millisecond}},
-		"a long window":  {OrganizationSends: Rate{1, 25 * time.Hour}},
-		"no live codes":  {LiveCodes: -1},
-		"too many tries": {TriesPerCode: maxTriesPerCode + 1},
-		"no lifetime":    {MaxExpiration: -1},
-	} {
-		if err := limits.withDefaults().check(); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
-	if err := (Limits{}).withDefaults().check(); err != nil {
-		t.Errorf("the defaults: %v", err)
-	}
-}

@@ -3,6 +3,7 @@ package otp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func newService(t testing.TB, change func(*otp.Config)) (*otp.Service, *outbox) 
 		SMS:           box,
 		SenderDomains: []string{"Example.com", "münchen.example"},
 		Templates: map[string]otp.Template{
+			"mine":    {Subject: "={{.a}}", Text: "{{.OtpCode}}"},
 			"welcome": {Subject: "Welcome {{.Name}}", Text: "{{.OtpCode}} for {{.Name}}", HTML: "<p title='{{.Name}}'>{{.OtpCode}} {{.Name}}</p>"},
 		},
 		Limits: otp.Limits{Sends: otp.Rate{Count: 1000, Window: time.Minute}},
@@ -82,6 +84,7 @@ func sms(change func(*otp.Request)) otp.Request {
 func TestParameters(t *testing.T) {
 	service, _ := newService(t, nil)
 	long := func(n int) string { return strings.Repeat("a", n) }
+	const word = "=?utf-8?q?=0D=0ABcc:_x@y.z?=" // which a mail client would decode
 	for name, test := range map[string]struct {
 		request   otp.Request
 		parameter string
@@ -115,6 +118,8 @@ func TestParameters(t *testing.T) {
 		"appName of lines":  {email(func(r *otp.Request) { r.AppName = "a\r\nBcc: b@example.com" }), "appName", "one line"},
 		"appName reversed":  {email(func(r *otp.Request) { r.AppName = "a\u202eb" }), "appName", "printable"},
 		"appName not UTF-8": {email(func(r *otp.Request) { r.AppName = "a\xff" }), "appName", "printable"},
+		"appName encoded":   {email(func(r *otp.Request) { r.AppName = word }), "appName", ""},
+		"sender encoded":    {email(func(r *otp.Request) { r.SendFromEmailSenderName = word }), "sendFromEmailSenderName", ""},
 		"sender of lines":   {email(func(r *otp.Request) { r.SendFromEmailSenderName = "a\nb" }), "sendFromEmailSenderName", "one line"},
 		"user 256":          {email(func(r *otp.Request) { r.UserIdentifier = long(256) }), "", ""},
 		"user 257":          {email(func(r *otp.Request) { r.UserIdentifier = long(257) }), "userIdentifier", "at most 256"},
@@ -154,6 +159,9 @@ func TestParameters(t *testing.T) {
 		"variable 1001":       {email(func(r *otp.Request) { r.Email.TemplateVariables = `{"a":"` + long(1001) + `"}` }), "emailCustomization.templateVariables", "1000"},
 		"variables large":     {email(func(r *otp.Request) { r.Email.TemplateVariables = long(8193) }), "emailCustomization.templateVariables", "8192"},
 
+		"subject encoded": {email(func(r *otp.Request) {
+			r.Email.TemplateID, r.Email.TemplateVariables = "mine", fmt.Sprintf(`{"a":%q}`, word[1:])
+		}), "emailCustomization.templateVariables", ""},
 		"template known":   {email(func(r *otp.Request) { r.Email.TemplateID = "welcome" }), "", ""},
 		"template unknown": {email(func(r *otp.Request) { r.Email.TemplateID = "x" }), "emailCustomization.templateId", `no template "x"`},
 
@@ -227,6 +235,9 @@ func TestContacts(t *testing.T) {
 		"ann@127.0.0.0X1":                                         "",
 		"ann@example.0x":                                          "",
 		"ann@example.123":                                         "",
+		"ann@example.com..":                                       "",
+		"ann@example.com.\u3002":                                  "",
+		"ann@example.com\u3002\u3002":                             "",
 		"ann@example.123.":                                        "",
 		"ann@example.１２３":                                         "",
 		"ann=a?b@example.com":                                     "ann=a?b@example.com", // VERP
@@ -383,6 +394,12 @@ func TestConfigInvalid(t *testing.T) {
 		"a short secret":          func(c *otp.Config) { c.Secret = secret(make([]byte, 31)) },
 		"no sender":               func(c *otp.Config) { c.Email = nil },
 		"a negative limit":        func(c *otp.Config) { c.Limits.Sends = otp.Rate{Count: -1, Window: time.Minute} },
+		"no sends":                func(c *otp.Config) { c.Limits.Sends = otp.Rate{Window: time.Minute} },
+		"a short window":          func(c *otp.Config) { c.Limits.DailyTries = otp.Rate{Count: 1, Window: time.Millisecond} },
+		"a long window":           func(c *otp.Config) { c.Limits.OrganizationSends = otp.Rate{Count: 1, Window: 25 * time.Hour} },
+		"no live codes":           func(c *otp.Config) { c.Limits.LiveCodes = -1 },
+		"too many tries":          func(c *otp.Config) { c.Limits.TriesPerCode = 101 },
+		"no lifetime":             func(c *otp.Config) { c.Limits.MaxExpiration = -1 },
 		"a country without plus":  func(c *otp.Config) { c.Countries = []string{"49"} },
 		"no country":              func(c *otp.Config) { c.Countries = []string{"+49", ""} },
 		"a country's name":        func(c *otp.Config) { c.Countries = []string{"DE"} },

@@ -92,23 +92,6 @@ func TestRightCode(t *testing.T) {
 	})
 }
 
-// TestLookAlikes types the letters that look like the digits of a code.
-func TestLookAlikes(t *testing.T) {
-	play(t, func(g *game) {
-		for i := range 300 {
-			id, code := g.mustIssue("user", fmt.Sprintf("+49151%07d", i))
-			typed := strings.NewReplacer("0", "o", "1", "l").Replace(strings.ToLower(code))
-			if i%2 == 0 {
-				typed = strings.NewReplacer("0", "O", "1", "I").Replace(code)
-			}
-			if err := g.verify(id, typed); err != nil {
-				g.Fatalf("%s typed as %s: %v", code, typed, err)
-			}
-			time.Sleep(time.Minute)
-		}
-	})
-}
-
 func TestExpiry(t *testing.T) {
 	play(t, func(g *game) {
 		early, earlyCode := g.mustIssue("", phone)
