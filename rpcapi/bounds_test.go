@@ -126,16 +126,7 @@ func TestPanics(t *testing.T) {
 // and that bytes count, not lengths that are announced.
 func TestSharesOfMemory(t *testing.T) {
 	const limit = 1 << 20
-	const other = "fedcba9876543210fedcba9876543210"
-	s := newServerOf(t, func(o *rpcapi.Options) {
-		o.MaxBufferedBytes = limit
-		users, err := rpcapi.NewUsers([]rpcapi.User{
-			{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token},
-			{OrganizationID: enginetest.Organization, UserID: "user-2", Token: other},
-		}, nil)
-		testenv.Must(t, err)
-		o.Users = func() *rpcapi.Users { return users }
-	})
+	s := newServerOf(t, twoUsers(t, limit))
 	long := `{"jsonrpc":"2.0","id":1,"method":"health_status","params":["` + strings.Repeat("x", limit/8) + `"]}`
 	refused := 0
 	for range 64 { // each sends half of what it announces, and waits
@@ -146,8 +137,22 @@ func TestSharesOfMemory(t *testing.T) {
 	if refused == 0 {
 		t.Error("no slow body is refused")
 	}
-	if status, text := s.post(long, "Authorization", "Bearer "+other); status != http.StatusOK {
+	if status, text := s.post(long, "Authorization", "Bearer "+otherToken); status != http.StatusOK {
 		t.Errorf("another user's body: status %d: %s", status, text)
+	}
+}
+
+// twoUsers are the options of a server with two users, who share so many bytes.
+func twoUsers(t *testing.T, bytes int) func(*rpcapi.Options) {
+	t.Helper()
+	users, err := rpcapi.NewUsers([]rpcapi.User{
+		{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token},
+		{OrganizationID: enginetest.Organization, UserID: "user-2", Token: otherToken},
+	}, nil)
+	testenv.Must(t, err)
+	return func(o *rpcapi.Options) {
+		o.MaxBufferedBytes = bytes
+		o.Users = func() *rpcapi.Users { return users }
 	}
 }
 

@@ -9,9 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/countersign-dev/countersign"
-	"github.com/countersign-dev/countersign/enginetest"
-	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/rpcapi"
 )
 
@@ -64,15 +61,7 @@ func TestBuiltFromBody(t *testing.T) {
 func TestBuiltCounts(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	var blocks atomic.Bool
-	s := newServerOf(t, func(o *rpcapi.Options) {
-		o.MaxBufferedBytes = 4 << 20
-		users, err := rpcapi.NewUsers([]rpcapi.User{
-			{OrganizationID: enginetest.Organization, UserID: "user-1", Token: token},
-			{OrganizationID: enginetest.Organization, UserID: "user-2", Token: otherToken},
-		}, nil)
-		testenv.Must(t, err)
-		o.Users = func() *rpcapi.Users { return users }
-	}, func(*countersign.Config) {})
+	s := newServerOf(t, twoUsers(t, 4<<20))
 	s.Signing.Before = func(context.Context) error {
 		if blocks.CompareAndSwap(true, false) {
 			close(entered)

@@ -73,13 +73,18 @@ type answered struct {
 	} `json:"error"`
 }
 
-// post posts a body with headers, and returns the status and the answer.
+// post posts a body with the token and headers, and returns the status and the answer.
 func (s *server) post(body string, headers ...string) (status int, answer string) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(body))
-	testenv.Must(s.t, err)
+	return post(s.t, http.DefaultClient, s.url, body, append([]string{"Authorization", "Bearer " + token}, headers...)...)
+}
+
+// post posts a body with headers, and returns the status and the answer, or 0 and why there is none.
+func post(t testing.TB, client *http.Client, url, body string, headers ...string) (status int, answer string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	testenv.Must(t, err)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+token)
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			request.Host = headers[i+1]
@@ -87,11 +92,13 @@ func (s *server) post(body string, headers ...string) (status int, answer string
 			request.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	response, err := http.DefaultClient.Do(request)
-	testenv.Must(s.t, err)
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	testenv.Must(s.t, err)
+	testenv.Must(t, err)
 	return response.StatusCode, string(text)
 }
 

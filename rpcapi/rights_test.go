@@ -2,17 +2,14 @@ package rpcapi_test
 
 import (
 	"bufio"
-	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -270,12 +267,12 @@ func TestMessageAfterVotes(t *testing.T) {
 		"token": func(r *rights, h *rpcapi.Handler) func(string) string {
 			server := httptest.NewServer(h)
 			r.t.Cleanup(server.Close)
-			return r.poster(server, server.Client(), token)
+			return poster(r.t, server.Client(), server.URL, "Authorization", "Bearer "+token)
 		},
 		"certificate": func(r *rights, h *rpcapi.Handler) func(string) string {
 			s := &secured{t: r.t}
 			server := s.start(h)
-			return r.poster(server, s.client(ca.client(named("batcher.example"))), "")
+			return poster(r.t, s.client(ca.client(named("batcher.example"))), server.URL)
 		},
 		"socket": (*rights).dial,
 	} {
@@ -306,35 +303,17 @@ func TestMessageAfterVotes(t *testing.T) {
 }
 
 // poster returns what sends a body to a server.
-func (r *rights) poster(server *httptest.Server, client *http.Client, token string) func(string) string {
+func poster(t testing.TB, client *http.Client, url string, headers ...string) func(string) string {
 	return func(body string) string {
-		r.t.Helper()
-		request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
-		testenv.Must(r.t, err)
-		request.Header.Set("Content-Type", "application/json")
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		response, err := client.Do(request)
-		testenv.Must(r.t, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		testenv.Must(r.t, err)
-		return string(text)
+		t.Helper()
+		_, text := post(t, client, url, body, headers...)
+		return text
 	}
 }
 
 // dial returns what sends a body through a unix socket.
 func (r *rights) dial(handler *rpcapi.Handler) func(string) string {
-	path := filepath.Join(r.t.TempDir(), "s")
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	testenv.Must(r.t, err)
-	served := make(chan error, 1)
-	go func() { served <- handler.ServeSocket(context.Background(), listener) }()
-	r.t.Cleanup(func() { _ = listener.Close(); <-served })
-	connection, err := net.Dial("unix", path)
-	testenv.Must(r.t, err)
-	r.t.Cleanup(func() { _ = connection.Close() })
+	connection := (&server{t: r.t, handler: handler}).dial()
 	answers := bufio.NewReader(connection)
 	return func(body string) string {
 		r.t.Helper()

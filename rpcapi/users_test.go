@@ -11,7 +11,6 @@ import (
 	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -148,20 +147,7 @@ func (s *secured) client(certificate *tls.Certificate) *http.Client {
 func (s *secured) sign(client *http.Client, nonce int, headers ...string) (int, string) {
 	s.t.Helper()
 	body := strings.Replace(ordinary, `"nonce":"0x7"`, fmt.Sprintf(`"nonce":"0x%x"`, nonce), 1)
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[`+body+`]}`))
-	testenv.Must(s.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	testenv.Must(s.t, err)
-	return response.StatusCode, string(text)
+	return post(s.t, client, s.url, `{"jsonrpc":"2.0","id":1,"method":"eth_signTransaction","params":[`+body+`]}`, headers...)
 }
 
 // batcher is user-1, by the name of its certificate.
@@ -261,29 +247,8 @@ func TestForeignCertificates(t *testing.T) {
 	}
 }
 
-// TestRevokedOnOpenConnection checks that a connection loses its user when the entry or the
-// authority is replaced.
-func TestRevokedOnOpenConnection(t *testing.T) {
-	ca := newAuthority(t)
-	entry := batcher(rpcapi.Certificate{DNSName: "batcher.example"})
-	for name, revoke := range map[string]func(*secured){
-		"entry":     func(s *secured) { s.set(ca.pool(), batcher(rpcapi.Certificate{DNSName: "new.example"})) },
-		"authority": func(s *secured) { s.set(newAuthority(t).pool(), entry) },
-	} {
-		s := newSecured(t, ca.pool(), entry)
-		client := s.client(ca.client(named("batcher.example")))
-		if status, text := s.sign(client, 1); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
-		revoke(s)
-		if status, text := s.sign(client, 2); status != http.StatusUnauthorized {
-			t.Errorf("%s: %d %s", name, status, text)
-		}
-		s.WantSignatures(t, 1)
-	}
-}
-
-// TestStill checks that what is left of old users are those of the next ones, and no new ones.
+// TestStill checks that what is left of old users are those of the next ones, and no new ones, also
+// on connections that are open.
 func TestStill(t *testing.T) {
 	ca := newAuthority(t)
 	entry, another := batcher(rpcapi.Certificate{DNSName: "batcher.example"}), batcher(rpcapi.Certificate{DNSName: "new.example"})
@@ -298,6 +263,9 @@ func TestStill(t *testing.T) {
 	} {
 		s := newSecured(t, ca.pool(), entry)
 		client, added := s.client(ca.client(named("batcher.example"))), s.client(ca.client(named("new.example")))
+		if status, text := s.sign(client, 0); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
 		old := s.users.Load()
 		test.next(s)
 		next := s.users.Load()
@@ -307,6 +275,10 @@ func TestStill(t *testing.T) {
 		}
 		if status, text := s.sign(added, 2); status != http.StatusUnauthorized {
 			t.Errorf("%s: a user who is not in force yet: %d %s", name, status, text)
+		}
+		s.users.Store(next)
+		if status, text := s.sign(client, 3); status != test.status {
+			t.Errorf("%s, in force: %d %s", name, status, text)
 		}
 	}
 }
