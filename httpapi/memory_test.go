@@ -1,10 +1,8 @@
 package httpapi_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -30,10 +28,7 @@ func TestBodiesWithoutStamp(t *testing.T) {
 		conn := dial(t, server)
 		stamp := map[int]string{0: "", 1: "X-Stamp: e30\r\n", 2: "X-Stamp: a\r\nX-Stamp: a\r\n"}[i%3]
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: 1048577\r\n\r\n%s", signPath, stamp, strings.Repeat(" ", 8<<10))
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		testenv.Must(t, err)
-		answer, _ := io.ReadAll(response.Body)
-		response.Body.Close()
+		response, answer := answerOn(t, conn)
 		if response.StatusCode != http.StatusUnauthorized || !response.Close {
 			t.Fatalf("%s, close %t: %s", response.Status, response.Close, answer)
 		}
