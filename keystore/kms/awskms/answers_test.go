@@ -15,58 +15,39 @@ import (
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
-// paths are the calls that need something of an answer, by their names. CreateAlias does not: KMS
-// answers it with an empty body.
-func paths(t *testing.T, service *awskms.Service) map[string]func() error {
+// paths are the calls that need something of an answer. CreateAlias does not: KMS answers it with an
+// empty body.
+func paths(t *testing.T, service *awskms.Service) []loopback.Path {
 	t.Helper()
 	key, err := service.Open(t.Context(), "awskms:hot"+inRegion)
 	testenv.Must(t, err)
-	return map[string]func() error{
-		"GetPublicKey": func() error { _, err := key.PublicKey(t.Context()); return err },
-		"Sign":         func() error { _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); return err },
-		"CreateKey": func() error {
+	return []loopback.Path{
+		{Request: "GetPublicKey", Name: "kms:GetPublicKey", Do: func() error {
+			_, err := key.PublicKey(t.Context())
+			return err
+		}},
+		{Request: "Sign", Name: "kms:Sign", Do: func() error {
+			_, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
+			return err
+		}},
+		{Request: "CreateKey", Name: "kms:CreateKey", Do: func() error {
 			_, err := service.Generate(t.Context(), "awskms:alias/new"+inRegion, "", remote.Secp256k1)
 			return err
-		},
+		}},
 	}
 }
 
-// TestUselessAnswers: a success that says nothing is an error that names the service and the call.
-func TestUselessAnswers(t *testing.T) {
+func TestAnswers(t *testing.T) {
 	s := newServer(t)
 	s.Keys.Generate("hot", remote.Secp256k1)
-	for call, do := range paths(t, awskms.New()) {
-		for what, answer := range loopback.Useless() {
-			s.SetAnswer(call, answer)
-			err := do()
-			if err == nil || !strings.Contains(err.Error(), "AWS KMS") || !strings.Contains(err.Error(), "kms:"+call) {
-				t.Errorf("%s: %s: %v", call, what, err)
-			}
-			if s.ClearAnswer() == 0 {
-				t.Errorf("%s: %s: not asked", call, what)
-			}
-		}
-	}
-}
-
-// TestThrottled: throttling is not waited for, and the wait is the one that the answer says.
-func TestThrottled(t *testing.T) {
-	s := newServer(t)
-	s.Keys.Generate("hot", remote.Secp256k1)
-	for call, do := range paths(t, awskms.New()) {
-		for what, answer := range map[string]loopback.Answer{
-			"429": {Status: http.StatusTooManyRequests, RetryAfter: "40"},
-			"503": {Status: http.StatusServiceUnavailable, RetryAfter: "40"},
-			"400": {Status: http.StatusBadRequest, RetryAfter: "40", Type: "application/x-amz-json-1.1", Body: `{"__type":"ThrottlingException","message":"Rate exceeded"}`},
-		} {
-			s.SetAnswer(call, answer)
-			err := do()
-			throttled, ok := errors.AsType[*keystore.ThrottledError](err)
-			if times := s.ClearAnswer(); !ok || throttled.RetryAfter != 40*time.Second || times != 1 {
-				t.Errorf("%s: %s: asked %d times: %v", call, what, times, err)
-			}
-		}
-	}
+	all := paths(t, awskms.New())
+	loopback.CheckUseless(t, s, "AWS KMS", all)
+	loopback.CheckThrottled(t, s, all, "",
+		loopback.Answer{Status: http.StatusTooManyRequests}, loopback.Answer{Status: http.StatusServiceUnavailable},
+		loopback.Answer{
+			Status: http.StatusBadRequest, Type: "application/x-amz-json-1.1",
+			Body: `{"__type":"ThrottlingException","message":"Rate exceeded"}`,
+		})
 }
 
 // TestCredentialService has STS on loopback refuse, throttle, break and be away.
@@ -81,7 +62,7 @@ func TestCredentialService(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	sign := func() error { return paths(t, awskms.New())["Sign"]() }
+	sign := func() error { return paths(t, awskms.New())[1].Do() }
 	refusal := func(status int, code string) loopback.Answer {
 		return loopback.Answer{Status: status, RetryAfter: "7", Type: "text/xml", Body: "<ErrorResponse><Error><Type>Sender</Type><Code>" + code + "</Code><Message>m</Message></Error></ErrorResponse>"}
 	}

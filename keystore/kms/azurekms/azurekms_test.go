@@ -8,7 +8,6 @@ import (
 
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/keystore"
-	"github.com/countersign-dev/countersign/keystore/keystoretest"
 	"github.com/countersign-dev/countersign/keystore/kms/azurekms"
 	"github.com/countersign-dev/countersign/keystore/kms/internal/loopback"
 	"github.com/countersign-dev/countersign/keystore/remote"
@@ -82,19 +81,6 @@ func TestOtherKey(t *testing.T) {
 		if _, err := key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32)); !errors.Is(err, keystore.ErrSignatureCheck) {
 			t.Errorf("%s: %v", kid, err)
 		}
-	}
-}
-
-// TestThrottled: the wait is the one that the answer says, and it is not waited for.
-func TestThrottled(t *testing.T) {
-	a, service, uri := newService(t)
-	a.Keys.Generate("hot", remote.Secp256k1)
-	a.Keys.SetFault(keystoretest.Throttled)
-	key, err := service.Open(t.Context(), uri("hot"))
-	testenv.Must(t, err)
-	_, err = key.Sign(t.Context(), remote.Secp256k1, make([]byte, 32))
-	if throttled, ok := errors.AsType[*keystore.ThrottledError](err); !ok || throttled.RetryAfter != 7*time.Second {
-		t.Errorf("%v", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,14 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/keystore/remote"
 )
 
-// path is a request that the package makes, and what its errors call it.
-type path struct {
-	request, name string
-	do            func() error
-}
-
 // paths are all of them.
-func paths(t *testing.T, service *Service) []path {
+func paths(t *testing.T, service *Service) []loopback.Path {
 	t.Helper()
 	opened, err := service.Open(t.Context(), "vaulttransit:sol?version=1")
 	testenv.Must(t, err)
@@ -30,18 +23,30 @@ func paths(t *testing.T, service *Service) []path {
 		_, err := service.Generate(t.Context(), "vaulttransit:new?version=1", "", remote.Ed25519)
 		return err
 	}
-	return []path{
-		{"GET /v1/transit/keys/sol", "read on transit/keys/sol", func() error { _, err := opened.PublicKey(t.Context()); return err }},
-		{"PUT /v1/transit/sign/sol", "update on transit/sign/sol", func() error { _, err := opened.Sign(t.Context(), remote.Ed25519, []byte("m")); return err }},
-		{"GET /v1/transit/keys/new", "read on transit/keys/new", generate},
-		{"PUT /v1/transit/keys/new", "create and update on transit/keys/new", generate},
-		{"PUT /v1/auth/token/renew-self", "update on auth/token/renew-self", func() error { _, _, err := renewToken(t.Context(), client); return err }},
-		{"GET /v1/auth/token/lookup-self", "read on auth/token/lookup-self", func() error { _, _, err := lookUp(t.Context(), client); return err }},
+	return []loopback.Path{
+		{Request: "GET /v1/transit/keys/sol", Name: "read on transit/keys/sol", Do: func() error {
+			_, err := opened.PublicKey(t.Context())
+			return err
+		}},
+		{Request: "PUT /v1/transit/sign/sol", Name: "update on transit/sign/sol", Do: func() error {
+			_, err := opened.Sign(t.Context(), remote.Ed25519, []byte("m"))
+			return err
+		}},
+		{Request: "GET /v1/transit/keys/new", Name: "read on transit/keys/new", Do: generate},
+		{Request: "PUT /v1/transit/keys/new", Name: "create and update on transit/keys/new", Do: generate},
+		{Request: "PUT /v1/auth/token/renew-self", Name: "update on auth/token/renew-self", Do: func() error {
+			_, _, err := renewToken(t.Context(), client)
+			return err
+		}},
+		{Request: "GET /v1/auth/token/lookup-self", Name: "read on auth/token/lookup-self", Do: func() error {
+			_, _, err := lookUp(t.Context(), client)
+			return err
+		}},
 	}
 }
 
 // newPaths starts a server that has a key, and whose token lives for an hour.
-func newPaths(t *testing.T) (*loopback.Vault, []path) {
+func newPaths(t *testing.T) (*loopback.Vault, []loopback.Path) {
 	t.Helper()
 	v := newVault(t)
 	v.SetTTL(3600)
@@ -49,47 +54,25 @@ func newPaths(t *testing.T) (*loopback.Vault, []path) {
 	return v, paths(t, newService())
 }
 
-// TestUselessAnswers: a success that says nothing is an error that names Vault and the call, and
-// never says that there is no such key.
 func TestUselessAnswers(t *testing.T) {
 	v, all := newPaths(t)
-	for _, path := range all {
-		for what, answer := range loopback.Useless() {
-			v.SetAnswer(path.request, answer)
-			err := path.do()
-			if err == nil || !strings.Contains(err.Error(), "Vault") || !strings.Contains(err.Error(), path.name) {
-				t.Errorf("%s: %s: %v", path.request, what, err)
-			}
-			if errors.Is(err, keystore.ErrKeyNotFound) && path.request != "PUT /v1/transit/keys/new" {
-				t.Errorf("%s: %s: %v", path.request, what, err)
-			}
-			if v.ClearAnswer() == 0 {
-				t.Errorf("%s: %s: not asked", path.request, what)
-			}
-		}
-	}
+	loopback.CheckUseless(t, v, "Vault", all, "PUT /v1/transit/keys/new")
 }
 
 // TestThrottled: throttling is not waited for, and the wait is the one that the answer says.
 func TestThrottled(t *testing.T) {
 	v, all := newPaths(t)
-	for _, path := range all {
-		for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-			v.SetAnswer(path.request, loopback.Answer{Status: status, RetryAfter: "40", Body: `{"errors":["rate limit quota exceeded"]}`})
-			err := path.do()
-			throttled, ok := errors.AsType[*keystore.ThrottledError](err)
-			if times := v.ClearAnswer(); !ok || throttled.RetryAfter != 40*time.Second || times != 1 || !strings.Contains(err.Error(), path.name) || !strings.Contains(err.Error(), "quota exceeded") {
-				t.Errorf("%s: %d: asked %d times: %v", path.request, status, times, err)
-			}
-		}
-	}
-	v.SetAnswer(all[1].request, loopback.Answer{Status: http.StatusTooManyRequests, Body: `{"errors":["rate limit quota exceeded"]}`})
-	if throttled, ok := errors.AsType[*keystore.ThrottledError](all[1].do()); !ok || throttled.RetryAfter != time.Second {
+	const body = `{"errors":["rate limit quota exceeded"]}`
+	loopback.CheckThrottled(t, v, all, "quota exceeded",
+		loopback.Answer{Status: http.StatusTooManyRequests, Body: body},
+		loopback.Answer{Status: http.StatusServiceUnavailable, Body: body})
+	v.SetAnswer(all[1].Request, loopback.Answer{Status: http.StatusTooManyRequests, Body: `{"errors":["rate limit quota exceeded"]}`})
+	if throttled, ok := errors.AsType[*keystore.ThrottledError](all[1].Do()); !ok || throttled.RetryAfter != time.Second {
 		t.Errorf("without a time: %v", throttled)
 	}
 	v.ClearAnswer()
-	v.SetAnswer(all[1].request, loopback.Answer{Status: http.StatusServiceUnavailable, Body: `{"errors":["Vault is sealed"]}`})
-	err := all[1].do()
+	v.SetAnswer(all[1].Request, loopback.Answer{Status: http.StatusServiceUnavailable, Body: `{"errors":["Vault is sealed"]}`})
+	err := all[1].Do()
 	if _, throttled := errors.AsType[*keystore.ThrottledError](err); throttled || !errors.Is(err, keystore.ErrUnavailable) || v.ClearAnswer() < 2 {
 		t.Errorf("sealed: %v", err)
 	}

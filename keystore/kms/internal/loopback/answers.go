@@ -1,12 +1,17 @@
 package loopback
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/countersign-dev/countersign/keystore"
 )
 
 // Answer is what a server says to a call in place of its own answer.
@@ -90,4 +95,58 @@ func NewAnswers(t testing.TB) *Answers {
 	}))
 	t.Cleanup(a.Close)
 	return a
+}
+
+// Path is a request that a package makes: what SetAnswer knows it by, and what its errors call it.
+type Path struct {
+	Request, Name string
+	Do            func() error
+}
+
+// Scripted is a server whose answers a test sets.
+type Scripted interface {
+	SetAnswer(call string, answer Answer)
+	ClearAnswer() (given int)
+}
+
+// CheckUseless checks that a success that says nothing is an error that names the service and the call,
+// and never says that there is a key, or none. makes are the requests after which a key cannot be found.
+func CheckUseless(t *testing.T, server Scripted, service string, paths []Path, makes ...string) {
+	t.Helper()
+	for _, path := range paths {
+		for what, answer := range Useless() {
+			server.SetAnswer(path.Request, answer)
+			err := path.Do()
+			if err == nil || !strings.Contains(err.Error(), service) || !strings.Contains(err.Error(), path.Name) {
+				t.Errorf("%s: %s: %v", path.Request, what, err)
+			}
+			absent := errors.Is(err, keystore.ErrKeyNotFound) && !slices.Contains(makes, path.Request)
+			if absent || errors.Is(err, keystore.ErrKeyExists) {
+				t.Errorf("%s: %s: %v", path.Request, what, err)
+			}
+			if server.ClearAnswer() == 0 {
+				t.Errorf("%s: %s: not asked", path.Request, what)
+			}
+		}
+	}
+}
+
+// CheckThrottled checks that no request waits for throttling to end, and that the wait is the one that
+// the answer says. says is in the error, besides the call.
+func CheckThrottled(t *testing.T, server Scripted, paths []Path, says string, answers ...Answer) {
+	t.Helper()
+	for _, path := range paths {
+		for _, answer := range answers {
+			answer.RetryAfter = "40"
+			server.SetAnswer(path.Request, answer)
+			err := path.Do()
+			throttled, ok := errors.AsType[*keystore.ThrottledError](err)
+			if times := server.ClearAnswer(); !ok || throttled.RetryAfter != 40*time.Second || times != 1 {
+				t.Errorf("%s: %d: asked %d times: %v", path.Request, answer.Status, times, err)
+			}
+			if ok && (!strings.Contains(err.Error(), path.Name) || !strings.Contains(err.Error(), says)) {
+				t.Errorf("%s: %d: %v, want %s and %q", path.Request, answer.Status, err, path.Name, says)
+			}
+		}
+	}
 }
