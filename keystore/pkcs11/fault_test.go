@@ -188,20 +188,25 @@ func TestSessionCap(t *testing.T) {
 	if open := r.proxy.Open(); open > 3 {
 		t.Errorf("%d sessions are open, want 3 at most", open)
 	}
-	r.hang(t, 2)
-	for _, wait := range []time.Duration{0, 30 * time.Millisecond} {
-		r.mustTimeOut(t, wait)
-	}
-	r.release(t)
-	r.mustSign(t, "when sessions are free again")
+	r.mustWait(t)
 }
 
 // TestPoolIsFull: callers wait for the pool while all its sessions hang in the token.
 func TestPoolIsFull(t *testing.T) {
 	r := newRig(t, 2)
+	r.mustWait(t)
+}
+
+// mustWait expects callers to wait while two signatures hang in the token.
+func (r *rig) mustWait(t *testing.T) {
+	t.Helper()
 	r.hang(t, 2)
 	for _, wait := range []time.Duration{0, 30 * time.Millisecond} {
-		r.mustTimeOut(t, wait)
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		if _, err := sign(ctx, r.keys[0]); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want context.DeadlineExceeded", err)
+		}
+		cancel()
 	}
 	r.release(t)
 	r.mustSign(t, "when sessions are free again")
@@ -230,15 +235,6 @@ func (r *rig) release(t *testing.T) {
 	t.Helper()
 	r.proxy.Hang(false)
 	testenv.Await(t, "the token signs no more", func() bool { return r.proxy.Signing() == 0 })
-}
-
-func (r *rig) mustTimeOut(t *testing.T, wait time.Duration) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	if _, err := sign(ctx, r.keys[0]); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v, want context.DeadlineExceeded", err)
-	}
 }
 
 // TestCloseWaits: Close waits for operations in progress.

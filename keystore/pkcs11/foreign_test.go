@@ -237,24 +237,6 @@ func TestOneKeyCostsOneKey(t *testing.T) {
 	}
 }
 
-// TestLookUpsDoNotWaitForAScan: a scan that hangs in the token does not block look-ups.
-func TestLookUpsDoNotWaitForAScan(t *testing.T) {
-	r := newRig(t, 2)
-	r.store.Forget()
-	r.proxy.Fail(faultproxy.FindObjectsInit, faultproxy.Hold)
-	before, ended := r.proxy.Calls(faultproxy.FindObjectsInit), make(chan error, 1)
-	go func() { ended <- errOf(r.store.Find(t.Context(), "org", keystore.ByID("unknown"))) }()
-	testenv.Await(t, "the scan hangs", func() bool { return r.proxy.Calls(faultproxy.FindObjectsInit) > before })
-	r.mustSign(t, "meanwhile")
-	if _, err := r.store.Find(t.Context(), "org", keystore.ByID(r.keys[0].ID())); err != nil {
-		t.Errorf("look-up meanwhile: %v", err)
-	}
-	r.proxy.Release(faultproxy.FindObjectsInit)
-	if err := <-ended; !errors.Is(err, keystore.ErrKeyNotFound) {
-		t.Errorf("the scan: %v", err)
-	}
-}
-
 // TestImportConcurrently: a secret imported by two Stores at once is one key in the end.
 // SoftHSM occasionally fails a call while the other Store changes the token; the error is
 // ErrUnavailable, and the test tries again.
@@ -283,46 +265,32 @@ func TestImportConcurrently(t *testing.T) {
 	}
 }
 
-// TestDeletedElsewhere: after another process has deleted a key, one attempt to sign fails,
-// and then the key is not found.
-func TestDeletedElsewhere(t *testing.T) {
-	token, store := newStore(t)
-	doomed := generate(t, store, org, "doomed", keystore.CurveSecp256k1)
-	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
-	key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
-	testenv.Must(t, err)
-	testenv.Must(t, elsewhere.Delete(t.Context(), org, doomed.ID))
-	if _, err := sign(t.Context(), key); !errors.Is(err, keystore.ErrWithdrawn) {
-		t.Errorf("signed with: %v, want keystore.ErrWithdrawn", err)
-	}
-	if _, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
-		t.Errorf("found: %v, want keystore.ErrKeyNotFound", err)
-	}
-	if listed := list(t, store, org); len(listed) != 0 {
-		t.Errorf("listed: %v", listed)
-	}
-}
-
-// TestDelete: the key is gone from the token, and existing handles to it fail.
+// TestDelete: the key is gone from the token, whether this process or another one has deleted it. An
+// existing handle fails, and then the key is not found.
 func TestDelete(t *testing.T) {
 	token, store := newStore(t)
-	doomed, other := generate(t, store, org, "doomed", keystore.CurveSecp256k1), generate(t, store, org, "other", keystore.CurveEd25519)
-	key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
-	testenv.Must(t, err)
-	if err := store.Delete(t.Context(), "another organization", doomed.ID); !errors.Is(err, keystore.ErrKeyNotFound) {
-		t.Errorf("deleted for another organization: %v", err)
-	}
-	testenv.Must(t, store.Delete(t.Context(), org, doomed.ID))
-	if _, err := sign(t.Context(), key); err == nil {
-		t.Error("a deleted key signs")
-	}
-	if _, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
-		t.Errorf("found: %v", err)
-	}
-	if listed := list(t, store, org); len(listed) != 1 || listed[0] != other {
-		t.Errorf("listed: %v", listed)
-	}
-	if objects := openBare(t, token).objects(t); objects != 2 {
-		t.Errorf("%d objects on the token, want 2", objects)
+	other := generate(t, store, org, "other", keystore.CurveEd25519)
+	elsewhere := open(t, token.URI(""), pkcs11.Options{PIN: []byte(token.PIN)})
+	for name, deleting := range map[string]*pkcs11.Store{"here": store, "elsewhere": elsewhere} {
+		doomed := generate(t, store, org, "doomed", keystore.CurveSecp256k1)
+		key, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID))
+		testenv.Must(t, err)
+		if err := deleting.Delete(t.Context(), "another organization", doomed.ID); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%s: deleted for another organization: %v", name, err)
+		}
+		deleting.Forget()
+		testenv.Must(t, deleting.Delete(t.Context(), org, doomed.ID))
+		if _, err := sign(t.Context(), key); !errors.Is(err, keystore.ErrWithdrawn) {
+			t.Errorf("%s: signed with: %v, want keystore.ErrWithdrawn", name, err)
+		}
+		if _, err := store.Find(t.Context(), org, keystore.ByID(doomed.ID)); !errors.Is(err, keystore.ErrKeyNotFound) {
+			t.Errorf("%s: found: %v", name, err)
+		}
+		if listed := list(t, store, org); len(listed) != 1 || listed[0] != other {
+			t.Errorf("%s: listed: %v", name, listed)
+		}
+		if objects := openBare(t, token).objects(t); objects != 2 {
+			t.Errorf("%s: %d objects on the token, want 2", name, objects)
+		}
 	}
 }

@@ -286,8 +286,14 @@ func TestScanHangs(t *testing.T) {
 		cancel()
 	}
 	r.mustSign(t, "with keys that are known")
+	if _, err := r.store.Find(t.Context(), "org", keystore.ByID(r.keys[0].ID())); err != nil {
+		t.Errorf("look-up of a known key: %v", err)
+	}
 	r.proxy.Release(faultproxy.FindObjectsInit)
 	<-patient
+	if _, err := r.store.Find(t.Context(), "org", keystore.ByID("unknown")); !errors.Is(err, keystore.ErrKeyNotFound) {
+		t.Errorf("after the scan: %v", err)
+	}
 	r.mustList(t, "afterwards")
 }
 

@@ -3,15 +3,12 @@
 package pkcs11_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	miekg "github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
 	"github.com/countersign-dev/countersign/internal/testenv"
@@ -78,17 +75,6 @@ func TestOpenRefuses(t *testing.T) {
 	open(t, token.URI("")+"&countersign-retry-pin=yes", good)
 }
 
-// TestWrongPINIsTriedOnce: a wrong PIN is tried once, and only on the selected token.
-func TestWrongPINIsTriedOnce(t *testing.T) {
-	token := testenv.SoftHSM(t)
-	token.Add(t, "other")
-	proxy := faultproxy.Build(t, token.Module)
-	_, err := pkcs11.Open(t.Context(), token.URI(proxy.Module), pkcs11.Options{PIN: []byte("another PIN")})
-	if !errors.Is(err, pkcs11.ErrPIN) || proxy.Logins() != 1 {
-		t.Errorf("%v after %d logins, want ErrPIN after one", err, proxy.Logins())
-	}
-}
-
 // TestSelectors opens the same token by each attribute that can select it.
 func TestSelectors(t *testing.T) {
 	token, store := newStore(t)
@@ -116,14 +102,7 @@ func TestSelectors(t *testing.T) {
 func TestForeignKeys(t *testing.T) {
 	token, shared := newStore(t)
 	b := openBare(t, token)
-	common := func(more ...*miekg.Attribute) []*miekg.Attribute {
-		return append(more, miekg.NewAttribute(miekg.CKA_TOKEN, true),
-			miekg.NewAttribute(miekg.CKA_LABEL, "hot wallet"), miekg.NewAttribute(miekg.CKA_ID, []byte{1}))
-	}
-	params := []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a}
-	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
-		common(miekg.NewAttribute(miekg.CKA_EC_PARAMS, params)), common(miekg.NewAttribute(miekg.CKA_SIGN, true)))
-	testenv.Must(t, err)
+	b.generateAs(t, "hot wallet", []byte{1})
 	own := open(t, token.URI("")+"&countersign-organization="+org, pkcs11.Options{PIN: []byte(token.PIN)})
 	listed := list(t, own, org)
 	if len(listed) != 1 || listed[0].ID != "01" || listed[0].Name != "hot wallet" || !listed[0].CreatedAt.IsZero() {
@@ -176,11 +155,6 @@ func TestGenerate(t *testing.T) {
 		if info != created[i] {
 			t.Errorf("key %d of the listing is %v, want %v", i, info, created[i])
 		}
-	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := store.Generate(cancelled, org, "", keystore.CurveSecp256k1); !errors.Is(err, context.Canceled) {
-		t.Errorf("with a context that is over: %v", err)
 	}
 	for want, try := range map[string]func() error{
 		"unknown curve": func() error { return errOfInfo(store.Generate(t.Context(), org, "", 0)) },

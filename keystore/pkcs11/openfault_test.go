@@ -96,14 +96,7 @@ func TestLoginIsKept(t *testing.T) {
 func TestAlwaysAuthenticate(t *testing.T) {
 	token, store := newStore(t)
 	b := openBare(t, token)
-	common := []*miekg.Attribute{
-		miekg.NewAttribute(miekg.CKA_TOKEN, true), miekg.NewAttribute(miekg.CKA_LABEL, org+"/careful"),
-		miekg.NewAttribute(miekg.CKA_ID, []byte{1}),
-	}
-	_, _, err := b.GenerateKeyPair(b.session, []*miekg.Mechanism{miekg.NewMechanism(miekg.CKM_EC_KEY_PAIR_GEN, nil)},
-		append(common, miekg.NewAttribute(miekg.CKA_EC_PARAMS, []byte{0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x0a})),
-		append(common[:3:3], miekg.NewAttribute(miekg.CKA_SIGN, true), miekg.NewAttribute(miekg.CKA_ALWAYS_AUTHENTICATE, true)))
-	testenv.Must(t, err)
+	b.generateAs(t, org+"/careful", []byte{1}, miekg.NewAttribute(miekg.CKA_ALWAYS_AUTHENTICATE, true))
 	other := generate(t, store, org, "other", keystore.CurveSecp256k1)
 	store.Forget()
 	if listed := list(t, store, org); len(listed) != 1 || listed[0] != other {
