@@ -52,12 +52,8 @@ func TestPlainStore(t *testing.T) {
 	enginetest.Refusal(t, err, activity.ReasonNotFound, "no activity found")
 	f.Clock.Advance(2 * countersign.SweepInterval) // nothing is swept, nothing is resumed
 	enginetest.MustSubmit(t, f.Engine, next(f))
-	if err := f.Engine.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := f.Engine.Operator().ResumeWaiting(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, f.Engine.Ready(t.Context()))
+	testenv.Must(t, f.Engine.Operator().ResumeWaiting(t.Context()))
 }
 
 // TestPlainStoreLacks checks that a setting which needs what a store cannot do is refused by

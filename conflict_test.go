@@ -114,7 +114,5 @@ func TestConflictOfWaiting(t *testing.T) {
 	if failed.Failure == nil || !strings.Contains(failed.Failure.Message, "has lost what was answered") {
 		t.Errorf("%+v", failed.Failure)
 	}
-	if err := b.Engine.Operator().ResumeWaiting(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, b.Engine.Operator().ResumeWaiting(t.Context()))
 }

@@ -211,9 +211,7 @@ func TestConcurrency(t *testing.T) {
 	for range 4 {
 		signers.Go(func() { checkClosing(t, engine, &cases[0]) })
 	}
-	if err := engine.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, engine.Close())
 	signers.Wait()
 }
 

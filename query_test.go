@@ -61,9 +61,7 @@ func TestWhoAmI(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	f := enginetest.New(t)
-	if err := f.Engine.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, f.Engine.Ready(t.Context()))
 	testenv.Must(t, f.Engine.Close())
 	enginetest.Refusal(t, f.Engine.Ready(t.Context()), activity.ReasonUnavailable, "")
 }

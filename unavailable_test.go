@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/access"
 	"github.com/countersign-dev/countersign/activity"
@@ -114,9 +116,7 @@ func TestOTPNeedsStore(t *testing.T) {
 			t.Errorf("made with %v", err)
 		}
 	})
-	if err := f.Engine.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, f.Engine.Ready(t.Context()))
 }
 
 // forgetful is a store that returns something other than a record, or something that

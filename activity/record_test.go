@@ -126,9 +126,7 @@ func TestTextIsJSON(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	}
-	if err := quick.Check(check, nil); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, quick.Check(check, nil))
 	var got struct{ Message string }
 	raw := activity.NewError(activity.ReasonInternal, "", nil, "%s", "a\xff\xc3b\xe2\x82").AppendJSON(nil)
 	if err := json.Unmarshal(raw, &got); err != nil || got.Message != "a\ufffdb\ufffd" {

@@ -63,9 +63,7 @@ func TestReviewCheck(t *testing.T) {
 	sum := func(text string) []byte { digest := sha256.Sum256([]byte(text)); return digest[:] }
 	shown := sha256.Sum256(slices.Concat(sum(good.Summary), sum("k1\nk2"), sum(good.Effects), sum(good.Readings)))
 	good.SummaryDigest, good.Shown = hex.EncodeToString(sum(good.Summary)), hex.EncodeToString(shown[:])
-	if err := good.Check(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, good.Check())
 	reading := activity.Reading{Summary: good.Summary, Effects: good.Effects, KeyIDs: good.KeyIDs, Readings: good.Readings}
 	if ofSummary := reading.SummaryDigest(); reading.Digest() != shown || hex.EncodeToString(ofSummary[:]) != good.SummaryDigest {
 		t.Errorf("digests of the reading: %x, %x", reading.Digest(), ofSummary)

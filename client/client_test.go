@@ -243,9 +243,7 @@ func TestOtherScheme(t *testing.T) {
 		"http" + strings.TrimPrefix(secure.URL, "https"): "as one that speaks https does: the URL must begin with https://",
 	} {
 		c, err := client.New(client.Config{URL: target, OrganizationID: "any", Stamper: new(stamp.Signer)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, err = c.PostStamped(t.Context(), "query/whoami", stamp.Header{Name: "X-Stamp", Value: "a"}, []byte("{}"))
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", target, err, want)

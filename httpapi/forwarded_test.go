@@ -180,8 +180,6 @@ func TestAddressesOnSocket(t *testing.T) {
 		t.Errorf("a socket matches a list: %s", response.Status)
 	}
 	client.CloseIdleConnections()
-	if err := server.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, server.Close())
 	<-done
 }

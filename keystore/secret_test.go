@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/countersign-dev/countersign/keystore"
 )
 
 // peek returns the very bytes of a secret, which is allowed only in tests.
 func peek(t *testing.T, secret keystore.Secret) (revealed []byte) {
 	t.Helper()
-	if err := secret.Reveal(func(bytes []byte) error { revealed = bytes; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, secret.Reveal(func(bytes []byte) error { revealed = bytes; return nil }))
 	return revealed
 }
 
@@ -76,9 +76,7 @@ func TestSecretDestroyWaits(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 	<-destroyed
 }
 

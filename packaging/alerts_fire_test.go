@@ -136,17 +136,11 @@ func scrapeInto(t *testing.T, w *watched, series map[string][]string, scrapes in
 func TestAlertsFire(t *testing.T) {
 	promtool := testenv.Tool(t, "promtool")
 	content, err := os.ReadFile("alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var file ruleFile
-	if err := yaml.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.Unmarshal(content, &file))
 	rules, err := filepath.Abs("alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	type expectation = map[string]any
 	var tests []expectation
 	for _, rule := range file.Groups[0].Rules {
@@ -185,13 +179,9 @@ func TestAlertsFire(t *testing.T) {
 		}})
 	}
 	written, err := yaml.Marshal(expectation{"rule_files": []string{rules}, "evaluation_interval": "15s", "tests": tests})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	path := filepath.Join(t.TempDir(), "tests.yaml")
-	if err := os.WriteFile(path, written, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, written, 0o600))
 	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", path).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}

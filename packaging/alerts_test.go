@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/goccy/go-yaml"
 
 	"github.com/countersign-dev/countersign/activity"
@@ -91,9 +93,7 @@ type ruleFile struct {
 // other rules would never fire, and that each rule and each series says what it means.
 func TestAlerts(t *testing.T) {
 	content, err := os.ReadFile("alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var file ruleFile
 	if err := yaml.Unmarshal(content, &file); err != nil || len(file.Groups) != 1 {
 		t.Fatalf("%v", err)

@@ -27,9 +27,7 @@ func dist(t *testing.T, program string) string {
 	t.Helper()
 	folder := t.TempDir()
 	content, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, name := range []string{
 		"countersign-linux-amd64", "countersign-linux-arm64", "countersign-hsm-linux-amd64", "countersign-kms-linux-amd64",
 		"countersign-kms-linux-arm64", "countersign-policy-import-linux-amd64", "countersign-policy-import-linux-arm64",
@@ -38,17 +36,11 @@ func dist(t *testing.T, program string) string {
 		if name == "countersign-linux-"+runtime.GOARCH {
 			stands = content
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), stands, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(folder, name), stands, 0o755))
 	}
-	if err := os.Mkdir(filepath.Join(folder, "completions"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(folder, "completions"), 0o755))
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if err := os.WriteFile(filepath.Join(folder, "completions", "countersign."+shell), output(t, program, "completion", shell), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(folder, "completions", "countersign."+shell), output(t, program, "completion", shell), 0o644))
 	}
 	man := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-run", "^TestManPages$", "./internal/cli", "-man", filepath.Join(folder, "man"))
 	man.Dir, man.Env = testenv.Root(), append(man.Environ(), "SOURCE_DATE_EPOCH=1700000000")
@@ -56,9 +48,7 @@ func dist(t *testing.T, program string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	bill := output(t, testenv.GoProgram(t, "packaging/sbom", "."), program)
-	if err := os.WriteFile(filepath.Join(folder, "countersign.cdx.json"), bill, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(folder, "countersign.cdx.json"), bill, 0o644))
 	return folder
 }
 
@@ -148,9 +138,7 @@ func (d *debian) install(t *testing.T, folder string, names ...string) ([]byte, 
 		if err == nil {
 			err = os.WriteFile(filepath.Join(d.root, name), content, 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		args = append(args, "/"+name)
 	}
 	return d.command(args...).CombinedOutput()
@@ -268,9 +256,7 @@ func TestImage(t *testing.T) {
 		Config, Layers json.RawMessage
 	}
 	blob := func(digest string) []byte { return layout["blobs/"+strings.ReplaceAll(digest, ":", "/")] }
-	if err := errors.Join(json.Unmarshal(layout["index.json"], &index), json.Unmarshal(blob(index.Manifests[0].Digest), &manifest)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(json.Unmarshal(layout["index.json"], &index), json.Unmarshal(blob(index.Manifests[0].Digest), &manifest)))
 	var config struct{ Digest string }
 	var layers []struct{ Digest string }
 	if err := errors.Join(json.Unmarshal(manifest.Config, &config), json.Unmarshal(manifest.Layers, &layers)); err != nil || len(layers) != 1 {
@@ -286,17 +272,13 @@ func TestImage(t *testing.T) {
 		t.Errorf("%+v, %v", runs, err)
 	}
 	unpacked, err := gzip.NewReader(bytes.NewReader(blob(layers[0].Digest)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	files := entries(t, unpacked)
 	if len(files["countersign.cdx.json"]) == 0 || len(files["etc/ssl/certs/ca-certificates.crt"]) == 0 || len(files) != 4 {
 		t.Errorf("the image has %d files", len(files))
 	}
 	program := filepath.Join(t.TempDir(), "countersign")
-	if err := os.WriteFile(program, files["countersign"], 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(program, files["countersign"], 0o755))
 	run := testenv.EmptyRoot(t, program, "version")
 	if os.Getuid() == 0 {
 		run.SysProcAttr.Credential = &syscall.Credential{Uid: 65532, Gid: 65532}
@@ -309,9 +291,7 @@ func TestImage(t *testing.T) {
 func untar(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer file.Close()
 	return entries(t, file)
 }
@@ -324,9 +304,7 @@ func entries(t *testing.T, from io.Reader) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if found[header.Name], err = io.ReadAll(reader); err != nil {
 			t.Fatal(err)
 		}
@@ -370,9 +348,7 @@ func main() {}' > main.go && git add . && git commit -qm first && `+build); err 
 		}
 	}
 	content := testenv.Read(t, filepath.Join(folder, "provenance.intoto.json"))
-	if err := json.Unmarshal(content, &statement); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(content, &statement))
 	commit, err := script(source, "git rev-parse HEAD")
 	sums := string(testenv.Read(t, filepath.Join(folder, "SHA256SUMS")))
 	if err != nil || statement.Type != "https://in-toto.io/Statement/v1" || statement.PredicateType != "https://slsa.dev/provenance/v1" ||

@@ -15,9 +15,7 @@ import (
 // and that it is reproducible.
 func testBill(t *testing.T, path string) {
 	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := []string{"std " + info.GoVersion}
 	for _, module := range info.Deps {
 		want = append(want, module.Path+" "+module.Version)
@@ -51,8 +49,6 @@ func testBill(t *testing.T, path string) {
 func output(t *testing.T, program string, args ...string) []byte {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, args...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return out
 }

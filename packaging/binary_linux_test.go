@@ -43,9 +43,7 @@ func TestReleasedBinary(t *testing.T) {
 
 func testStatic(t *testing.T, path string) {
 	read, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer read.Close()
 	for _, program := range read.Progs {
 		if program.Type == elf.PT_INTERP || program.Type == elf.PT_DYNAMIC {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/goccy/go-yaml"
 )
 
@@ -15,9 +17,7 @@ import (
 // would stay empty and look like an idle server, and that every series has a panel.
 func TestDashboard(t *testing.T) {
 	content, err := os.ReadFile("grafana.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var dashboard struct {
 		UID    string
 		Panels []struct {
@@ -61,16 +61,12 @@ type service struct {
 // and the probe match the server's addresses.
 func TestCompose(t *testing.T) {
 	content, err := os.ReadFile("compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var file struct {
 		Services                   map[string]service
 		Networks, Volumes, Secrets map[string]any
 	}
-	if err := yaml.Unmarshal(content, &file); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.Unmarshal(content, &file))
 	declared := func(of string, in map[string]any, names []string) {
 		for _, name := range names {
 			name, _, _ = strings.Cut(name, ":")
@@ -118,9 +114,7 @@ func TestStoreIsMadeOnce(t *testing.T) {
 		"kubernetes/postgres.yaml": false, "kubernetes/postgres-setup.yaml": true, "Containerfile": false}
 	for name, names := range samples {
 		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		steps := 0
 		for line := range strings.Lines(string(content)) {
 			if !strings.Contains(line, "--new-store") {

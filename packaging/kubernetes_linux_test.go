@@ -66,9 +66,7 @@ func TestRightsOfKubernetes(t *testing.T) {
 	testenv.Slow(t)
 	testenv.Superuser(t)
 	root, err := os.MkdirTemp("", "pod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{root}, elem...)...) }
 	program := at("countersign")
@@ -76,12 +74,8 @@ func TestRightsOfKubernetes(t *testing.T) {
 	if err == nil {
 		err = errors.Join(os.Chmod(root, 0o755), os.WriteFile(program, copied, 0o755), os.Chmod(program, 0o755), os.Mkdir(at("state"), 0o755), os.Mkdir(at("memory"), 0o755))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(mountVolume(at("state")), mountVolume(at("memory"))); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, errors.Join(mountVolume(at("state")), mountVolume(at("memory"))))
 	if out, err := inPod(t, program, "init", at("state", "deployment")).CombinedOutput(); err != nil {
 		t.Fatalf("init: %v\n%s", err, out)
 	}
@@ -102,9 +96,7 @@ func TestRightsOfKubernetes(t *testing.T) {
 	).Replace(string(files["countersign.yaml"])))
 	for mode, refused := range map[fs.FileMode]bool{0o440: false, 0o640: false, 0o444: true, 0o644: true} {
 		folder := at("secret" + mode.String())
-		if err := mountSecret(folder, mode, files); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, mountSecret(folder, mode, files))
 		if !refused {
 			serves(t, program, filepath.Join(folder, "countersign.yaml"))
 			continue
@@ -114,9 +106,7 @@ func TestRightsOfKubernetes(t *testing.T) {
 			t.Errorf("secrets of mode %o: %v\n%s", mode, err, out)
 		}
 	}
-	if err := os.Chmod(at("state", "deployment", "state.db"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chmod(at("state", "deployment", "state.db"), 0o666))
 	if out, err := inPod(t, program, "serve", "--check", "--config", at("state", "deployment", "countersign.yaml")).CombinedOutput(); err == nil || !bytes.Contains(out, []byte("state.db: others can read it (mode 0666): run 'chmod 600")) {
 		t.Errorf("a store that everyone can write: %v\n%s", err, out)
 	}
@@ -143,9 +133,7 @@ func listening(t *testing.T, command *exec.Cmd) (url string) {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Errorf("%q, %v\n%s", line, err, command.Stderr)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	"github.com/goccy/go-yaml"
 )
 
@@ -77,9 +79,7 @@ func TestKubernetes(t *testing.T) {
 		"postgres.yaml":       {"StatefulSet", "PodDisruptionBudget", "Service", "NetworkPolicy"},
 	} {
 		content, err := os.ReadFile(filepath.Join("kubernetes", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var found []string
 		for document := range strings.SplitSeq(string(content), "\n---\n") {
 			var one manifest

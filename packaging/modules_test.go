@@ -49,9 +49,7 @@ func main() {
 func TestTaggedModules(t *testing.T) {
 	testenv.Slow(t)
 	changelog, err := os.ReadFile("../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	version := string(regexp.MustCompile(`(?m)^## (v[0-9.]+)$`).FindSubmatch(changelog)[1])
 	proxy := t.TempDir()
 	var sums []byte // with which what is in the cache needs no answer of the checksum database
@@ -97,9 +95,7 @@ func TestModuleHasOneName(t *testing.T) {
 	search := exec.CommandContext(t.Context(), "git", "grep", "-I", "-n", owner)
 	search.Dir = testenv.Root()
 	found, err := search.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	whole := strings.TrimPrefix(modulePath, "github.com/")
 	for line := range strings.Lines(string(found)) {
 		if strings.Contains(strings.ReplaceAll(line, whole, ""), owner) {
@@ -113,31 +109,21 @@ func serve(t *testing.T, proxy, folder, version string) {
 	t.Helper()
 	served := module.Version{Path: path.Join(modulePath, folder), Version: version}
 	at := filepath.Join(proxy, filepath.FromSlash(served.Path), "@v")
-	if err := os.MkdirAll(at, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.MkdirAll(at, 0o700))
 	files := tracked(t, folder)
 	mod, err := os.ReadFile(filepath.Join(testenv.Root(), folder, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if wants := modulePath + " " + version; folder != "" && !strings.Contains(string(mod), wants) {
 		t.Errorf("%s/go.mod does not require %s", folder, wants)
 	}
 	archive, err := os.Create(filepath.Join(at, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer archive.Close()
-	if err := zip.Create(archive, served, files); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, zip.Create(archive, served, files))
 	for name, content := range map[string]string{
 		version + ".mod": string(mod), version + ".info": fmt.Sprintf(`{"Version":%q}`, version), "list": version + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(filepath.Join(at, name), []byte(content), 0o600))
 	}
 }
 
@@ -147,9 +133,7 @@ func tracked(t *testing.T, folder string) (files []zip.File) {
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = filepath.Join(testenv.Root(), folder)
 	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	names := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	var below []string
 	for _, name := range names {

@@ -174,16 +174,12 @@ func newCluster(t *testing.T, withDatabase bool) (c *cluster, run func(script st
 		testenv.Tool(t, tool)
 	}
 	dir, err := os.MkdirTemp("", "cluster")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	c = &cluster{dir}
 	if withDatabase {
 		_, rest, _ := strings.Cut(testenv.Postgres(t).DSN, "host=")
 		socket, _, _ := strings.Cut(rest, " ")
-		if err := os.Chmod(socket, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chmod(socket, 0o711))
 		t.Setenv(databaseEnv, socket)
 	}
 	t.Cleanup(func() { c.end(t) })
@@ -196,13 +192,9 @@ func newCluster(t *testing.T, withDatabase bool) (c *cluster, run func(script st
 		err = errors.Join(err, os.Mkdir(c.at(folder), 0o755))
 	}
 	err = errors.Join(err, os.CopyFS(filepath.Join(here, "packaging"), os.DirFS(".")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	content := testenv.Read(t, program)
-	if err := os.WriteFile(c.at("image", "countersign"), content, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(c.at("image", "countersign"), content, 0o755))
 	return c, func(script string) {
 		t.Helper()
 		script = strings.ReplaceAll(script, "@postgres/countersign?", "@/countersign?host=/database&")
@@ -253,9 +245,7 @@ echo 02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab706
 func (c *cluster) submits(t *testing.T, name, to string) string {
 	t.Helper()
 	b, err := c.pod(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return fmt.Sprintf("nsenter --target %d --net countersign submit --url http://127.0.0.1:8080 "+
 		"--api-key client/api-key.json --field signedTransaction < body.json > %s\n", b.PID, to)
 }
@@ -295,9 +285,7 @@ func TestKubernetesStepByStep(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		c, run := newCluster(t, true)
-		if err := createDatabase(map[string]string{"POSTGRES_USER": "countersign", "POSTGRES_DB": "countersign", "POSTGRES_PASSWORD": "correct"}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, createDatabase(map[string]string{"POSTGRES_USER": "countersign", "POSTGRES_DB": "countersign", "POSTGRES_PASSWORD": "correct"}))
 		run(key + "echo localhost:5432:countersign:countersign:correct > pgpass\n" + blocks(t, "### Two nodes on a database", 1)[0])
 		run(c.signs(t, "countersign-0", "kubectl exec countersign-0 --", "/etc/countersign/countersign.yaml"))
 		run(c.submits(t, "countersign-1", "again.txt") + "cmp answer.txt again.txt\ntar -tf backup.tar > files.txt\ngrep -q identity.age files.txt")

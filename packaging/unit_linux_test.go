@@ -15,9 +15,7 @@ import (
 func TestUnit(t *testing.T) {
 	analyze := testenv.Tool(t, "systemd-analyze")
 	unit, err := os.ReadFile("countersign.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const installed = "/usr/local/bin/countersign "
 	if !bytes.Contains(unit, []byte("ExecStart="+installed+"serve --config ")) {
 		t.Fatal("the unit does not start what is documented")
@@ -25,9 +23,7 @@ func TestUnit(t *testing.T) {
 	// The binary need not be installed here; systemd-analyze is.
 	unit = bytes.Replace(unit, []byte(installed), []byte(analyze+" "), 1)
 	path := filepath.Join(t.TempDir(), "countersign.service")
-	if err := os.WriteFile(path, unit, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, unit, 0o644))
 	for _, args := range [][]string{
 		{"verify", "--man=no", path},
 		{"security", "--offline=true", "--threshold=12", path},

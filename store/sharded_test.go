@@ -70,16 +70,12 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	// What was refused left no mark behind.
-	if err := opened.Assign(t.Context(), map[string]string{"marked": "b", "recorded": "", "logged": "", "new": "b"}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, opened.Assign(t.Context(), map[string]string{"marked": "b", "recorded": "", "logged": "", "new": "b"}))
 	if err := opened.Assign(t.Context(), map[string]string{"marked": "c"}); err == nil {
 		t.Error("a store that there is not is accepted")
 	}
 	// An organization that the table no longer names stays where it is.
-	if err := opened.Assign(t.Context(), map[string]string{"recorded": ""}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, opened.Assign(t.Context(), map[string]string{"recorded": ""}))
 	recordIn(t, opened, "marked", nil)
 	if found, err := rest.List(t.Context(), "marked", store.Filter{Limit: 1}); err != nil || len(found) > 0 {
 		t.Errorf("recorded elsewhere: %v, %v", found, err)
@@ -196,9 +192,7 @@ func TestOneAway(t *testing.T) {
 		t.Error(held, err)
 	}
 	// The table can change meanwhile, but for organizations that are new.
-	if err := opened.Assign(t.Context(), map[string]string{"there": "b"}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, opened.Assign(t.Context(), map[string]string{"there": "b"}))
 }
 
 // heldBy is a store whose outbox one holder has.

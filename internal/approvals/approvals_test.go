@@ -31,9 +31,7 @@ func TestTwoApprovals(t *testing.T) {
 	if len(first.Votes) != 2 || first.Viewer.CanApprove || !first.Viewer.CanReject || first.Viewer.Review.Missing[0].Missing != 1 {
 		t.Errorf("after the first vote: %+v", first.Viewer)
 	}
-	if err := first.Viewer.Review.Check(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, first.Viewer.Review.Check())
 	done := b.Approve(b.Ben, waiting)
 	b.Is(done, activity.StatusCompleted)
 	if done.ID != waiting.ID || done.Result != (activity.SignTransactionResult{SignedTransaction: enginetest.Signed}) || len(done.Votes) != 3 {

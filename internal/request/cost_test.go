@@ -177,11 +177,9 @@ func (c *costBody) text(t testing.TB, at time.Time) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(map[string]any{
+	testenv.Must(t, encoder.Encode(map[string]any{
 		"type": c.kind, "timestampMs": strconv.FormatInt(at.UnixMilli(), 10), "organizationId": enginetest.Organization, "parameters": c.of,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return text.String()
 }
 

@@ -34,18 +34,14 @@ func TestKeystoreOfAnotherUser(t *testing.T) {
 	if _, err := store.Find(t.Context(), "org", keystore.ByID(info.ID)); err != nil {
 		t.Error(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 	empty := filepath.Join(t.TempDir(), "empty")
 	testenv.Must(t, errors.Join(os.Mkdir(empty, 0o700), os.Chown(empty, nobody, nobody)))
 	_, err = file.Create(empty, []byte("passphrase"), options)
 	mustRefuseOwner(t, err)
 	store, err = file.Open(t.Context(), dir, []byte("passphrase"), options)
 	testenv.Must(t, err)
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }
 
 func mustRefuseOwner(t *testing.T, err error) {

@@ -74,9 +74,7 @@ func TestVolumeOfKubernetes(t *testing.T) {
 	testenv.Must(t, err)
 	store, err := file.Open(t.Context(), x.dir, passphrase, fast)
 	testenv.Must(t, err)
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }
 
 // TestDirectoryPermissions gives other users access to the directories.

@@ -23,16 +23,14 @@ import (
 func sharedWith(t *testing.T, s *file.Store, walletID, name string) *walletpolicy.Policy {
 	t.Helper()
 	var own string
-	if err := s.RevealRoot(t.Context(), "org", walletID, func(root *wallet.Root) (err error) {
+	testenv.Must(t, s.RevealRoot(t.Context(), "org", walletID, func(root *wallet.Root) (err error) {
 		path, err := wallet.ParsePath("m/48'/0'/0'/2'")
 		if err != nil {
 			return err
 		}
 		own, err = root.XPub(path)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	policy := newPolicy(t, name, "wsh(sortedmulti(2,@0/**,@1/**))", []string{own, foreignKey})
 	return policy
 }
@@ -48,9 +46,7 @@ func TestRegisterSameScripts(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	again := newPolicy(t, "treasury", policy.Template(), []string{foreignKey, policy.Keys()[0].Text})
-	if err := s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: again}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, s.Register(t.Context(), file.Registered{OrganizationID: "org", Policy: again}))
 }
 
 const foreignKey = "[6738736c/48'/0'/0'/2']xpub6FC1fXFP1GXLX5TKtcjHGT4q89SDRehkQLtbKJ2PzWcvbBHtyDsJPLtpLtkGqYNYZdVVAjRQ5kug9CsapegmmeRutpP7PW4u4wVF9JfkDhw"

@@ -37,7 +37,5 @@ func TestHandleOfAnotherKey(t *testing.T) {
 	if _, err := inUse.sign(t.Context(), make([]byte, 32)); err == nil {
 		t.Error("the key signs after it was removed")
 	}
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }

@@ -258,8 +258,6 @@ func TestCloseWaits(t *testing.T) {
 	default:
 	}
 	r.proxy.Hang(false)
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, <-closed)
 	patient.Wait()
 }

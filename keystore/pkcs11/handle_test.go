@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/countersign-dev/countersign/internal/testenv"
+
 	miekg "github.com/miekg/pkcs11"
 
 	"github.com/countersign-dev/countersign/internal/faultproxy"
@@ -206,9 +208,7 @@ func TestContextHasEnded(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, c.err, c.want)
 		}
 	}
-	if err := r.store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, r.store.Close())
 	for _, err := range r.mustFail(t, "after Close", keystore.ErrClosed) {
 		if err != keystore.ErrClosed {
 			t.Errorf("after Close: %v", err)

@@ -31,9 +31,7 @@ func TestSecondInitialize(t *testing.T) {
 	r.mustSign(t, "beside a key of app proofs")
 	second, err := pkcs11.Open(t.Context(), r.token.URI(r.proxy.Module), pkcs11.Options{PIN: []byte(r.token.PIN)})
 	testenv.Must(t, err)
-	if err := second.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, second.Close())
 	r.mustSign(t, "after another store was closed")
 	r.proxy.KillSessions(1)
 	r.mustSign(t, "in a new session")
@@ -47,9 +45,7 @@ func TestSecondInitialize(t *testing.T) {
 	if _, err := proof.Sign(nil, digest[:], nil); err != nil {
 		t.Errorf("app proof afterwards: %v", err)
 	}
-	if err := proof.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, proof.Close())
 	r.mustSign(t, "after the app-proof key was closed")
 }
 
@@ -81,9 +77,7 @@ func TestTwoPathsToOneModule(t *testing.T) {
 		t.Errorf("by the other path: %v, want %v", listed, info)
 	}
 	proof := generateProofKey(t, proofURI(token, link, "object=proof;id=%01"), token)
-	if err := proof.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, proof.Close())
 }
 
 // TestP11Kit creates and uses keys through p11-kit's client module, which forwards to a server
@@ -114,9 +108,7 @@ func TestP11Kit(t *testing.T) {
 			if _, err := proof.Sign(nil, digest[:], nil); err != nil {
 				t.Error(err)
 			}
-			if err := proof.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, proof.Close())
 		})
 	}
 }
@@ -255,9 +247,7 @@ func TestCloseTimeout(t *testing.T) {
 	}
 	r.proxy.Hang(false)
 	r.mustSign(t, "in the other store")
-	if err := r.store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, r.store.Close())
 	testenv.Await(t, "the module is finalized when the token has answered", func() bool { return pkcs11.ModulesOpen() == 0 })
 }
 

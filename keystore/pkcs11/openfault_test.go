@@ -73,9 +73,7 @@ func TestModuleInUse(t *testing.T) {
 	if _, err := other.GetSlotList(true); err != nil {
 		t.Errorf("the first user of the module: %v", err)
 	}
-	if err := other.Finalize(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, other.Finalize())
 	other.Destroy()
 	open(t, token.URI(""), options)
 }

@@ -72,7 +72,5 @@ func TestSessionWaitCancelled(t *testing.T) {
 		t.Errorf("opened %v, %v, want the session that was returned", lent, err)
 	}
 	store.pool.idle <- used
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }

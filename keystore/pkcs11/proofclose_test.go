@@ -43,9 +43,7 @@ func TestCloseBetweenTries(t *testing.T) {
 	if err := <-signed; err != nil {
 		t.Errorf("signed: %v", err)
 	}
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, <-closed)
 	if again := proxy.Calls(faultproxy.Login) - logins; again != 0 {
 		t.Errorf("logged in again, %d times", again)
 	}

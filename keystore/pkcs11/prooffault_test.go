@@ -202,9 +202,7 @@ func TestPlantedProofKey(t *testing.T) {
 	if !r.signer.Public().(*ecdsa.PublicKey).Equal(found.Public()) {
 		t.Error("opened with a planted public key")
 	}
-	if err := found.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, found.Close())
 	for _, object := range b.find(t, miekg.CKO_PUBLIC_KEY, "proof") {
 		b.destroy(t, object)
 	}
@@ -229,9 +227,7 @@ func TestProofSessions(t *testing.T) {
 	open := r.proxy.Open()
 	r.proxy.Hang(false)
 	done.Wait()
-	if err := signer.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, signer.Close())
 	if open > 1+1+1+2 {
 		t.Errorf("%d sessions are open, want crypto11's of two signers, one of the first and two of the second at most", open)
 	}

@@ -323,9 +323,7 @@ func TestSites(t *testing.T) {
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want the context's error", err)
 	}
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }
 
 // FuzzParseSPKI: what is read is a point of the curve that it says, and nothing panics.

@@ -116,9 +116,7 @@ func TestKillNeverExceedsALimit(t *testing.T) {
 		}
 		return nil, err
 	}))
-	if err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, err)
 	t.Logf("%d of %d were completed, the others died with their processes", len(completed), limitOfVictims)
 }
 

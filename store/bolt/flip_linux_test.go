@@ -32,11 +32,9 @@ func wide(t *testing.T) (path string, content []byte, page int) {
 		activity.Data = append(activity.Data, make([]byte, 500)...)
 		activity.Leaf, activity.Waiting = []byte("leaf of "+recordName(n)), waits(n)
 		activity.Event = &store.Event{ID: recordName(n), At: time.UnixMilli(1), Data: []byte("event of " + recordName(n))}
-		if err := s.Complete(t.Context(), *begun.Lease, activity, store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
+		testenv.Must(t, s.Complete(t.Context(), *begun.Lease, activity, store.ChangeFunc(func(l store.Ledger) (refusal, err error) {
 			return nil, l.Write(entryKey(n), store.Entry{Value: []byte(recordName(n)), KeepUntil: time.Now().Add(time.Hour)})
-		})); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 	testenv.Must(t, s.Close())
 	content = testenv.Read(t, path)
@@ -78,9 +76,7 @@ func (o *outcome) read(t *testing.T, path string) {
 				t.Errorf("ready with %v after %v", again, err)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, s.Close())
 	}
 	switch {
 	case err == nil:
@@ -305,9 +301,7 @@ func (o *outcome) below(t *testing.T, path string, offset int, old, flipped byte
 	if _, err := file.WriteAt([]byte{old}, int64(offset)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, s.Close())
 }
 
 // TestFlippedPositions flips the positions of the first and the last entry of each leaf so that
@@ -393,9 +387,7 @@ func TestFault(t *testing.T) {
 					t.Errorf("%v, want that it is damaged", err)
 				}
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, s.Close())
 		})
 	}
 }

@@ -17,14 +17,10 @@ func TestOneAddress(t *testing.T) {
 	check := func(text string) error {
 		clitest.WritePrivate(t, s.Config(), text)
 		configured, err := config.Read(s.Config())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return deployment.Addresses{Serve: true}.Check(configured)
 	}
-	if err := check(text); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, check(text))
 	for _, members := range [][2]string{{"listen", "rpc.listen"}, {"listen", "admin"}, {"rpc.listen", "admin"}} {
 		changed := "\n" + text
 		for _, member := range members {

@@ -27,9 +27,7 @@ func TestSignLeavesNoCoreDump(t *testing.T) {
 	}
 	mustLeaveNoCoreDump(t, command.Process.Pid)
 	in.Close()
-	if err := command.Wait(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, command.Wait())
 }
 
 // TestServeLeavesNoCoreDump checks those of a server.

@@ -112,16 +112,14 @@ func mustFail(s *clitest.Session, stdin []byte, args ...string) {
 func searchDisk(s *clitest.Session) {
 	s.T.Helper()
 	root := os.DirFS(filepath.Join(s.Dir, "keys"))
-	if err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+	testenv.Must(s.T, fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		content, err := fs.ReadFile(root, path)
 		s.Output.Write(content)
 		return err
-	}); err != nil {
-		s.T.Fatal(err)
-	}
+	}))
 }
 
 // formsOf returns the usual encodings of bytes in a text.

@@ -344,9 +344,7 @@ func TestNotWritable(t *testing.T) {
 		t.Errorf("%d failures, logged: %s", n.Failures(), n.logged.String())
 	}
 	testenv.Must(t, os.Mkdir(filepath.Dir(n.path), 0o700))
-	if err := n.Write(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, n.Write())
 	n.Close()
 	if remembered, err := logmemory.Read(n.path); err != nil || remembered["one"].Tree.N != 3 {
 		t.Errorf("%+v, %v", remembered, err)

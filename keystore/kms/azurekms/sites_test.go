@@ -68,9 +68,7 @@ func TestOneVaultHangs(t *testing.T) {
 	}
 	cancel()
 	waiting.Wait()
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, store.Close())
 }
 
 // TestSites: keys of one vault share a bound, whatever the case of its name.

@@ -54,9 +54,7 @@ func TestDevelopmentVault(t *testing.T) {
 	vault := loopback.NewVault(t)
 	folder := filepath.Join(t.TempDir(), "a folder")
 	build(t, folder)
-	if err := os.WriteFile(filepath.Join(folder, "vault"), []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(filepath.Join(folder, "vault"), []byte("#!/bin/sh\n"), 0o700))
 	_, commands, found := strings.Cut(block(t, "## A development Vault"), "VAULT_TOKEN=root\n")
 	if !found {
 		t.Fatal("the block does not begin with the address and the token")
@@ -71,9 +69,7 @@ func TestDevelopmentVault(t *testing.T) {
 func block(t *testing.T, heading string) string {
 	t.Helper()
 	document, err := os.ReadFile("../../../../docs/kms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, section, _ := strings.Cut(string(document), "\n"+heading+"\n")
 	found := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(section)
 	if found == nil {
