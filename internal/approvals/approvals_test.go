@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/countersign-dev/countersign"
 	"github.com/countersign-dev/countersign/activity"
@@ -114,19 +113,5 @@ func TestRejections(t *testing.T) {
 		b.Is(rejected, activity.StatusRejected)
 		b.Is(b.Approve(b.Ben, waiting), activity.StatusRejected)
 		b.Is(b.Again(waiting), activity.StatusRejected)
-	}
-}
-
-// TestOneVotePerUser checks that a user who votes twice counts once.
-func TestOneVotePerUser(t *testing.T) {
-	b := ballot.New(t)
-	waiting := b.Waiting()
-	b.Approve(b.Ann, waiting)
-	b.Is(b.Approve(b.Ann, waiting), activity.StatusConsensusNeeded)
-	b.Clock.Advance(time.Minute)
-	again := b.Approve(b.Ann, waiting)
-	b.Is(again, activity.StatusConsensusNeeded)
-	if len(again.Votes) != 2 || !again.Votes[1].StampedAt.Equal(b.Clock.Now()) {
-		t.Errorf("the newer vote has not taken the place of the older: %+v", again.Votes)
 	}
 }

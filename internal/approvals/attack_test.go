@@ -19,21 +19,6 @@ import (
 	"github.com/countersign-dev/countersign/store/postgres"
 )
 
-// TestRemovedVoter checks that a vote no longer counts once its voter was removed or
-// lost the tag, and that nothing is signed until another vote replaces it.
-func TestRemovedVoter(t *testing.T) {
-	for _, tag := range []string{"", "former"} {
-		b := ballot.New(t)
-		waiting := b.Waiting()
-		b.Approve(b.Ann, waiting)
-		b.Register(tag, "finance")
-		b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
-		b.Register("finance", "finance")
-		b.Clock.Advance(time.Second)
-		b.Is(b.Approve(b.Ben, waiting), activity.StatusCompleted)
-	}
-}
-
 // TestReloadKeepsDemands checks that an activity submitted under a policy that demands
 // more votes is not signed under a new policy that demands fewer or none, or does not
 // judge it.
@@ -118,15 +103,18 @@ func TestRefusedVoteStaysRefused(t *testing.T) {
 	b.Approve(b.APIKey, waiting)
 }
 
-// TestVoteExpiry checks that a vote stops counting when it is older than its group
-// allows, and that a newer vote of the same user counts again.
+// TestVoteExpiry checks that a vote stops counting when it is older than its group allows, also if it
+// was stamped minutes ahead, and that a newer vote of the same user counts again.
 func TestVoteExpiry(t *testing.T) {
-	b := ballot.New(t)
-	waiting := b.Waiting()
-	b.Approve(b.Ann, waiting)
-	b.Clock.Advance(access.DefaultVoteAge + time.Second)
-	b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
-	b.Is(b.Approve(b.Ann, waiting), activity.StatusCompleted)
+	for _, ahead := range []time.Duration{0, 4 * time.Minute} {
+		b := ballot.New(t)
+		waiting := b.Waiting()
+		body := ballot.VoteBody(activity.TypeApproveActivity, waiting, enginetest.Organization, b.Clock.Now().Add(ahead), "")
+		enginetest.MustSubmit(t, b.Engine, b.Ann.Sign(body))
+		b.Clock.Advance(access.DefaultVoteAge + time.Second)
+		b.Is(b.Approve(b.Ben, waiting), activity.StatusConsensusNeeded)
+		b.Is(b.Approve(b.Ann, waiting), activity.StatusCompleted)
+	}
 }
 
 // TestWaitingTimeout checks that the engine rejects an activity that does not get its
