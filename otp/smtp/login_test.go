@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	smtpserver "github.com/emersion/go-smtp"
-
 	"github.com/countersign-dev/countersign/internal/testenv"
 	"github.com/countersign-dev/countersign/otp/smtp"
 )
@@ -177,27 +175,6 @@ func TestNothingInTheClear(t *testing.T) {
 		}
 		if got := s.messages(); len(got) > 0 {
 			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-// TestMechanisms logs in over TLS, to a server that offers only one mechanism.
-func TestMechanisms(t *testing.T) {
-	for _, offered := range []string{"PLAIN", "LOGIN"} {
-		for name, encryption := range map[string]smtp.Encryption{"STARTTLS": smtp.STARTTLS, "implicit TLS": smtp.ImplicitTLS} {
-			var change func(*smtpserver.Server)
-			if encryption == smtp.ImplicitTLS {
-				change = implicitTLS
-			}
-			s := serve(t, change)
-			s.offers = []string{offered}
-			config := s.config(func(c *smtp.Config) { c.Encryption, c.Username, c.Password = encryption, "user", "right" })
-			if err := send(t, config, message); err != nil {
-				t.Fatalf("%s over %s: %v", offered, name, err)
-			}
-			if got := s.messages(); len(got) != 1 || got[0].mechanism != offered || !got[0].encrypted {
-				t.Errorf("%s over %s: %+v", offered, name, got)
-			}
 		}
 	}
 }

@@ -38,22 +38,31 @@ func send(t *testing.T, config smtp.Config, message otp.Message) error {
 	return sender.Send(t.Context(), message)
 }
 
-// TestEncryption sends with each kind of encryption.
+// TestEncryption sends with each kind of encryption, and logs in over TLS to servers that offer
+// several mechanisms, or only one.
 func TestEncryption(t *testing.T) {
 	for name, test := range map[string]struct {
 		server     func(*smtpserver.Server)
 		encryption smtp.Encryption
 		encrypted  bool
 		user       string
+		offered    string
 	}{
-		"STARTTLS":              {nil, smtp.STARTTLS, true, ""},
-		"STARTTLS and a user":   {nil, smtp.STARTTLS, true, "user"},
-		"implicit TLS":          {implicitTLS, smtp.ImplicitTLS, true, ""},
-		"implicit TLS and auth": {implicitTLS, smtp.ImplicitTLS, true, "user"},
-		"plaintext":             {noTLS, smtp.InsecurePlaintext, false, ""},
+		"STARTTLS":               {nil, smtp.STARTTLS, true, "", ""},
+		"STARTTLS and a user":    {nil, smtp.STARTTLS, true, "user", ""},
+		"STARTTLS and PLAIN":     {nil, smtp.STARTTLS, true, "user", "PLAIN"},
+		"STARTTLS and LOGIN":     {nil, smtp.STARTTLS, true, "user", "LOGIN"},
+		"implicit TLS":           {implicitTLS, smtp.ImplicitTLS, true, "", ""},
+		"implicit TLS and auth":  {implicitTLS, smtp.ImplicitTLS, true, "user", ""},
+		"implicit TLS and PLAIN": {implicitTLS, smtp.ImplicitTLS, true, "user", "PLAIN"},
+		"implicit TLS and LOGIN": {implicitTLS, smtp.ImplicitTLS, true, "user", "LOGIN"},
+		"plaintext":              {noTLS, smtp.InsecurePlaintext, false, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, test.server)
+			if test.offered != "" {
+				s.offers = []string{test.offered}
+			}
 			config := s.config(func(c *smtp.Config) {
 				c.Encryption, c.Username, c.Password = test.encryption, test.user, "right"
 			})
@@ -62,6 +71,9 @@ func TestEncryption(t *testing.T) {
 			if len(messages) != 1 || messages[0].encrypted != test.encrypted || messages[0].user != test.user ||
 				messages[0].from != "codes@example.com" || len(messages[0].to) != 1 || messages[0].to[0] != message.To {
 				t.Fatalf("%+v", messages)
+			}
+			if test.offered != "" && messages[0].mechanism != test.offered {
+				t.Errorf("logged in by %s", messages[0].mechanism)
 			}
 		})
 	}
