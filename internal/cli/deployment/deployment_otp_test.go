@@ -52,7 +52,7 @@ func TestSenders(t *testing.T) {
 		{"webhook without TLS", hook(config.Webhook{URL: "http://sms.example.com"}), "webhook: "},
 		{"broken headers", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("broken")}), "webhook: headersFile: "},
 		{"no headers", hook(config.Webhook{URL: "https://sms.example.com", HeadersFile: at("none")}), "webhook: headersFile: "},
-		{"short secret", &config.OTP{SecretFile: at("short"), Outbox: at("outbox")}, "32"},
+		{"short secret", &config.OTP{SecretFile: at("short"), Outbox: at("outbox")}, "has 5 bytes: expected at least 32"},
 		{"no secret", &config.OTP{SecretFile: at("none"), Outbox: at("outbox")}, "secretFile: "},
 		{"template without a code", &config.OTP{SecretFile: at("secret"), Outbox: at("outbox"),
 			Templates: map[string]otp.Template{"x": {Text: "hi"}}}, `template "x"`},
