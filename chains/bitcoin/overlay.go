@@ -3,9 +3,12 @@ package bitcoin
 import (
 	"bytes"
 	"crypto/rc4" //nolint:gosec // Counterparty hides its mark with it; nothing is kept secret here
+	"crypto/sha256"
 	"slices"
 
 	"github.com/btcsuite/btcd/txscript/v2"
+
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // The marks of protocols that keep tokens and instructions in Bitcoin's outputs.
@@ -50,14 +53,32 @@ type marks struct {
 	key   []byte   // the start of Counterparty's key stream, once it is known
 }
 
-// protocol returns the token protocol that an output instructs, empty if none is known.
+// protocol returns the protocol that an output instructs, empty if it instructs none. Data that is
+// neither a note nor a digest, which proves a time, is for some program to act on.
 func (m *marks) protocol(script []byte) string {
 	for _, protocol := range overlays {
 		if protocol.matches(m, script) {
 			return protocol.name
 		}
 	}
-	return ""
+	data, whole := returnedData(script)
+	if size := len(data); whole && (size == 0 || size == sha256.Size || texts.IsNote(data)) {
+		return ""
+	}
+	return "an unknown protocol"
+}
+
+// returnedData returns all that an OP_RETURN output pushes, which is nothing of any other. whole is false if
+// it does more than push.
+func returnedData(script []byte) (data []byte, whole bool) {
+	if len(script) == 0 || script[0] != txscript.OP_RETURN {
+		return nil, true
+	}
+	whole = true
+	return data, pushes(script[1:], func(op byte, push []byte) bool {
+		data, whole = append(data, push...), whole && op <= txscript.OP_PUSHDATA4
+		return false
+	}) && whole
 }
 
 // returned returns what an OP_RETURN output pushes first, by whatever opcode.

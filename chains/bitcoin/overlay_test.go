@@ -3,6 +3,7 @@ package bitcoin_test
 import (
 	"crypto/rc4" //nolint:gosec // as Counterparty does
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript/v2"
@@ -20,7 +21,7 @@ func pushedBy(data []byte) map[string][]byte {
 	return map[string][]byte{
 		"OP_DATA":      append([]byte{size}, data...),
 		"OP_PUSHDATA1": append([]byte{txscript.OP_PUSHDATA1, size}, data...),
-		"OP_PUSHDATA2": append([]byte{txscript.OP_PUSHDATA2, size, 0}, data...),
+		"OP_PUSHDATA2": append([]byte{txscript.OP_PUSHDATA2, size, byte(len(data) >> 8)}, data...),
 		"OP_PUSHDATA4": append([]byte{txscript.OP_PUSHDATA4, size, 0, 0, 0}, data...),
 		"behind OP_0":  append([]byte{txscript.OP_0, size}, data...),
 	}
@@ -113,11 +114,16 @@ func TestTokenProtocolsWithValue(t *testing.T) {
 	}
 }
 
-// TestNotATokenProtocol has text that only contains a mark, or a mark under another key.
+// TestNotATokenProtocol has text that only contains a mark, and a digest. Other data is of a protocol that
+// is not known, as a mark under another key is, and numbers that are no pushes.
 func TestNotATokenProtocol(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	wrong := counterparty(t, []byte("CNTRPRTX\x02"))
-	for _, data := range []string{"hello omni", "omn", "X", "xX2$", "CNTRPRTY\x02", string(wrong)} {
+	for _, data := range []string{"CNTRPRTY\x02", string(wrong), "RSKT01" + strings.Repeat("\xab", 20), strings.Repeat("\xab", 20), strings.Repeat("a", 600)} {
+		wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: append([]byte{txscript.OP_RETURN}, pushedBy([]byte(data))["OP_PUSHDATA2"]...)})
+	}
+	wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: []byte{txscript.OP_RETURN, txscript.OP_1}})
+	for _, data := range []string{"hello omni", "omn", "X", "xX2$", strings.Repeat("\xab", 32)} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
 			p.Outputs = append(p.Outputs, bitcointest.Output{Script: bitcointest.Nulldata(data)})
 		})

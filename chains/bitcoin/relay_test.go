@@ -112,8 +112,8 @@ func TestVersion3Size(t *testing.T) {
 	const some = 9_000
 	full := some + 10_000 - int(parse(t, of(3, some)).VirtualSize())
 	for padding, want := range map[int][]string{full: nil, full + 1: {bitcoin.HazardNeverRelayed}} {
-		wantHazards(t, of(3, padding), a, want...)
-		wantHazards(t, of(2, padding), a)
+		wantHazards(t, of(3, padding), a, append(want, bitcoin.HazardBlindCall)...)
+		wantHazards(t, of(2, padding), a, bitcoin.HazardBlindCall)
 	}
 }
 

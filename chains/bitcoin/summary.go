@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -101,13 +100,8 @@ func (t *transaction) summarizeOutput(index int) chains.Field {
 	fields := []chains.Field{amount("amount", out.Amount).As("value"), t.lockedBy(out.Script)}
 	if txscript.IsNullData(out.Script) || len(out.Script) > 0 && out.Script[0] == txscript.OP_RETURN {
 		fields = append(fields[:1], t.lockedBy(out.Script).WithNote("OP_RETURN: cannot be spent"))
-		var data strings.Builder
-		whole := pushes(out.Script[1:], func(_ byte, push []byte) bool {
-			data.Write(push)
-			return false
-		})
-		if text := data.String(); whole && text != "" && utf8.ValidString(text) {
-			fields = append(fields, chains.Text("text", text))
+		if data, whole := returnedData(out.Script); whole && len(data) > 0 && utf8.Valid(data) {
+			fields = append(fields, chains.Text("text", string(data)))
 		}
 	}
 	return chains.List(fmt.Sprintf("output %d", index), fields...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/chains"
 	"github.com/countersign-dev/countersign/internal/evm"
+	"github.com/countersign-dev/countersign/internal/texts"
 )
 
 // Effects implements chains.Transaction: what the contract does, by its type, and the
@@ -24,6 +25,10 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
+	}
+	if memo := tx.frame[rawData]; memo.present() && !texts.IsNote(memo.of(tx.raw)) { // who is paid may act on it
+		effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty, To: chains.UnknownParty(),
+			Undecoded: true, Function: "memo", Path: "memo"})
 	}
 	for i := range effects {
 		effect := &effects[i]

@@ -19,14 +19,27 @@ func hashLike(message []byte) string {
 	if len(message) == hashSize && len(bytes.Trim(message, "0123456789abcdef-")) != 0 {
 		return "the message is 32 bytes, like a hash whose preimage is unknown"
 	}
-	digits := bytes.TrimSpace(message)
-	if len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x' {
-		digits = digits[2:]
+	number := bytes.TrimSpace(message)
+	if len(number) > 2 && number[0] == '0' && number[1]|0x20 == 'x' {
+		number = number[2:]
 	}
-	if len(digits) != 2*hashSize || len(bytes.Trim(digits, "0123456789abcdefABCDEF")) != 0 {
-		return ""
+	switch isHex := len(bytes.Trim(number, digits+"abcdefABCDEF")) == 0; {
+	case isHex && len(number) == 2*hashSize:
+		return "the message is 64 hex digits, like a hash whose preimage is unknown"
+	case isHex && len(number) > 2*hashSize, len(number) > 42 && isBase64(number):
+		return "the message is bytes in hex, base64 or base58, like a hash or a transaction, which no one can read"
 	}
-	return "the message is 64 hex digits, like a hash whose preimage is unknown"
+	return ""
+}
+
+// isBase64 reports whether a text is digits of base64 or base58 alone, with letters of both cases.
+func isBase64(text []byte) bool {
+	for _, r := range text {
+		if !isLetter(r|0x20) && !strings.ContainsRune(digits+"+/=", rune(r)) {
+			return false
+		}
+	}
+	return !bytes.Equal(text, bytes.ToLower(text)) && !bytes.Equal(text, bytes.ToUpper(text))
 }
 
 // phrase is a pattern of words, and words of which a text that matches has one of each list:
@@ -133,10 +146,17 @@ var orderPhrases = []phrase{
 		[][]string{{"on my behalf", "urn:recap:"}}},
 }
 
-// instruction is the form of a text of fields and values, or of a call, that moves an amount.
+// instruction is the form of a text of fields and values, or of a call, that moves an amount, and of a URI
+// that asks for a payment (EIP-681, BIP-21).
 var instruction = phrase{plaintext.NewPattern(`\b(action|op|operation|type|method|to|recipient|receiver)"?[:=].*\b` +
-	sum + `|\b` + sum + `.*\b(to|recipient|receiver)"?[:=]|\b[a-z]+\(0x[0-9a-f]{40}`),
-	[][]string{{"amount", "amt", "qty", "quantity", "value", "(0x"}}}
+	sum + `|\b` + sum + `.*\b(to|recipient|receiver)"?[:=]|\b[a-z]+\(0x[0-9a-f]{40}|` +
+	`([{[]"|^[^ ]+=[^ ]*&).*(amount|amt|qty|quantity)"?[:=]"?[0-9]|` +
+	`\b[a-z]+:(pay-)?(0x[0-9a-f]{40}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|[1-9a-km-z]{32,44})(@[0-9]+)?[/?]`),
+	[][]string{{"amount", "amt", "qty", "quantity", "value", "(0x", ":"}}}
+
+// directs is an address in any case: one in a note without words is where the payment is to go on to.
+var directs = plaintext.NewPattern(`\b(0x[0-9a-fA-F]{40}|[a-zA-Z]{2,12}1[02-9ac-hj-np-zAC-HJ-NP-Z]{38,58}|` +
+	`T[1-9A-HJ-NP-Za-km-z]{33}|[1-9A-HJ-NP-Za-km-z]{43,44})\b`)
 
 // payments are the first of the orderPhrases, which name an amount and no recipient: the words of a note,
 // unless what is granted or where it goes is said beside them.
@@ -146,7 +166,7 @@ const payments = 2
 // before what is signed later, home and ordinary are none; what is agreed, or granted in a note, is one all the same.
 var (
 	granted = plaintext.NewPattern(`\b(approve|lets?|enable|entitled|(bearer|holder) of|(by|this) sign[a-z]*)\b|` +
-		`\bmay (` + acts + `|collect)|\b(to|recipient|receiver)"?[:=] ?"?` + address + `|\(0x[0-9a-f]{40}`)
+		`\bmay (` + acts + `|collect)|\b(to|recipient|receiver)"?[:=] ?"?` + address + `|\(0x[0-9a-f]{40}|[{[]"`)
 	goods     = append(strings.Split(digits, ""), ".eth", ".sol", "everything", "all ", "my ") // to move
 	symbol    = plaintext.NewPattern(`\b([0-9][0-9.,]*k?) ?\$?[A-Z][A-Z0-9]+[a-z]*\b`)
 	negation  = plaintext.NewPattern(`n't | (not|cannot|no|never|without|nor) `)

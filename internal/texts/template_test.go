@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,8 +217,34 @@ func TestOrders(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{siweText + "\nResources:\n- urn:recap:eyJhdHQiOnt9fQ", "Please transfer 5 USDC to alice.eth."} {
+	const to = "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"
+	for _, text := range []string{siweText + "\nResources:\n- urn:recap:eyJhdHQiOnt9fQ", "Please transfer 5 USDC to alice.eth.",
+		siweText + "\nRequest ID: withdraw(" + to + ",100)", siweText + "\nRequest ID: Transfer%205%20USDC%20to%20alice.eth",
+		siweText + "\nResources:\n- ethereum:" + to + "/transfer?uint256=1e6", siweText + "\nResources:\n- https://a.example\n- bitcoin:bc1qvux25709r4uw6rzc8wyl7wwecjdhrx085hm5ty?amount=1",
+		siweText + "\nResources:\n- data:application/json,%7B%22action%22%3A%22withdraw%22%2C%22amount%22%3A5%7D",
+		`instruction=withdraw&address=x&quantity=100&timestamp=1`, `{"TransactionType":"Payment","Amount":"1000000"}`,
+		`1499827319POST/api/v1/withdrawals{"currency":"USDT","amount":100}`, "=:ETH.ETH:mallory", "Only sign this key linking request from Immutable X"} {
 		if names := chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)); names[0] != texts.HazardTransactionLike {
+			t.Errorf("%q: %q", text, names)
+		}
+	}
+	for _, text := range []string{siweText + "\nRequest ID: 17-a%20b", siweText + "\nResources:\n- https://example.com/tos?amount=5\n- ipfs://bafy/x\n- did:pkh:eip155:1:" + to + "\n- urn:uuid:0f8fad5b-d9cb-469f-a165-70867728950e"} {
+		if names := chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)); len(names) > 0 {
+			t.Errorf("%q: %q", text, names)
+		}
+	}
+}
+
+// TestBytesAreNoText: hex of a hash or of more, base64 and base58 are nothing that a person can read.
+func TestBytesAreNoText(t *testing.T) {
+	for text, want := range map[string]bool{
+		"02f00107843b9aca008504a817c8008252089408d2b0a37f869ff76bacb5bab3278e26ab7067b7880de0b6b3a764000080c0": true,
+		"0xa9059cbb" + strings.Repeat("ab", 64): true, strings.Repeat("ab", 32): true, "7EUk3MyQsHpxeccn8Gn2myXF1ZomwnTt1oMjt1mf9NLm\n": true,
+		"cHNidP8BAHEBAAAAAaqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqAAAAAAD/////": true, "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k=": true,
+		"0f8fad5b-d9cb-469f-a165-70867728950e": false, "d41d8cd98f00b204e9800998ecf8427e": false, "hello": false,
+		strings.Repeat("z", 70): false, strings.Repeat("Words that are long. ", 5): false, "0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7": false} {
+		hazards := texts.Read([]byte(text), texts.EIP4361).Hazards(chains.Party{}, 0)
+		if names := chaintest.Names(hazards); slices.Contains(names, texts.HazardHashLike) != want {
 			t.Errorf("%q: %q", text, names)
 		}
 	}

@@ -8,6 +8,7 @@
 package texts
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -59,9 +60,7 @@ func Read(text []byte, by *Standard) *Text {
 	said := written
 	if by != nil && t.asks {
 		if t.signIn = parseSignIn(written, by); t.signIn != nil {
-			t.domain = t.signIn.Domain
-			said = t.signIn.Statement + ". " + strings.Join(t.signIn.Resources, ". ")
-			said = strings.ReplaceAll(said, t.signIn.Address, "this wallet") // what goes there is no order
+			t.domain, said = t.signIn.Domain, t.signIn.said()
 		}
 	}
 	if t.order == "" && len(text) <= maxWords {
@@ -92,9 +91,17 @@ func (t *Text) String() string {
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
 // IsOrdinary reports whether the text is neither a sign-in, by a standard or a template, nor makes a
-// key, and orders no more than a payment: what is ordinary beside one.
+// key, orders no more than a payment, and does not say in a word where that goes on to: what is
+// ordinary beside one.
 func (t *Text) IsOrdinary() bool {
-	return t.domain == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks
+	return t.domain == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks &&
+		(bytes.ContainsAny(t.text, " \n") || !directs.Regexp().Match(t.text))
+}
+
+// IsNote reports whether data that goes with a payment is a text that only refers to it, and short enough for
+// a person to read. What receives the payment may act on any other, as bridges do.
+func IsNote(data []byte) bool {
+	return len(data) <= 512 && plaintext.Problem(data) == "" && Read(data, nil).IsOrdinary()
 }
 
 // Domain returns the domain that asks for the sign-in, or that the text's template belongs to,
