@@ -25,6 +25,9 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
+		if first := &effects[0]; first.Kind == chains.KindSettings && first.To.IsNone() {
+			first.Args = tx.setTo(first.Account)
+		}
 	}
 	if memo := tx.frame[rawData]; memo.present() && !texts.IsNote(memo.of(tx.raw)) { // who is paid may act on it
 		effects = append(effects, chains.Effect{Kind: chains.KindCall, From: tx.ownerParty, To: chains.UnknownParty(),
@@ -68,6 +71,19 @@ func (tx *transaction) own(kind chains.Kind, asset chains.Asset, amount chains.Q
 // settings is a change of an account that moves nothing.
 func (tx *transaction) settings(account chains.Party) []chains.Effect {
 	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
+}
+
+// setTo returns what the settings of an account are set to: its fields, and the entries of its maps.
+func (tx *transaction) setTo(account chains.Party) (args []chains.Arg) {
+	for _, f := range summarize(tx.raw, tx.contract.message, tx.values[:]) {
+		if f.Type == chains.TypeList {
+			f.Label, f.Value = f.Label+" "+f.Fields[0].Value, f.Fields[1].Value
+		}
+		if f.Value != account.String() {
+			args = append(args, chains.Arg{Name: f.Label, Value: f.Value})
+		}
+	}
+	return args
 }
 
 // callEffects returns the effects of a TriggerSmartContract: the TRX and tokens that go

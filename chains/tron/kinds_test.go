@@ -178,3 +178,24 @@ func TestFunctionOfEffects(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsSayWhat: the effect of a contract type that changes settings has all that the transaction sets.
+func TestSettingsSayWhat(t *testing.T) {
+	for _, v := range tronWebVectors(t) {
+		tx := parse(t, chaintest.Unhex(t, v.RawDataHex))
+		effect := tx.Effects()[0]
+		if effect.Kind != chains.KindSettings || !effect.To.IsNone() || tx.contract.number == numberTrigger {
+			continue
+		}
+		said := fmt.Sprint(effect.Args, effect.Account)
+		var check func(fields []chains.Field)
+		check = func(fields []chains.Field) {
+			for _, f := range fields {
+				if check(f.Fields); !strings.Contains(said, f.Value) {
+					t.Errorf("%s: %s %q is not in %s", v.Type, f.Label, f.Value, said)
+				}
+			}
+		}
+		check(summarize(tx.raw, tx.contract.message, tx.values[:]))
+	}
+}

@@ -23,24 +23,16 @@ func hashLike(message []byte) string {
 	if len(number) > 2 && number[0] == '0' && number[1]|0x20 == 'x' {
 		number = number[2:]
 	}
-	switch isHex := len(bytes.Trim(number, digits+"abcdefABCDEF")) == 0; {
-	case isHex && len(number) == 2*hashSize:
-		return "the message is 64 hex digits, like a hash whose preimage is unknown"
-	case isHex && len(number) > 2*hashSize, len(number) > 42 && isBase64(number):
-		return "the message is bytes in hex, base64 or base58, like a hash or a transaction, which no one can read"
+	isHex := len(number) >= 2*hashSize && len(bytes.Trim(number, digits+"abcdefABCDEF")) == 0
+	if isHex || base64Text.Regexp().Match(number) && !bytes.Equal(number, bytes.ToLower(number)) &&
+		!bytes.Equal(number, bytes.ToUpper(number)) {
+		return "the message is nothing but digits of hex, base64 or base58, like a hash whose preimage is unknown"
 	}
 	return ""
 }
 
-// isBase64 reports whether a text is digits of base64 or base58 alone, with letters of both cases.
-func isBase64(text []byte) bool {
-	for _, r := range text {
-		if !isLetter(r|0x20) && !strings.ContainsRune(digits+"+/=", rune(r)) {
-			return false
-		}
-	}
-	return !bytes.Equal(text, bytes.ToLower(text)) && !bytes.Equal(text, bytes.ToUpper(text))
-}
+// base64Text matches 32 bytes and more in base64 or base58, whose letters are of both cases.
+var base64Text = plaintext.NewPattern(`^[0-9A-Za-z+/=]{43,}$`)
 
 // phrase is a pattern of words, and words of which a text that matches has one of each list:
 // most texts have none, and looking for them costs little.

@@ -175,12 +175,8 @@ func sameSite(host, domain string) bool {
 // said returns what the sign-in says in its site's own words, in which what goes to the account that
 // signs in is no order.
 func (s *signIn) said() string {
-	said := s.Statement
-	for _, part := range append([]string{s.members[memberRequestID]}, s.Resources...) {
-		plain, _ := url.QueryUnescape(part) // its grammar has no other percent signs
-		said += ". " + plain
-	}
-	return strings.ReplaceAll(said, s.Address, "this wallet")
+	more, _ := url.QueryUnescape(strings.Join(append(s.Resources, s.members[memberRequestID]), ". ")) // by the grammar
+	return strings.ReplaceAll(s.Statement+". "+more, s.Address, "this wallet")
 }
 
 // quoted quotes text of the input for an error.

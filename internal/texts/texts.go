@@ -90,9 +90,8 @@ func (t *Text) String() string {
 // IsSignIn reports whether the text is a sign-in that follows the standard.
 func (t *Text) IsSignIn() bool { return t.signIn != nil }
 
-// IsOrdinary reports whether the text is neither a sign-in, by a standard or a template, nor makes a
-// key, orders no more than a payment, and does not say in a word where that goes on to: what is
-// ordinary beside one.
+// IsOrdinary reports whether the text is neither a sign-in, by a standard or a template, nor makes a key,
+// orders no more than a payment, and is no word with an address: what is ordinary beside one.
 func (t *Text) IsOrdinary() bool {
 	return t.domain == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks &&
 		(bytes.ContainsAny(t.text, " \n") || !directs.Regexp().Match(t.text))
