@@ -103,8 +103,6 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""
-	case effect.Kind == chains.KindApprove && effect.Amount.Value == nil && !effect.To.Equal(signer):
-		return UnlimitedApproval, fmt.Sprintf("how much %s may take from %s is not bounded", effect.To, effect.From)
 	case effect.Kind == chains.KindAuthority && !effect.To.Equal(signer) && !effect.Asset.IsNone():
 		return AuthorityChange, fmt.Sprintf("%s gets the votes of the token %s that %s has", effect.To,
 			effect.Asset.Token, effect.From)

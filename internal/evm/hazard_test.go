@@ -50,25 +50,3 @@ func TestHazardsOfPassedOn(t *testing.T) {
 		t.Errorf("the hazard points at effect %d", index)
 	}
 }
-
-// TestApprovalWithoutBound: a permission of an amount that is not known is one of any amount, unless it is
-// the signer's own.
-func TestApprovalWithoutBound(t *testing.T) {
-	network := &evm.Network{ID: "eip155:4217", ChainID: 4217}
-	us, stranger := network.Party(evm.Address{1}), network.Party(evm.Address{2})
-	for amount, want := range map[chains.Bound]bool{chains.BoundExact: false, chains.BoundUnlimited: true, "": true} {
-		quantity := chains.Quantity{Bound: amount}
-		if !want {
-			quantity = chains.ExactlyUint(5)
-		} else if amount == "" {
-			quantity = chains.UnknownQuantity()
-		}
-		for _, to := range []chains.Party{us, stranger} {
-			effects := []chains.Effect{{Kind: chains.KindApprove, By: chains.BySigner, From: us, To: to, Asset: chains.UnknownAsset(network.ID), Amount: quantity}}
-			hazards := evm.Hazards("tempo", effects, us)
-			if got := len(hazards) > 0; got != (want && (to.Equal(stranger) || amount == chains.BoundUnlimited)) {
-				t.Errorf("%q to %s: %+v", amount, to, hazards)
-			}
-		}
-	}
-}

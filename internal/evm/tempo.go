@@ -94,7 +94,7 @@ func setRewardRecipient(e *emitter, c *Call) {
 		settings(e, c)
 		return
 	}
-	amount := chains.UnknownQuantity()
+	amount := chains.Unlimited(nil)
 	if zeros(c.arg("recipient").word) {
 		amount = chains.Quantity{} // ends it
 	}
@@ -105,8 +105,9 @@ func setRewardRecipient(e *emitter, c *Call) {
 // what is then held back.
 func setReceivePolicy(e *emitter, c *Call) {
 	settings(e, c)
-	if recovery := c.arg("recovery authority"); !zeros(recovery.word) {
-		e.addApproval(c, "recovery authority", chains.UnknownAsset(c.pass.ID), chains.UnknownQuantity())
+	recovery := c.arg("recovery authority")
+	if !zeros(recovery.word) && !c.addressOf("recovery authority").Equal(c.callerParty()) {
+		e.addApproval(c, "recovery authority", chains.UnknownAsset(c.pass.ID), chains.Unlimited(nil))
 	}
 }
 

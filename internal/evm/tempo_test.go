@@ -109,15 +109,21 @@ func TestPrecompilesAreTempos(t *testing.T) {
 	}
 }
 
-// TestRewardsOfOneself: naming one's own account as the recipient of its rewards grants no permission.
+// TestRewardsOfOneself: naming one's own account as the recipient of its rewards, or of what is held back,
+// grants no permission, and naming another one grants all of it.
 func TestRewardsOfOneself(t *testing.T) {
 	us, pass := Address{0xaa}, tempo.Pass()
 	pass.signer = &us
 	for recipient, want := range map[Address]chains.Kind{us: chains.KindSettings, {0xbb}: chains.KindApprove, {}: chains.KindRevoke} {
 		data := append(crypto.Keccak256([]byte("setRewardRecipient(address)"))[:4], append(make([]byte, 12), recipient[:]...)...)
 		effects := pass.Read(Transaction{To: addressAt(atTIP20), Data: data}).Effects()
-		if len(effects) != 1 || effects[0].Kind != want {
+		if len(effects) != 1 || effects[0].Kind != want || (want == chains.KindApprove) != (effects[0].Amount.Bound == chains.BoundUnlimited) {
 			t.Errorf("%v: %+v, want %s", recipient, effects, want)
+		}
+		data = append(crypto.Keccak256([]byte("setReceivePolicy(uint64,uint64,address)"))[:4], append(make([]byte, 76), recipient[:]...)...)
+		effects = pass.Read(Transaction{To: addressAt(atPolicies), Data: data}).Effects()
+		if got := len(effects) == 2 && effects[1].Amount.Bound == chains.BoundUnlimited; got != (want == chains.KindApprove) {
+			t.Errorf("%v: %+v", recipient, effects)
 		}
 	}
 }

@@ -19,10 +19,7 @@ func hashLike(message []byte) string {
 	if len(message) == hashSize && len(bytes.Trim(message, "0123456789abcdef-")) != 0 {
 		return "the message is 32 bytes, like a hash whose preimage is unknown"
 	}
-	number := bytes.TrimSpace(message)
-	if len(number) > 2 && number[0] == '0' && number[1]|0x20 == 'x' {
-		number = number[2:]
-	}
+	number := bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimSpace(message), []byte("0x")), []byte("0X"))
 	isHex := len(number) >= 2*hashSize && len(bytes.Trim(number, digits+"abcdefABCDEF")) == 0
 	if isHex || base64Text.Regexp().Match(number) && !bytes.Equal(number, bytes.ToLower(number)) &&
 		!bytes.Equal(number, bytes.ToUpper(number)) {
@@ -112,8 +109,11 @@ var orderPhrases = []phrase{
 		`|all (my|your) ` + assets + `)|\breleas[a-z]* (the )?([a-z]+ )?(funds|escrow)\b|` +
 		amount + ` (will|shall|may|can) be (` + taken + `)\b|\b(` + ends + `)[a-z]*( [a-z]+){0,2} positions?\b`),
 		[][]string{stems(adds + `|releas|` + makes + `|` + taken + `|` + ends), append(goods, "funds", "esc", "pos")}},
+	{plaintext.NewPattern(`\bmy ([a-z]+ of )?` + amount + `|` + amount + ` of my |\bmy ` + assets + ` (are )?to be |` +
+		`\b(pay|settle) it (now|with this)|^(withdraw|transfer|send|swap|sell) (all|everything)$`),
+		[][]string{{"my ", "it ", "all", "everything"}}},
 	{plaintext.NewPattern(`\b(` + gives + `)[a-z]*,?( [^ ]+){0,8}? ` + address), [][]string{stems(gives), goods}},
-	{plaintext.NewPattern(address + ` (is|may|can|shall|will|becomes?|gets?|receives?|to have)( [^ ]+){0,5}? ` +
+	{plaintext.NewPattern(address + ` (is|may|can|shall|will|becomes?|gets?|receives?|to have|trade)( [^ ]+){0,5}? ` +
 		`(for me\b|my ([0-9]|account|behalf|vault|` + assets + `))`), [][]string{goods, {"me", "my "}}},
 	{plaintext.NewPattern(`(\b((` + sets + `)[a-z ]*(address|wallet|account|key|owner|signer|rewards|deposits|` +
 		moves + `)s?` + few + `|whitelist )|` + amount + few + `(to|for|into|between|recipient) )` + address + `|` +
@@ -142,7 +142,7 @@ var orderPhrases = []phrase{
 // that asks for a payment (EIP-681, BIP-21).
 var instruction = phrase{plaintext.NewPattern(`\b(action|op|operation|type|method|to|recipient|receiver)"?[:=].*\b` +
 	sum + `|\b` + sum + `.*\b(to|recipient|receiver)"?[:=]|\b[a-z]+\(0x[0-9a-f]{40}|` +
-	`([{[]"|^[^ ]+=[^ ]*&).*(amount|amt|qty|quantity)"?[:=]"?[0-9]|` +
+	`([{[]"|^[^ ]+=[^ ]*&).*(amount|amt|qty|quantity)"?[:=]"?[0-9]|(^|[.!] )(pay|debit)\b[^:.]*: ?` + amount + `|` +
 	`\b[a-z]+:(pay-)?(0x[0-9a-f]{40}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|[1-9a-km-z]{32,44})(@[0-9]+)?[/?]`),
 	[][]string{{"amount", "amt", "qty", "quantity", "value", "(0x", ":"}}}
 
@@ -152,13 +152,13 @@ var directs = plaintext.NewPattern(`\b(0x[0-9a-fA-F]{40}|[a-zA-Z]{2,12}1[02-9ac-
 
 // payments are the first of the orderPhrases, which name an amount and no recipient: the words of a note,
 // unless what is granted or where it goes is said beside them.
-const payments = 2
+const payments = 3
 
 // What is no order: noDenials negate something else, turn ends a negation, others is before what another does, later
 // before what is signed later, home and ordinary are none; what is agreed, or granted in a note, is one all the same.
 var (
 	granted = plaintext.NewPattern(`\b(approve|lets?|enable|entitled|(bearer|holder) of|(by|this) sign[a-z]*)\b|` +
-		`\bmay (` + acts + `|collect)|\b(to|recipient|receiver)"?[:=] ?"?` + address + `|\(0x[0-9a-f]{40}|[{[]"`)
+		`\bmay (` + acts + `|collect)|\b(to|recipient|receiver)"?[:=] ?"?` + address + `|\(0x[0-9a-f]{40}|"op":`)
 	goods     = append(strings.Split(digits, ""), ".eth", ".sol", "everything", "all ", "my ") // to move
 	symbol    = plaintext.NewPattern(`\b([0-9][0-9.,]*k?) ?\$?[A-Z][A-Z0-9]+[a-z]*\b`)
 	negation  = plaintext.NewPattern(`n't | (not|cannot|no|never|without|nor) `)
@@ -168,7 +168,7 @@ var (
 	others = plaintext.NewPattern(`\b(can|(able|how|whether|dao voted|invited|the plan) to|prices? for|we|us|` +
 		`you will be|(proposal|ask[a-z]*( you| the dao)?)( to| that))( [^ ]+)? $|\bin as( an?| the)? $|` +
 		`\b(the|an?|your|each|highest|minimum|[a-z]+ (sold|bought|sent|paid|won|gave|granted|approved)` +
-		`( for| you| me| us)?) $`)
+		`( for| you| me| us)?|see|shows?|own|hold|view|track|verify|display|about) $`)
 	agreed = plaintext.NewPattern(`\b(agree|` + asks + `)[sz]?(e|es|s|ing)? ((to|for|you|i|we|the|an?|your|my|each|` +
 		`highest|minimum) )+\n|^[^\n]*\bi [a-z]* ?ask |^\n[a-z]+ of [^\n]*\n (to |for [0-9]|at [0-9]|from my )|` +
 		`^the \n[a-z]+ of [^\n]*\n.* (is|are) (hereby )?(accep|approv|agreed|authori)`)
