@@ -93,7 +93,7 @@ func tronFrames(c tronCase) []struct {
 		{frame: base(nil)},
 		{frame: base(map[string]any{"data": "696e766f6963652034322e", "ref_block_bytes": "0a02"})},
 		{frame: base(map[string]any{"fee_limit": 1_000_000_000}), permission: 2},
-		{frame: base(map[string]any{"data": "00ff", "fee_limit": int64(15_000_000_000), "ref_block_bytes": "ffff"}), permission: 9},
+		{frame: base(map[string]any{"data": "c3bc", "fee_limit": int64(15_000_000_000), "ref_block_bytes": "ffff"}), permission: 9},
 	}
 }
 

@@ -75,7 +75,7 @@ func (tx *transaction) settings(account chains.Party) []chains.Effect {
 
 // setTo returns what the settings of an account are set to: its fields, and the entries of its maps.
 func (tx *transaction) setTo(account chains.Party) (args []chains.Arg) {
-	for _, f := range summarize(tx.raw, tx.contract.message, tx.values[:]) {
+	for _, f := range summarize(tx.raw, tx.contract.message, tx.values) {
 		if f.Type == chains.TypeList {
 			f.Label, f.Value = f.Label+" "+f.Fields[0].Value, f.Fields[1].Value
 		}

@@ -196,6 +196,6 @@ func TestSettingsSayWhat(t *testing.T) {
 				}
 			}
 		}
-		check(summarize(tx.raw, tx.contract.message, tx.values[:]))
+		check(summarize(tx.raw, tx.contract.message, tx.values))
 	}
 }
