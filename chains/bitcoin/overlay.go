@@ -68,8 +68,7 @@ func (m *marks) protocol(script []byte) string {
 	return "an unknown protocol"
 }
 
-// returnedData returns all that an OP_RETURN output pushes, which is nothing of any other. whole is false if
-// it does more than push.
+// returnedData returns what an OP_RETURN output pushes, nothing of any other, and whether it does no more.
 func returnedData(script []byte) (data []byte, whole bool) {
 	if len(script) == 0 || script[0] != txscript.OP_RETURN {
 		return nil, true

@@ -207,9 +207,12 @@ func cancelAuthorization(e *emitter, c *Call) {
 	e.add(c, effect)
 }
 
-// transferBatch moves tokens pair by pair. Contracts refuse lists that differ in length.
+// transferBatch moves tokens pair by pair. Lists that differ in length are not the standard's.
 func transferBatch(e *emitter, c *Call) {
 	ids, amounts := c.arg("token ids").list, c.arg("amounts").list
+	if len(ids) != len(amounts) {
+		e.addUndecoded(c)
+	}
 	for i := range e.upTo(min(len(ids), len(amounts))) {
 		asset := c.token(erc1155)
 		asset.NFT = ids[i].big()

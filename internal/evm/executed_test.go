@@ -2,6 +2,7 @@ package evm
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -65,6 +66,18 @@ func TestSwapsBoundWhatPoolsMayChange(t *testing.T) {
 		got := command.Effects()
 		if len(got) != 2 || got[0].Amount.Bound != c.paid || got[1].Amount.Bound != c.got {
 			t.Errorf("command %#x: %+v", c.command, got)
+		}
+	}
+}
+
+// TestBatchOfPairs: a batch whose lists differ in length is not the standard's, whichever is longer.
+func TestBatchOfPairs(t *testing.T) {
+	for ids, want := range map[int]bool{0: true, 1: true, 2: false, 3: true} {
+		data := pack(t, "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)", common.Address{1}, common.Address{2},
+			slices.Repeat([]*big.Int{big.NewInt(7)}, ids), slices.Repeat([]*big.Int{big.NewInt(5)}, 2), []byte{})
+		effects := effectsAt(Address{0x11}, 0, common.Bytes2Hex(data))
+		if got := slices.ContainsFunc(effects, func(e chains.Effect) bool { return e.Undecoded }); got != want {
+			t.Errorf("%d ids of 2 amounts: %+v", ids, effects)
 		}
 	}
 }

@@ -172,8 +172,7 @@ func sameSite(host, domain string) bool {
 		strings.Contains(host, ".") && strings.HasSuffix(domain, "."+host)
 }
 
-// said returns what the sign-in says in its site's own words, in which what goes to the account that
-// signs in is no order.
+// said returns what the sign-in says in its site's own words: what goes to the signer is no order.
 func (s *signIn) said() string {
 	more, _ := url.QueryUnescape(strings.Join(append(s.Resources, s.members[memberRequestID]), ". ")) // by the grammar
 	return strings.ReplaceAll(s.Statement+". "+more, s.Address, "this wallet")
