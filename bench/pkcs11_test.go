@@ -173,7 +173,8 @@ func bareLoop(b *testing.B, token testenv.Token, key keystore.Key, workers int) 
 			b.Fatal(err)
 		}
 	}
-	testenv.Must(b, module.FindObjectsInit(sessions[0], []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, miekg.CKO_PRIVATE_KEY)}))
+	secrets := []*miekg.Attribute{miekg.NewAttribute(miekg.CKA_CLASS, miekg.CKO_PRIVATE_KEY)}
+	testenv.Must(b, module.FindObjectsInit(sessions[0], secrets))
 	private, _, err := module.FindObjects(sessions[0], 1)
 	if err != nil || len(private) != 1 {
 		b.Fatal(private, err)

@@ -42,7 +42,8 @@ func BenchmarkRPC(b *testing.B) {
 			runs, size := measure.Repeats(httpRuns), loadSize(3000)
 			key := enginetest.NewAPIKey(b)
 			requests := newRPCLoad(runs * size)
-			compareArms(b, clients, runs, size, arm{"", spec{Store: serveRPC, PublicKey: key.PublicKey}, requests}, arm{"bare", spec{Store: serveRPCBare}, requests})
+			ours := arm{"", spec{Store: serveRPC, PublicKey: key.PublicKey}, requests}
+			compareArms(b, clients, runs, size, ours, arm{"bare", spec{Store: serveRPCBare}, requests})
 		})
 	}
 }

@@ -73,7 +73,7 @@ func TestHazardsOfTheRequest(t *testing.T) {
 		"of the other effect":                 {[]chains.Effect{pay, fee}, []chains.Hazard{second.OnEffect(1)}, "rule gas would cover it, but does not list its hazard ethereum/delegation (why)"},
 		"of an effect that none decides":      {[]chains.Effect{pay, foreign}, []chains.Hazard{first.OnEffect(1)}, "allowed by pays"},
 		"of one that none decides, unlisted":  {[]chains.Effect{usd, foreign, {Kind: chains.KindCall, By: chains.ByOther}}, []chains.Hazard{first.OnEffect(1)}, "rule usd would cover it, but does not list its hazard ethereum/no-chain-id (why)"},
-		"behind the effects, listed by one":   {[]chains.Effect{pay, fee}, []chains.Hazard{second.OnEffect(7)}, "rule gas would cover it, but does not list"},
+		"behind the effects, for one":         {[]chains.Effect{pay, fee}, []chains.Hazard{second.OnEffect(7)}, "rule gas would cover it"},
 		"behind the effects":                  {[]chains.Effect{pay}, []chains.Hazard{first.OnEffect(1)}, "allowed by pays"},
 		"behind the effects, unlisted":        {[]chains.Effect{pay}, []chains.Hazard{{Name: "ethereum/oversize"}}, "rule pays would cover it, but does not list the request's hazard ethereum/oversize"},
 	} {

@@ -40,9 +40,10 @@ func TestSigners(t *testing.T) {
 func TestMalformedAddresses(t *testing.T) {
 	before := base58.CheckEncode(bytes.Repeat([]byte{0xff}, 20), addressPrefix-1)
 	after := base58.CheckEncode(bytes.Repeat([]byte{0x80}, 20), addressPrefix+1)
+	const version = " is not a Tron address: expected 21 bytes that begin with 41"
 	for signWith, want := range map[string]string{
-		before:                                       "tron: signWith: " + before + " is not a Tron address: expected 21 bytes that begin with 41",
-		after:                                        "tron: signWith: " + after + " is not a Tron address: expected 21 bytes that begin with 41",
+		before:                                       "tron: signWith: " + before + version,
+		after:                                        "tron: signWith: " + after + version,
 		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm":         "tron: signWith: the checksum of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwm is wrong: it has been mistyped or cut off",
 		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBw":          "tron: signWith: the checksum of TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBw is wrong: it has been mistyped or cut off",
 		"TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn":        "tron: signWith: TPoqpax8MrHNhHhfCaCycnWeC4tUgvtBwnn is no address of Tron, it has been mistyped: it is longer than an address",

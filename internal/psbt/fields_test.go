@@ -270,7 +270,8 @@ func TestOtherFields(t *testing.T) {
 					continue
 				}
 				for _, size := range []int{0, 1, 33, 66} {
-					raw, at, _, _ := encode(maps, kind, record{append(psbt.AppendCompactSize(nil, keyType), zeros(size%4)...), zeros(size)})
+					key := append(psbt.AppendCompactSize(nil, keyType), zeros(size%4)...)
+					raw, at, _, _ := encode(maps, kind, record{key, zeros(size)})
 					_, err := psbt.Read(raw)
 					if name := silentFields[kind][keyType]; name != "" {
 						checkRefusal(t, err, in(kind, 0, name), at, chains.ErrUnsupported)

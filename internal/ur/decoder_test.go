@@ -98,7 +98,8 @@ func TestForeignCodes(t *testing.T) {
 			t.Error("a damaged code was taken")
 		}
 		for foreign, want := range map[string]error{
-			other[i%5]: ErrOtherMessage, single: ErrOtherMessage, "B$HP0100AB": ErrOtherMessage, "https://example.com": ErrNotUR,
+			other[i%5]: ErrOtherMessage, single: ErrOtherMessage, "B$HP0100AB": ErrOtherMessage,
+			"https://example.com": ErrNotUR,
 		} {
 			if err := collector.Add(foreign); !errors.Is(err, want) {
 				t.Errorf("%.20s: %v, want %v", foreign, err, want)

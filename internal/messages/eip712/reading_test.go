@@ -49,7 +49,8 @@ func TestReading(t *testing.T) {
 		t.Error("there is no member From")
 	}
 	for text, want := range map[string][]string{
-		mail: nil, typed("S[]", "[]"): nil, strings.Replace(typed("bool", "true"), `"S":`, `"Z":[],"A":[],"S":`, 1): {"A", "S", "Z"},
+		mail: nil, typed("S[]", "[]"): nil,
+		strings.Replace(typed("bool", "true"), `"S":`, `"Z":[],"A":[],"S":`, 1): {"A", "S", "Z"},
 	} {
 		if got := parse(t, text).UnusedTypes(); !slices.Equal(got, want) {
 			t.Errorf("unused %v, want %v", got, want)
