@@ -100,7 +100,7 @@ func documented(declared ast.Decl, docs map[*ast.CommentGroup]string) {
 
 // mostSleeps is how many calls of time.Sleep tests have in real time: where time itself is tested, or
 // another process gives no sign.
-const mostSleeps = 8
+const mostSleeps = 7
 
 // TestSleeps counts the calls of time.Sleep in tests. In a bubble of synctest the time is virtual:
 // inside an argument of synctest.Test or of a function of the folder that calls it, or in a helper

@@ -21,6 +21,8 @@ var evmClientHazards = map[string][]string{
 	"tempo token.grantRoles":            {"tempo/authority-change"},
 	"tempo token.setRoleAdmin":          {"tempo/authority-change"},
 	"tempo policy.setAdmin":             {"tempo/authority-change"},
+	// All rewards from now on, for another account.
+	"tempo reward.setRecipient": {"tempo/unlimited-approval"},
 	// The transaction does not name the account's delegate, which executes it.
 	"viem ERC-7821 batch by oneself": {"ethereum/blind-call"},
 	// Functions of a single contract, and one that no standard restricts.
