@@ -50,8 +50,12 @@ var exodus = func() []byte {
 // marks recognizes protocols in the outputs of a transaction.
 type marks struct {
 	first [32]byte // the id of the first transaction that is spent
+	notes int      // the texts that were judged
 	key   []byte   // the start of Counterparty's key stream, once it is known
 }
+
+// maxNotes is how many texts of a transaction are judged: each takes up to a millisecond.
+const maxNotes = 8
 
 // protocol returns the protocol that an output instructs, empty if it instructs none. Data that is
 // neither a note nor a digest, which proves a time, is for some program to act on.
@@ -62,7 +66,10 @@ func (m *marks) protocol(script []byte) string {
 		}
 	}
 	data, whole := returnedData(script)
-	if size := len(data); whole && (size == 0 || size == sha256.Size || texts.IsNote(data)) {
+	if size := len(data); whole && (size == 0 || size == sha256.Size) {
+		return ""
+	}
+	if m.notes++; whole && m.notes <= maxNotes && texts.IsNote(data) {
 		return ""
 	}
 	return "an unknown protocol"

@@ -134,3 +134,16 @@ func TestNotATokenProtocol(t *testing.T) {
 	})
 	wantHazards(t, raw, a)
 }
+
+// TestManyNotes: the ninth text of a transaction is not judged, and so is no note.
+func TestManyNotes(t *testing.T) {
+	note := bitcointest.Output{Script: bitcointest.Nulldata("invoice 17")}
+	digest := bitcointest.Output{Script: bitcointest.Nulldata(strings.Repeat("\xab", 32))}
+	eight := slices.Concat(slices.Repeat([]bitcointest.Output{digest}, 9), slices.Repeat([]bitcointest.Output{note}, 8))
+	a := keyOf(t, secretOf(1)).PublicKey()
+	of := func(outputs []bitcointest.Output) []byte {
+		return spoil(t, func(p *bitcointest.PSBT) { p.Outputs = append(p.Outputs, outputs...) })
+	}
+	wantHazards(t, of(eight), a)
+	wantHazards(t, of(append(eight, note)), a, bitcoin.HazardBlindCall)
+}
