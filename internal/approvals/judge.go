@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -19,14 +20,36 @@ import (
 // could have, or may submit its type. While it waits, those who could vote include the groups that
 // only the current policy demands: without their votes it is never signed.
 func (a *Approvals) MayRead(ctx context.Context, reader *request.Caller, record *activity.Record) (bool, error) {
-	if reader.Submitted(record) || votesOn(reader, record) || reader.Member.May(record.Request.Type) {
+	groups := a.groups(ctx, reader.Organization, record)
+	if reader.Submitted(record) || reader.VotedOn(record) || reader.Member.May(record.Request.Type) {
 		return true, nil
 	}
-	if !record.Status.Waits() || !reader.Member.MayVote() {
+	if !reader.Member.MayVote() {
 		return false, nil
 	}
-	j, err := a.judge(ctx, reader.Organization, record, a.Records.Spent(record.Request.Fingerprint))
-	return err == nil && access.BelongsTo(reader.Member.User, j.groups...), err
+	for asked, err := range groups {
+		if err != nil || access.BelongsTo(reader.Member.User, asked...) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// groups yields the groups that an activity was submitted with and, while it waits, those that today's
+// policy demands too, which is asked only then.
+func (a *Approvals) groups(ctx context.Context, organization *access.Organization,
+	record *activity.Record) iter.Seq2[[]access.Group, error] {
+	return func(yield func([]access.Group, error) bool) {
+		if !yield(record.Decision.Required, nil) || !record.Status.Waits() {
+			return
+		}
+		j, err := a.judge(ctx, organization, record, a.Records.Spent(record.Request.Fingerprint))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(j.groups, nil)
+	}
 }
 
 // MayFind reports whether MayRead can be true, without decoding the record: a credential of little
@@ -35,15 +58,6 @@ func (a *Approvals) MayFind(reader *request.Caller, recorded *store.Activity) bo
 	own := recorded.User == "" || recorded.User == reader.Member.User.ID || recorded.SubmittedBy == reader.CredentialID()
 	voter := reader.Member.MayVote() && (recorded.Waiting || bytes.Contains(recorded.Data, []byte(`"required":`)))
 	return own || voter || recorded.Revision > 1 || reader.Member.May(activity.Type(recorded.Type)) // a vote changes it
-}
-
-// votesOn reports whether the caller has voted on the activity, or belongs to one of
-// the groups that it was submitted with, with a credential that may vote.
-func votesOn(c *request.Caller, record *activity.Record) bool {
-	if slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID }) {
-		return true
-	}
-	return c.Member.MayVote() && access.BelongsTo(c.Member.User, record.Decision.Required...)
 }
 
 // judgement is what today's directory, keys and policy say about a waiting activity: which

@@ -53,7 +53,7 @@ func (a *Approvals) viewer(ctx context.Context, reader *request.Caller, record *
 	})
 	viewer.CanApprove = reader.Member.May(activity.TypeApproveActivity) && admitted && (missing == 0 || !voted)
 	viewer.CanReject = reader.Member.May(activity.TypeRejectActivity) && j.mayReject(reader.Member)
-	if !reader.Submitted(record) && !votesOn(reader, record) && !access.BelongsTo(reader.Member.User, j.groups...) {
+	if !reader.Submitted(record) && !reader.VotedOn(record) && !access.BelongsTo(reader.Member.User, j.groups...) {
 		return viewer, nil
 	}
 	reason := record.Decision.Reason // of the last attempt

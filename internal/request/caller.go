@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/access"
@@ -95,4 +96,9 @@ func (c *Caller) Submitted(record *activity.Record) bool {
 		return !record.Submitter().Stamped() && record.Submitter().UserID == c.Member.User.ID
 	}
 	return record.Submitter().Credential == string(c.Member.Credential.ID())
+}
+
+// VotedOn reports whether the caller's user has voted on an activity.
+func (c *Caller) VotedOn(record *activity.Record) bool {
+	return slices.ContainsFunc(record.Votes, func(vote activity.Vote) bool { return vote.UserID == c.Member.User.ID })
 }
