@@ -32,7 +32,7 @@ func Main(m *testing.M, programs map[string]func()) {
 	if os.Getenv("GORACE") == "" {
 		_ = os.Setenv("GORACE", hurry)
 	}
-	all := map[string]func(){"countersign-shipped": Command, "countersign": func() {
+	all := map[string]func(){"countersign-shipped": Command, workerProgram: work, "countersign": func() {
 		if os.Getenv(InScript) != "" {
 			_, _ = syscall.Setsid() // away from the terminal that the tests may have
 		}

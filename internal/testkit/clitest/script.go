@@ -23,25 +23,50 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// exits is a command of the scripts: exits STATUS PROGRAM ARG… runs a program and
-// fails unless it exits with that status.
+// exits is a command of the scripts: exits STATUS PROGRAM ARG… [<FILE] runs a program, with a file as
+// its standard input, and fails unless it exits with that status.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits STATUS PROGRAM ARG…")
+		ts.Fatalf("usage: exits STATUS PROGRAM ARG… [<FILE]")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
-	got := 0
-	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
-		got = exited.ExitCode()
+	var got int
+	if args[1] == "countersign" {
+		got = scriptCall(ts, args[2:])
 	} else {
-		ts.Check(err)
+		err = ts.Exec(args[1], args[2:]...)
+		if exited, ok := errors.AsType[*exec.ExitError](err); ok {
+			got = exited.ExitCode()
+		} else {
+			ts.Check(err)
+		}
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
 }
+
+// scriptCall carries out a call of the command in a script, and returns its exit status.
+func scriptCall(ts *testscript.TestScript, args []string) int {
+	c := &call{Dir: ts.MkAbs("."), Args: args}
+	if file, ok := strings.CutPrefix(args[len(args)-1], "<"); ok {
+		c.Args, c.Stdin = args[:len(args)-1], []byte(ts.ReadFile(file))
+	}
+	for _, name := range ts.Value(scriptVariables{}).([]string) {
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	done, err := carryOut(c)
+	ts.Check(err)
+	_, err = ts.Stdout().Write(done.Stdout)
+	ts.Check(err)
+	_, err = ts.Stderr().Write(done.Stderr)
+	ts.Check(err)
+	return done.Status
+}
+
+// scriptVariables is the key of the names of a script's environment variables.
+type scriptVariables struct{}
 
 // Scripts runs the scripts of a folder, each with the keystore of the tests.
 func Scripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
@@ -53,7 +78,14 @@ func Scripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
 		Setup: func(env *testscript.Env) error {
 			makeFixture(t, env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
-			return setup(env)
+			err := setup(env)
+			var names []string
+			for _, variable := range env.Vars {
+				name, _, _ := strings.Cut(variable, "=")
+				names = append(names, name)
+			}
+			env.Values[scriptVariables{}] = names
+			return err
 		},
 	})
 }

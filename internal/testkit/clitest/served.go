@@ -30,6 +30,7 @@ import (
 	"github.com/spf13/cobra"
 
 	api "github.com/countersign-dev/countersign/client"
+	"github.com/countersign-dev/countersign/internal/cli/console"
 	"github.com/countersign-dev/countersign/internal/cli/deployment"
 	"github.com/countersign-dev/countersign/internal/cli/serve"
 	"github.com/countersign-dev/countersign/internal/cli/setup"
@@ -159,12 +160,12 @@ func (s *Served) Config() string { return filepath.Join(s.Dir, cmp.Or(s.Named, s
 // Run runs the command, which must succeed, and returns what it prints.
 func (s *Served) Run(t *testing.T, args ...string) []byte {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "countersign", args...)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("countersign %q: %v", args, err)
+	done, err := carryOut(&call{Args: args})
+	testenv.Must(t, err)
+	if done.Status != console.ExitSuccess {
+		t.Fatalf("countersign %q: exit status %d\n%s", args, done.Status, done.Stderr)
 	}
-	return out
+	return done.Stdout
 }
 
 // Edit replaces text in the configuration.

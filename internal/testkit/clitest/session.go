@@ -4,7 +4,6 @@ package clitest
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -79,32 +78,34 @@ func NewSession(t *testing.T) *Session {
 	return s
 }
 
-// Command returns a call that has not been started. Commands that need a keystore
-// use the fixture's, unless they have --config.
+// Command returns a call that has not been started, as a process of its own.
 func (s *Session) Command(args ...string) *exec.Cmd {
 	s.T.Helper()
-	if (args[0] == "keys" || args[0] == "sign") && !slices.Contains(args, "--config") {
-		args = append(args, "--keystore", "file:keys", "--passphrase-file", "pass")
-	}
-	command := exec.CommandContext(s.T.Context(), "countersign", args...)
+	command := exec.CommandContext(s.T.Context(), "countersign", s.withKeystore(args)...)
 	command.Dir = s.Dir
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return command
 }
 
+// withKeystore returns the arguments of a call. Commands that need a keystore use the fixture's, unless
+// they have --config.
+func (s *Session) withKeystore(args []string) []string {
+	if (args[0] == "keys" || args[0] == "sign") && !slices.Contains(args, "--config") {
+		args = append(args, "--keystore", "file:keys", "--passphrase-file", "pass")
+	}
+	return args
+}
+
 // Run runs the command and returns its output and exit status.
 func (s *Session) Run(stdin []byte, args ...string) (stdout, stderr []byte, status int) {
 	s.T.Helper()
-	var out, talk bytes.Buffer
-	command := s.Command(args...)
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(stdin), &out, &talk
-	err := command.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		s.T.Fatal(err)
+	done, err := carryOut(&call{Dir: s.Dir, Args: s.withKeystore(args), Stdin: stdin})
+	if err != nil {
+		s.T.Fatalf("countersign %q: %v", args, err)
 	}
-	s.Output.Write(out.Bytes())
-	s.Output.Write(talk.Bytes())
-	return out.Bytes(), talk.Bytes(), command.ProcessState.ExitCode()
+	s.Output.Write(done.Stdout)
+	s.Output.Write(done.Stderr)
+	return done.Stdout, done.Stderr, done.Status
 }
 
 // Must is run for a call that must succeed. It returns standard output.
