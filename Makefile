@@ -33,8 +33,7 @@ build:
 # may its garbage: GOGC is that of a server.
 test: export GOGC = 400
 test: test-deps vet
-	@$(MAKE) -j2 full modules
-	@$(MAKE) tools
+	@$(MAKE) -j3 full modules tools
 	@echo 'Left to make ci, because they take long: the race detector, builds without cgo, for 32 bits and for'
 	@echo 'other systems, the key services (keystore/kms), fail-over, and $(subst $$,,$(subst ^,,$(subst |, ,$(LONG)))).'
 	@internal/testenv/install.sh --check
