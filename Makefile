@@ -74,6 +74,7 @@ prove:
 	COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -run TightensProved ./policy
 	COUNTERSIGN_PROVE=20000 go test $(LONGER) -count=1 -run 'CombinedSignatures|EffectsHoldInExecution' ./chains/bitcoin
 	cd interop/evm && COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -v .
+	COUNTERSIGN_PROVE=10000 go test $(LONGER) -count=1 -run Flipped ./store/bolt
 	COUNTERSIGN_PROVE=100000 go test $(LONGER) -count=1 -run 'Equals|OnCurve' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LONGER) -count=1 -run 'EqualDecred|EqualsLibrary|EqualsCore' ./internal/secp256k1
 	COUNTERSIGN_PROVE=1000000 go test $(LONGER) -count=1 -run AgainstApitypes ./internal/messages/eip712

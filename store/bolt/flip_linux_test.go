@@ -221,9 +221,9 @@ func TestFlippedBits(t *testing.T) {
 			}
 		}
 	}
-	for kind, most := range map[string]int{"branch": 2000, "free": 500, "leaf": 1500} {
+	for kind, most := range map[string]int{"branch": 600, "free": 150, "leaf": 500} {
 		var o outcome
-		for range testenv.Some(most) {
+		for range testenv.Draws(t, testenv.Some(most)) {
 			at := byKind[kind][random.IntN(len(byKind[kind]))]
 			before, flipped := o.wrong, content[at]^1<<random.IntN(8)
 			if leadsBack(content, page, at, flipped) {
@@ -246,7 +246,7 @@ func TestFlippedWhileServing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 4))
 	var o outcome
-	for range testenv.Some(1000) {
+	for range testenv.Draws(t, testenv.Some(300)) {
 		offset := 2*page + random.IntN(len(content)-2*page)
 		flipped := content[offset] ^ 1<<random.IntN(8)
 		if content[offset] == 0 && offset%page >= 16 || leadsBack(content, page, offset, flipped) {
