@@ -37,11 +37,14 @@ func TestRoot(t *testing.T) {
 			}
 		}
 	}
+	tests, err := filepath.Glob("*_test.go")
+	testenv.Must(t, err)
 	for _, measure := range []struct {
 		of        string
 		got, most int
 	}{
 		{"source files", files, 16},
+		{"test files", len(tests), 25},
 		{"lines", lines, 2600},
 		{"methods of Engine", methods, 50},
 		{"exported methods of Engine", exported, 16},
