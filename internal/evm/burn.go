@@ -52,11 +52,12 @@ var unspendables = []unspendable{
 
 var tempoNetworks = []string{NetworkID(TempoMainnet), NetworkID(TempoTestnet)}
 
-// Lost reports whether an asset that is transferred to a party is lost: that account cannot
-// spend, or it is a contract that has no function to send the asset on.
+// Lost reports whether an asset that is transferred to a party is lost: that account cannot spend, or it is
+// a contract that has no function to send the asset on. WETH and an EntryPoint credit native value to the
+// contract that pays it out, so that it is lost too, unless it is the value of the call itself.
 func (n *Network) Lost(asset chains.Asset, to chains.Party) bool {
 	address, ok := addressOf(to)
-	return asset.Token.Equal(to) || ok && !asset.Token.IsNone() && n.keepsTokens(address) || n.unspendable(to)
+	return asset.Token.Equal(to) || ok && n.keeps(address) || n.unspendable(to)
 }
 
 // unspendable reports whether no key and no code can spend from a party's account.
@@ -70,13 +71,13 @@ func (n *Network) unspendable(to chains.Party) bool {
 	})
 }
 
-// keepsTokens reports whether what is at an address never sends tokens on: a built-in token,
-// or a known contract that does not act for every caller. It has no function for that.
-func (n *Network) keepsTokens(address Address) bool {
+// keeps reports whether what is at an address never sends on what it gets: a built-in token, a precompile
+// of Tempo, or a known contract that does not act for every caller. It has no function for that.
+func (n *Network) keeps(address Address) bool {
 	if c := n.known(address); c != nil {
 		return !c.isOneOf(sharedPlaces)
 	}
-	return tokenContracts()[tokenContract{n.ID, address}]
+	return n.precompile(address) != "" || tokenContracts()[tokenContract{n.ID, address}]
 }
 
 type tokenContract struct {

@@ -162,7 +162,7 @@ func TestUnspendable(t *testing.T) {
 		{"0x4e59b44847b379578588920cA78FbF26c0B4956C", nil},
 	} {
 		for id, network := range networks {
-			if got, want := network.Lost(chains.Native(id), network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
+			if got, want := network.unspendable(network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
 				t.Errorf("%s on %s: %v", c.address, id, got)
 			}
 		}
@@ -174,9 +174,9 @@ func TestUnspendable(t *testing.T) {
 	}
 }
 
-// TestKeepsTokens checks that tokens that go to a known contract, or to a built-in token, are
-// burned, but where the next call can send them on; native value is not.
-func TestKeepsTokens(t *testing.T) {
+// TestKeeps checks that what is sent to a known contract, to a built-in token or to a precompile of Tempo is
+// burned, but where the next call can send it on.
+func TestKeeps(t *testing.T) {
 	ours := chains.Asset{Chain: "eip155:1", Token: mainnet.Party(hexAddress("0x5555555555555555555555555555555555555555")), Standard: erc20}
 	lost := func(n *Network, to Address) (token, native bool) {
 		asset := ours
@@ -188,11 +188,16 @@ func TestKeepsTokens(t *testing.T) {
 		if len(c.chains) > 0 {
 			n = &Network{ID: NetworkID(c.chains[0]), ChainID: c.chains[0]}
 		}
-		if token, native := lost(n, at); token == c.isOneOf(sharedPlaces) || native {
+		if token, native := lost(n, at); token == c.isOneOf(sharedPlaces) || native != token {
 			t.Errorf("%s on %s: token %v, native value %v", c.name, n.ID, token, native)
 		}
 		if token, _ := lost(&Network{ID: "eip155"}, at); token {
 			t.Errorf("%s where the network is not known", c.name)
+		}
+	}
+	for at := range precompiles {
+		if token, _ := lost(tempo, at); !token {
+			t.Errorf("%s keeps no token", at)
 		}
 	}
 	for _, listed := range chains.ListedTokens() {
@@ -211,7 +216,7 @@ func TestKeepsTokens(t *testing.T) {
 			testenv.Must(t, err)
 			at = Address(payload)
 		}
-		if token, native := lost(n, at); !token || native {
+		if token, native := lost(n, at); !token || !native {
 			t.Errorf("%s on %s: token %v, native value %v", listed.Symbol, listed.Chain, token, native)
 		}
 		if token, _ := lost(&Network{ID: "eip155:987654321", ChainID: 987654321}, at); token {

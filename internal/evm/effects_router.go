@@ -99,7 +99,8 @@ func routerWrap(e *emitter, c *Call) {
 	if amount.Bound == chains.BoundAll {
 		known = chains.AtLeast(e.held.least(c.party(c.self), c.native()))
 	}
-	e.addPayout(c, c.native(), contract, amount, amount)
+	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: contract, Asset: c.native(),
+		Amount: amount})
 	e.addMoving(c, chains.Effect{Kind: chains.KindMint, From: contract, To: c.recipient(), Asset: token,
 		Amount: amount}, known)
 }
@@ -113,9 +114,7 @@ func routerUnwrap(e *emitter, c *Call) {
 	}
 	e.addMoving(c, chains.Effect{Kind: chains.KindBurn, From: c.party(c.self), Asset: token,
 		Amount: chains.AtLeast(least)}, chains.All())
-	e.addMoving(c, chains.Effect{Kind: chains.KindTransfer, From: contract, To: c.recipient(), Asset: c.native(),
-		Amount: chains.AtLeast(least)},
-		chains.AtLeast(known))
+	e.addMoving(c, c.transfer(contract, "", c.recipient(), c.native(), chains.AtLeast(least)), chains.AtLeast(known))
 }
 
 // addSwap adds what goes into pools and what comes out of them. No argument names the

@@ -83,13 +83,11 @@ func reclassify(c *Call, effect *chains.Effect) {
 	caller := c.callerParty()
 	home := effect.To.IsNone() || effect.To.Equal(caller)
 	switch effect.Kind {
-	case chains.KindUnstake:
-		if !home {
-			effect.Kind = chains.KindTransfer
-		}
-	case chains.KindMint: // by the caller's authority, or of what the called contract holds for it
-		if !home && !effect.From.Equal(caller) && !effect.To.Equal(c.party(c.self)) {
-			effect.Kind = chains.KindTransfer
+	case chains.KindUnstake, chains.KindMint:
+		// What is minted by the caller's authority, or for what the called contract holds, stays minted.
+		minted := effect.Kind == chains.KindMint && (effect.From.Equal(caller) || effect.To.Equal(c.party(c.self)))
+		if !home && !minted {
+			effect.Kind = c.transfer(effect.From, "", effect.To, effect.Asset, effect.Amount).Kind
 		}
 	case chains.KindTransfer:
 		if home && effect.By == "" && !effect.From.Equal(caller) && c.operator == nil && !IsShared(caller) {

@@ -32,6 +32,22 @@ func TestAttos(t *testing.T) {
 	}
 }
 
+// TestKeptByOneself checks that an account of another signature, such as a Safe, may stake for itself and vote
+// for itself, and for no one else.
+func TestKeptByOneself(t *testing.T) {
+	network := &evm.Network{ID: "eip155:1", ChainID: 1}
+	us, safe, other := network.Party(evm.Address{1}), network.Party(evm.Address{2}), network.Party(evm.Address{3})
+	for to, want := range map[string]int{safe.String(): 0, other.String(): 1} {
+		for _, effect := range []chains.Effect{{Kind: chains.KindStake, Asset: chains.Native("eip155:1")},
+			{Kind: chains.KindAuthority, Asset: chains.Token("eip155:1", other, "erc20")}} {
+			effect.By, effect.From, effect.To = chains.BySigner, safe, network.Party(evm.Address(common.HexToAddress(to)))
+			if hazards := evm.Hazards("ethereum", []chains.Effect{effect}, us); len(hazards) != want {
+				t.Errorf("%s to %s: %v", effect.Kind, to, hazards)
+			}
+		}
+	}
+}
+
 // TestHazardsOfPassedOn checks that what a stranger takes of ours out of a shared contract has the
 // hazards of its recipient, at an index behind the effects of the bytes.
 func TestHazardsOfPassedOn(t *testing.T) {

@@ -259,9 +259,7 @@ func payBeneficiary(e *emitter, c *Call) {
 	for i := range operations {
 		total.Add(total, c.operation(operations[i].list).prefund())
 	}
-	e.add(c, chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), By: chains.ByStanding,
-		To:    c.addressOf("beneficiary"),
-		Asset: c.native(), Amount: chains.AtMost(total)})
+	e.addTransfer(c, c.party(c.self), chains.ByStanding, c.addressOf("beneficiary"), c.native(), chains.AtMost(total))
 }
 
 // operation returns an operation in the calldata of an EntryPoint, packed or not.

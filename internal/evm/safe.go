@@ -17,16 +17,13 @@ const (
 // addSafePayment adds a payment of a Safe for gas or for its creation: of a token, the native
 // asset if that is zero, to a receiver, or to the origin of the Ethereum transaction if that is zero.
 func (e *emitter) addSafePayment(c *Call, token, receiver Address, amount chains.Quantity) {
-	effect := chains.Effect{Kind: chains.KindTransfer, From: c.party(c.self), To: c.party(receiver),
-		Asset: c.routerAsset(token), Amount: amount,
-		Path: c.path + refundPath}
-	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
-	switch receiver {
-	case Address{}:
-		effect.To = c.origin()
-	case token:
-		effect.Kind = chains.KindBurn
+	to := c.party(receiver)
+	if receiver == (Address{}) {
+		to = c.origin()
 	}
+	effect := c.transfer(c.party(c.self), "", to, c.routerAsset(token), amount)
+	effect.By, effect.OtherSigner = c.authority() // the owners', also if the caller gets it
+	effect.Path = c.path + refundPath
 	e.add(c, effect)
 }
 

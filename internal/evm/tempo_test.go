@@ -27,7 +27,8 @@ func addressAt(w contractSet) Address {
 }
 
 // encodeZero encodes a call with zeros and empty lists for all arguments, except
-// addresses, which are 0x11… because the zero address is a case of its own.
+// addresses, which are 0x11…, 0x12… and so on: the zero address, and one that is there twice, are cases of
+// their own.
 func encodeZero(types []abiType) []byte {
 	head, tail := make([]byte, 0, heads(types)), []byte(nil)
 	for i := range types {
@@ -46,7 +47,7 @@ func encodeZero(types []abiType) []byte {
 		case t.kind == kindTuple:
 			head = append(head, encodeZero(t.members)...)
 		case t.kind == kindAddress:
-			head = append(head, append(make([]byte, 12), slices.Repeat([]byte{0x11}, 20)...)...)
+			head = append(head, append(make([]byte, 12), slices.Repeat([]byte{0x11 + byte(i)}, 20)...)...)
 		default:
 			head = append(head, make([]byte, word)...)
 		}
