@@ -101,7 +101,8 @@ func danger(effect *chains.Effect, signer chains.Party) (name, detail string) {
 		return hazardBurn, fmt.Sprintf("what goes to %s is lost", effect.To)
 	case !signer.IsNone() && effect.Asset.Token.Equal(signer): // asked by a message: see Call.ofOwn
 		return BlindCall, fmt.Sprintf("%s is an account and no token: what runs there is not known", signer)
-	case effect.To.Equal(effect.From) && !effect.Asset.IsNone(): // votes and stakes stay whose they are
+	// Votes and stakes stay whose they are.
+	case effect.To.Equal(effect.From) && !effect.Asset.IsNone() && !IsShared(effect.To):
 		return "", ""
 	case signer.IsNone() && (effect.Kind != chains.KindAuthority || !controlled(effect).IsSigner()):
 		return "", ""

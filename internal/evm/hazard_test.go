@@ -32,17 +32,21 @@ func TestAttos(t *testing.T) {
 	}
 }
 
-// TestKeptByOneself checks that an account of another signature, such as a Safe, may stake for itself and vote
-// for itself, and for no one else.
+// TestKeptByOneself checks that an account without a key, such as a Safe, may stake for itself and vote for
+// itself, and for no one else, but no contract that acts for everyone may.
 func TestKeptByOneself(t *testing.T) {
 	network := &evm.Network{ID: "eip155:1", ChainID: 1}
 	us, safe, other := network.Party(evm.Address{1}), network.Party(evm.Address{2}), network.Party(evm.Address{3})
-	for to, want := range map[string]int{safe.String(): 0, other.String(): 1} {
+	router := network.Party(evm.Address(common.HexToAddress("0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af")))
+	for _, c := range []struct {
+		from, to chains.Party
+		want     int
+	}{{safe, safe, 0}, {safe, other, 1}, {router, router, 1}} {
 		for _, effect := range []chains.Effect{{Kind: chains.KindStake, Asset: chains.Native("eip155:1")},
 			{Kind: chains.KindAuthority, Asset: chains.Token("eip155:1", other, "erc20")}} {
-			effect.By, effect.From, effect.To = chains.BySigner, safe, network.Party(evm.Address(common.HexToAddress(to)))
-			if hazards := evm.Hazards("ethereum", []chains.Effect{effect}, us); len(hazards) != want {
-				t.Errorf("%s to %s: %v", effect.Kind, to, hazards)
+			effect.By, effect.From, effect.To = chains.BySigner, c.from, c.to
+			if hazards := evm.Hazards("ethereum", []chains.Effect{effect}, us); len(hazards) != c.want {
+				t.Errorf("%s from %s to %s: %v", effect.Kind, c.from, c.to, hazards)
 			}
 		}
 	}

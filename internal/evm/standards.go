@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -296,7 +297,9 @@ func (n *Network) functionAt(code Address, selector [4]byte) *function {
 		}
 	}
 	for _, f := range functions()[selector] {
-		if f.at == atAny || f.at == asClaimed || n.isKnown(code, f.at) {
+		// WETH takes calls of functions that it does not have, and does nothing.
+		lacks := f.at == atAny && !strings.HasPrefix(f.standard, "ERC-20") && n.isKnown(code, atWETH)
+		if f.at == atAny && !lacks || f.at == asClaimed || n.isKnown(code, f.at) {
 			return f
 		}
 	}

@@ -286,9 +286,11 @@ func (w *world) drawnBatch(r *random) execution {
 
 func (w *world) drawnInner(r *random, by common.Address) inner {
 	none, token := new(big.Int), []common.Address{r.tokenOf(), w.quiet}[r.IntN(2)]
-	switch r.IntN(7) {
+	switch r.IntN(8) {
 	case 0:
 		return inner{to: weth, value: r.size(), data: call("deposit()")}
+	case 5: // which WETH and WBNB do not have, and do not refuse
+		return inner{to: weth, value: none, data: call("transferAndCall(address,uint256)", r.party(), r.size())}
 	case 1:
 		return inner{to: []common.Address{r.party(), w.erc20, router}[r.IntN(3)], value: r.size()} // two of them refuse it
 	case 2:
