@@ -162,7 +162,8 @@ func TestUnspendable(t *testing.T) {
 		{"0x4e59b44847b379578588920cA78FbF26c0B4956C", nil},
 	} {
 		for id, network := range networks {
-			if got, want := network.unspendable(network.Party(hexAddress(c.address))), slices.Contains(c.on, id); got != want {
+			got := network.unspendable(network.Party(hexAddress(c.address)))
+			if got != slices.Contains(c.on, id) {
 				t.Errorf("%s on %s: %v", c.address, id, got)
 			}
 		}
