@@ -66,7 +66,11 @@ var kinds = []kindRow{
 	{kind: KindCreate, spends: true, sentence: sentence.create},
 	{kind: KindFreeze, sentence: func(s sentence) string { return "freeze or thaw " + s.account() }},
 	{kind: KindSettings, sentence: func(s sentence) string {
-		return strings.TrimSpace("change settings of "+s.account()) + s.toParty(" for ")
+		text := strings.TrimSpace("change settings of " + s.account())
+		if !s.Amount.IsNone() {
+			text += " over " + s.amount()
+		}
+		return text + s.toParty(" for ")
 	}},
 	{kind: KindFee, spends: true, sentence: sentence.fee},
 	{kind: KindCall, sentence: sentence.call},

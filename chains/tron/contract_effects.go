@@ -153,11 +153,8 @@ func doDelegate(tx *transaction) []chains.Effect {
 	effect := &effects[0]
 	effect.To, effect.Asset, effect.Amount = tx.addressAt(delegateReceiver), trxAsset, tx.amountAt(delegateAmount)
 	if tx.contract.number == numberDelegate && tx.values[delegateLock].present() {
-		period := cmp.Or(tx.values[delegatePeriod].number, defaultLock)
 		effect.Kind, effect.To, effect.Account, effect.Until = chains.KindStake, tx.ownerParty, effect.To,
-			tx.lockedUntil(period)
-		effect.Function = tx.contract.message.name
-		effect.Args = []chains.Arg{{Name: "locked for blocks", Value: strconv.FormatInt(period, 10)}}
+			tx.lockedUntil(cmp.Or(tx.values[delegatePeriod].number, defaultLock))
 	}
 	return effects
 }

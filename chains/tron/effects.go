@@ -25,8 +25,8 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
-		if first := &effects[0]; first.Kind == chains.KindSettings && first.To.IsNone() {
-			first.Args = tx.setTo(first.Account)
+		if first := &effects[0]; first.Args == nil && first.Kind != chains.KindCreate {
+			first.Args = tx.unsaid(effects)
 		}
 	}
 	if memo := tx.frame[rawData]; memo.present() && !texts.IsNote(memo.of(tx.raw)) { // who is paid may act on it
@@ -73,13 +73,20 @@ func (tx *transaction) settings(account chains.Party) []chains.Effect {
 	return []chains.Effect{{Kind: chains.KindSettings, From: tx.ownerParty, Account: account, Path: "type"}}
 }
 
-// setTo returns what the settings of an account are set to: its fields, and the entries of its maps.
-func (tx *transaction) setTo(account chains.Party) (args []chains.Arg) {
+// unsaid returns what no effect has as a member: fields, such as what settings are set to, and the
+// entries of maps.
+func (tx *transaction) unsaid(effects []chains.Effect) (args []chains.Arg) {
 	for _, f := range summarize(tx.raw, tx.contract.message, tx.values) {
 		if f.Type == chains.TypeList {
 			f.Label, f.Value = f.Label+" "+f.Fields[0].Value, f.Fields[1].Value
 		}
-		if f.Value != account.String() {
+		said := func(e chains.Effect) bool {
+			if f.Type == chains.TypeAmount || f.Symbol == tokenUnit {
+				return f.Value == e.Amount.Value.String()
+			}
+			return slices.Contains([]string{e.To.String(), e.Account.String(), e.Asset.TokenID, trxToken}, f.Value)
+		}
+		if !slices.ContainsFunc(effects, said) {
 			args = append(args, chains.Arg{Name: f.Label, Value: f.Value})
 		}
 	}
