@@ -16,6 +16,7 @@ const (
 	markOmni         = "omni"
 	markStacks       = "X2" // of mainnet; the operation follows, such as $ for a transfer
 	markCounterparty = "CNTRPRTY"
+	markStamps       = "stamp:" // of SRC-20
 )
 
 // overlays are the protocols whose instructions are recognized, wherever in the
@@ -35,6 +36,10 @@ var overlays = []struct {
 		return bytes.HasPrefix(returned(script), []byte(markStacks))
 	}},
 	{"counterparty", (*marks).isCounterparty},
+	{"stamps", func(m *marks, script []byte) bool { // in what stands for a script hash, or for keys
+		return classify(script) == p2wsh && bytes.HasPrefix(script[4:], []byte(markStamps)) ||
+			classify(script) == bareMultisig && m.hides(markStamps, firstPush(script)[1:], 2)
+	}},
 }
 
 // exodus is the output that Omni's instructions of classes A and B pay to: their data is
@@ -51,7 +56,7 @@ var exodus = func() []byte {
 type marks struct {
 	first [32]byte // the id of the first transaction that is spent
 	notes int      // the texts that were judged
-	key   []byte   // the start of Counterparty's key stream, once it is known
+	key   []byte   // the start of the key stream under which marks are hidden, once it is known
 }
 
 // maxNotes is how many texts of a transaction are judged: each takes up to a millisecond.
@@ -95,21 +100,23 @@ func returned(script []byte) []byte {
 	return firstPush(script[1:])
 }
 
-// isCounterparty reports whether an output carries Counterparty's mark, encrypted with RC4 under
-// the id of the first transaction that is spent: at the start of OP_RETURN data, or behind a length
-// in what stands for a key hash, or for the first key of a multisig behind its first byte.
+// isCounterparty reports whether an output carries Counterparty's mark: at the start of OP_RETURN
+// data, or behind a length in what stands for a key hash, or for the first key of a multisig behind its
+// first byte.
 func (m *marks) isCounterparty(script []byte) bool {
-	var data []byte
-	offset := 1
-	switch kind := classify(script); {
-	case len(script) > 0 && script[0] == txscript.OP_RETURN:
-		data, offset = returned(script), 0
-	case kind == p2pkh:
-		data = script[3:23]
-	case kind == bareMultisig:
-		data = firstPush(script)[1:]
+	switch classify(script) {
+	case p2pkh:
+		return m.hides(markCounterparty, script[3:23], 1)
+	case bareMultisig:
+		return m.hides(markCounterparty, firstPush(script)[1:], 1)
 	}
-	if len(data) < offset+len(markCounterparty) {
+	return m.hides(markCounterparty, returned(script), 0)
+}
+
+// hides reports whether data has a mark at an offset, encrypted with RC4 under the id of the first
+// transaction that is spent.
+func (m *marks) hides(mark string, data []byte, offset int) bool {
+	if len(data) < offset+len(mark) {
 		return false
 	}
 	if m.key == nil {
@@ -119,9 +126,10 @@ func (m *marks) isCounterparty(script []byte) bool {
 		m.key = make([]byte, 1+len(markCounterparty))
 		cipher.XORKeyStream(m.key, m.key)
 	}
-	var plain [1 + len(markCounterparty)]byte
-	for i, key := range m.key[:offset+len(markCounterparty)] {
-		plain[i] = data[i] ^ key
+	for i := range len(mark) {
+		if data[offset+i]^m.key[offset+i] != mark[i] {
+			return false
+		}
 	}
-	return string(plain[offset:offset+len(markCounterparty)]) == markCounterparty
+	return true
 }

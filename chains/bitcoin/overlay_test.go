@@ -95,7 +95,10 @@ func TestTokenProtocolsWithValue(t *testing.T) {
 	hash, key := counterparty(t, marked[:20]), counterparty(t, marked[:31])
 	inHash := slices.Concat([]byte{txscript.OP_DUP, txscript.OP_HASH160, 20}, hash, []byte{txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG})
 	own := keyOf(t, secretOf(1)).PublicKey()
-	inKey := slices.Concat([]byte{txscript.OP_1, 33, 2}, key, []byte{0, 33}, own.Bytes(), []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
+	behind := slices.Concat([]byte{0, 33}, own.Bytes(), []byte{txscript.OP_2, txscript.OP_CHECKMULTISIG})
+	inKey := slices.Concat([]byte{txscript.OP_1, 33, 2}, key, behind)
+	stamp := append([]byte("\x00\x40stamp:"), make([]byte, 24)...)
+	stamps := slices.Concat([]byte{txscript.OP_1, 33, 2}, counterparty(t, stamp[:31]), behind)
 	for name, c := range map[string]struct {
 		protocol string
 		script   []byte
@@ -104,6 +107,8 @@ func TestTokenProtocolsWithValue(t *testing.T) {
 		"omni, to its address":      {"omni", exodus, nil},
 		"counterparty in a hash":    {"counterparty", inHash, nil},
 		"counterparty in a key":     {"counterparty", inKey, nil},
+		"SRC-20 in a key":           {"stamps", stamps, nil},
+		"SRC-20 in a script's hash": {"stamps", append([]byte{txscript.OP_0, 32}, stamp...), nil},
 		"runestone, value burned":   {"runestone", []byte{txscript.OP_RETURN, txscript.OP_13}, []string{bitcoin.HazardBurn}},
 		"omni, value burned":        {"omni", bitcointest.Nulldata("omni\x00\x00\x00\x00"), []string{bitcoin.HazardBurn}},
 		"omni, the push is cut off": {"omni", append([]byte{txscript.OP_RETURN, 4}, "omni\x09"...), []string{bitcoin.HazardBurn}},
