@@ -123,6 +123,13 @@ var hazardCases = []struct {
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(200), sdk.StakeProgramID[:]),
 		call(sdk.StakeProgramID, []byte{1}, u32(0), bytesOf(0), bytes32(9), u64(0), u64(0), make([]byte, 32))}, nil,
 		[]string{solana.HazardAuthorityChange}, nil},
+	{"a vote account that we fund, whose rewards another collects", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(3762), sdk.VoteProgramID[:]),
+		call(sdk.VoteProgramID, []byte{1, 0, 2, 1}, u32(16), bytesOf(0), bytesOf(0), make([]byte, 144), bytesOf(0), make([]byte, 4))}, nil,
+		[]string{solana.HazardAuthorityChange}, nil},
+	{"a vote account that we fund, which collects its rewards", []instructionCall{
+		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(3762), sdk.VoteProgramID[:]),
+		call(sdk.VoteProgramID, []byte{1, 0, 1, 1}, u32(16), bytesOf(0), bytesOf(0), make([]byte, 144), bytesOf(0), make([]byte, 4))}, nil, nil, nil},
 	{"an account that we fund, and another's nonce account", []instructionCall{
 		call(sdk.SystemProgramID, []byte{0, 1}, u32(0), u64(5), u64(80), make([]byte, 32)),
 		call(sdk.SystemProgramID, []byte{3}, u32(6), bytes32(9)).with(sdk.SysVarRecentBlockHashesPubkey, sdk.SysVarRentPubkey)}, nil, []string{solana.HazardAuthorityChange}, nil},

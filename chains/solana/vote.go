@@ -25,6 +25,13 @@ var voteInitializes = []template{
 	settings("vote account"),
 }
 
+// earns gives what a validator earns to a party, unless that is the vote account itself.
+func earns(collector string) template {
+	tpl := gives("vote account", collector)
+	tpl.when = func(r *reader) bool { return !r.party(collector).Equal(r.party("vote account")) }
+	return tpl
+}
+
 // voteProgram maintains the accounts of validators. The number of an instruction is a
 // u32; the layouts are those of solana-vote-interface, in bincode. The votes themselves
 // are shown as bytes: they have no fixed layout and move nothing. Any signer among the
@@ -57,10 +64,12 @@ var voteProgram = &program{name: "Vote", tagSize: 4, layouts: map[uint32]*layout
 	13: describe("CompactUpdateVoteStateSwitch", voteState, restBytes("votes")).byAnySigner().does(voted...),
 	14: describe("TowerSync", voteState, restBytes("votes")).byAnySigner().does(voted...),
 	15: describe("TowerSyncSwitch", voteState, restBytes("votes")).byAnySigner().does(voted...),
-	16: describe("InitializeAccountV2", "vote account, further account*", key("node"), key("voter"),
+	16: describe("InitializeAccountV2",
+		"vote account, node account, inflation rewards collector, block revenue collector", key("node"), key("voter"),
 		fixedBytes("voter bls key", 48), fixedBytes("bls proof of possession", 96), key("withdrawer"),
 		u16("inflation commission in basis points"), u16("block revenue commission in basis points")).
-		initializing("vote account").does(voteInitializes...),
+		initializing("vote account").does(append(voteInitializes[:4:4], earns("inflation rewards collector"),
+		earns("block revenue collector"))...),
 	17: describe("UpdateCommissionCollector", "vote account, new collector, !withdraw authority", commissionKind).
 		byAnySigner().does(template{kind: chains.KindAuthority, from: "withdraw authority", account: "vote account",
 		to: "new collector", args: []string{"commission of"}}),
