@@ -20,23 +20,21 @@ const (
 )
 
 // overlays are the protocols whose instructions are recognized, wherever in the
-// transaction they stand and however their mark is pushed. What an instruction does to
-// the tokens in the inputs is not decoded.
+// transaction they stand and however their mark is pushed: in a script, or in what an OP_RETURN output
+// pushes. What an instruction does to the tokens in the inputs is not decoded.
 var overlays = []struct {
 	name    string
-	matches func(m *marks, script []byte) bool
+	matches func(m *marks, script, returned []byte) bool
 }{
-	{"runestone", func(_ *marks, script []byte) bool {
+	{"runestone", func(_ *marks, script, _ []byte) bool {
 		return bytes.HasPrefix(script, []byte{txscript.OP_RETURN, txscript.OP_13})
 	}},
-	{"omni", func(_ *marks, script []byte) bool {
-		return bytes.HasPrefix(returned(script), []byte(markOmni)) || bytes.Equal(script, exodus)
+	{"omni", func(_ *marks, script, returned []byte) bool {
+		return bytes.HasPrefix(returned, []byte(markOmni)) || bytes.Equal(script, exodus)
 	}},
-	{"stacks", func(_ *marks, script []byte) bool {
-		return bytes.HasPrefix(returned(script), []byte(markStacks))
-	}},
+	{"stacks", func(_ *marks, _, returned []byte) bool { return bytes.HasPrefix(returned, []byte(markStacks)) }},
 	{"counterparty", (*marks).isCounterparty},
-	{"stamps", func(m *marks, script []byte) bool { // in what stands for a script hash, or for keys
+	{"stamps", func(m *marks, script, _ []byte) bool { // in what stands for a script hash, or for keys
 		return classify(script) == p2wsh && bytes.HasPrefix(script[4:], []byte(markStamps)) ||
 			classify(script) == bareMultisig && m.hides(markStamps, firstPush(script)[1:], 2)
 	}},
@@ -65,12 +63,12 @@ const maxNotes = 8
 // protocol returns the protocol that an output instructs, empty if it instructs none. Data that is
 // neither a note nor a digest, which proves a time, is for some program to act on.
 func (m *marks) protocol(script []byte) string {
+	data, whole := returnedData(script)
 	for _, protocol := range overlays {
-		if protocol.matches(m, script) {
+		if protocol.matches(m, script, data) {
 			return protocol.name
 		}
 	}
-	data, whole := returnedData(script)
 	if size := len(data); whole && (size == 0 || size == sha256.Size) {
 		return ""
 	}
@@ -92,25 +90,17 @@ func returnedData(script []byte) (data []byte, whole bool) {
 	}) && whole
 }
 
-// returned returns what an OP_RETURN output pushes first, by whatever opcode.
-func returned(script []byte) []byte {
-	if len(script) == 0 || script[0] != txscript.OP_RETURN {
-		return nil
-	}
-	return firstPush(script[1:])
-}
-
 // isCounterparty reports whether an output carries Counterparty's mark: at the start of OP_RETURN
 // data, or behind a length in what stands for a key hash, or for the first key of a multisig behind its
 // first byte.
-func (m *marks) isCounterparty(script []byte) bool {
+func (m *marks) isCounterparty(script, returned []byte) bool {
 	switch classify(script) {
 	case p2pkh:
 		return m.hides(markCounterparty, script[3:23], 1)
 	case bareMultisig:
 		return m.hides(markCounterparty, firstPush(script)[1:], 1)
 	}
-	return m.hides(markCounterparty, returned(script), 0)
+	return m.hides(markCounterparty, returned, 0)
 }
 
 // hides reports whether data has a mark at an offset, encrypted with RC4 under the id of the first

@@ -26,11 +26,10 @@ const batchTag = 255
 // if that is 1, 32 bytes. The signers of an authority that is a multisig account follow it.
 var tokenProgram = &program{name: "SPL Token", tagSize: 1, layouts: tokenLayouts(4), decode: decodeToken}
 
-func tokensMove(asset string) []template {
-	return []template{
-		moves("from", "to", asset, "amount"),
-		hook,
-	}
+func tokensMove(asset string, args ...string) []template {
+	tpl := moves("from", "to", asset, "amount")
+	tpl.args = args
+	return []template{tpl, hook}
 }
 
 // hook is the call that a transfer of Token-2022 may make to the mint's hook program,

@@ -78,8 +78,7 @@ var transferFee = map[uint32]*layout{
 		optional("withdraw authority", key("withdraw authority")), u16("fee in basis points"), tokens("maximum fee")).
 		does(sets("fee authority", "withdraw authority")...),
 	1: describe("TransferCheckedWithFee", "from, mint, to, !authority, signer*", checkedWithFee).
-		does(template{kind: chains.KindTransfer, from: "from", to: "to", asset: "mint", amount: "amount",
-			args: []string{"fee"}}, hook),
+		does(tokensMove("mint", "fee")...),
 	2: describe("WithdrawWithheldTokensFromMint", "mint, to, !withdraw authority, signer*").does(withheld...),
 	3: describe("WithdrawWithheldTokensFromAccounts", "mint, to, !withdraw authority, signer or source*",
 		u8("number of sources")).byAnySigner().does(withheld...),

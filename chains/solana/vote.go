@@ -27,9 +27,8 @@ var voteInitializes = []template{
 
 // earns gives what a validator earns to a party, unless that is the vote account itself.
 func earns(collector string) template {
-	tpl := gives("vote account", collector)
-	tpl.when = func(r *reader) bool { return !r.party(collector).Equal(r.party("vote account")) }
-	return tpl
+	return template{kind: chains.KindAuthority, account: "vote account", to: collector,
+		when: func(r *reader) bool { return !r.party(collector).Equal(r.party("vote account")) }}
 }
 
 // voteProgram maintains the accounts of validators. The number of an instruction is a

@@ -73,33 +73,6 @@ func TestPermissionsAreNumbered(t *testing.T) {
 	}
 }
 
-// TestDelegationLocks checks that a lock without a period lasts three days, and that a
-// period without a lock has no effect.
-func TestDelegationLocks(t *testing.T) {
-	for name, c := range map[string]struct {
-		fields []byte
-		want   string
-	}{
-		"lock":            {varintField(5, 1), "86400 [blocks of 3 seconds, the default: 3 days]"},
-		"lock and period": {join(varintField(5, 1), varintField(6, 9)), "9 []"},
-		"period":          {varintField(6, 9), "9 [without effect: not locked]"},
-		"neither":         {nil, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			raw := rawOf(57, join(lengthField(1, chaintest.Unhex(t, ownerHex)), varintField(3, leastStake), lengthField(4, chaintest.Unhex(t, otherHex)), c.fields))
-			got := ""
-			for _, field := range parse(t, raw).Summary().Fields {
-				if field.Label == "lock period" {
-					got = field.Value + " [" + field.Note + "]"
-				}
-			}
-			if got != c.want {
-				t.Errorf("lock period %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 // TestLockedUntil: resources that are delegated with a lock are a stake of the owner's until
 // the lock ends at the latest; without a lock, nothing is staked.
 func TestLockedUntil(t *testing.T) {

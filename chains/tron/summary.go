@@ -23,8 +23,6 @@ func (tx *transaction) Summary() chains.Summary {
 	switch tx.contract.number {
 	case numberPermissions:
 		tx.showPermissionIDs(contract)
-	case numberDelegate:
-		contract = showLock(contract, tx.values)
 	case numberTrigger:
 		contract = append(contract, tx.call(network.Pass()).Fields()...)
 	}
@@ -68,18 +66,6 @@ func (tx *transaction) showPermissionIDs(fields []chains.Field) {
 		})
 		fields[i].Fields = slices.Insert(rest, 1, shown)
 	}
-}
-
-func showLock(fields []chains.Field, values []value) []chains.Field {
-	locked, period := values[delegateLock].present(), values[delegatePeriod]
-	switch {
-	case locked && !period.present():
-		return append(fields, chains.Integer("lock period", defaultLock).WithNote("blocks of 3 seconds, the "+
-			"default: 3 days"))
-	case !locked && period.present():
-		fields[len(fields)-1].Note = "without effect: not locked"
-	}
-	return fields
 }
 
 func (tx *transaction) frameSummary() []chains.Field {
