@@ -86,8 +86,8 @@ type Effect struct {
 	Owners Parties
 
 	// Reached is set if the effect is by another signature and takes what our signature put
-	// into From in the same bytes. A deny judges it as if it were by our signature. It is
-	// derived and not part of the canonical form.
+	// into From in the same bytes, or lets it take. A deny judges it as if it were by our
+	// signature. It is derived and not part of the canonical form.
 	Reached bool
 
 	// Passage is set if To is no recipient, but an account that only passes on what it gets or

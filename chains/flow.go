@@ -122,6 +122,10 @@ func (f *flow) step(i int) {
 			slices.ContainsFunc(slices.Concat(f.ours, f.reached), func(p *purse) bool { return p.paysFor(e) })
 		return
 	}
+	e.Reached = e.By == ByOther && slices.ContainsFunc(f.list[:i], func(given Effect) bool { // by our permission
+		return given.Kind == KindApprove && given.By == BySigner && given.From.Equal(e.source()) &&
+			given.To.Equal(e.OtherSigner)
+	})
 	rest := e.Amount
 	for _, p := range slices.Concat(f.ours, f.reached) {
 		if most := rest.most(); most != nil && most.Sign() == 0 {

@@ -114,6 +114,9 @@ func TestPassages(t *testing.T) {
 			passed: []string{"1000000000 native incinerator"}, hazards: []string{solana.HazardBurn}, counted: "9000000000"},
 		"a wallet that pays on": {
 			calls: []instructionCall{paysSOL(ourKey, thiefKey, 5*oneSOL), paysSOL(thiefKey, dropped, 2*oneSOL), paysSOL(firstKey, dropped, 2*oneSOL)}, reached: []int{2}, counted: "5000000000"},
+		"a delegate who takes what we approve": {
+			calls: []instructionCall{call(sdk.TokenProgramID, nil, []byte{4}, u64(700)).with(ours, thiefKey, ourKey),
+				sendsToken(ours, theirs, thiefKey, 700)}, reached: []int{2}},
 		"a wallet that pays on what it was paid": {
 			calls: []instructionCall{paysSOL(ourKey, thiefKey, 5*oneSOL), paysSOL(thiefKey, nextKey, 2*oneSOL), paysSOL(nextKey, dropped, oneSOL)}, reached: []int{2, 3}},
 	} {
