@@ -8,6 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/txscript/v2"
 
+	"github.com/countersign-dev/countersign/internal/plaintext"
 	"github.com/countersign-dev/countersign/internal/texts"
 )
 
@@ -54,6 +55,7 @@ var exodus = func() []byte {
 type marks struct {
 	first [32]byte // the id of the first transaction that is spent
 	notes int      // the texts that were judged
+	said  []byte   // all of them, one after the other, as some services read them
 	key   []byte   // the start of the key stream under which marks are hidden, once it is known
 }
 
@@ -69,10 +71,11 @@ func (m *marks) protocol(script []byte) string {
 			return protocol.name
 		}
 	}
-	if size := len(data); whole && (size == 0 || size == sha256.Size) {
+	if size := len(data); whole && (size == 0 || size == sha256.Size && plaintext.Problem(data) != "") {
 		return ""
 	}
-	if m.notes++; whole && m.notes <= maxNotes && texts.IsNote(data) {
+	m.said = append(m.said, data...)
+	if m.notes++; whole && m.notes <= maxNotes && texts.IsNote(data) && texts.IsNote(m.said) {
 		return ""
 	}
 	return "an unknown protocol"

@@ -124,11 +124,11 @@ func TestTokenProtocolsWithValue(t *testing.T) {
 func TestNotATokenProtocol(t *testing.T) {
 	a := keyOf(t, secretOf(1)).PublicKey()
 	wrong := counterparty(t, []byte("CNTRPRTX\x02"))
-	for _, data := range []string{"CNTRPRTY\x02", string(wrong), "RSKT01" + strings.Repeat("\xab", 20), strings.Repeat("\xab", 20), strings.Repeat("a", 600)} {
+	for _, data := range []string{"CNTRPRTY\x02", string(wrong), "=:BTC.BTC:mallory:00000000000000", "RSKT01" + strings.Repeat("\xab", 20), strings.Repeat("\xab", 20), strings.Repeat("a", 600)} {
 		wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: append([]byte{txscript.OP_RETURN}, pushedBy([]byte(data))["OP_PUSHDATA2"]...)})
 	}
 	wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: []byte{txscript.OP_RETURN, txscript.OP_1}})
-	for _, data := range []string{"hello omni", "omn", "X", "xX2$", strings.Repeat("\xab", 32)} {
+	for _, data := range []string{"hello omni", "omn", "X", "xX2$", strings.Repeat("\xab", 32), "Thank you for the coffee, Anna!!"} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
 			p.Outputs = append(p.Outputs, bitcointest.Output{Script: bitcointest.Nulldata(data)})
 		})
@@ -140,7 +140,8 @@ func TestNotATokenProtocol(t *testing.T) {
 	wantHazards(t, raw, a)
 }
 
-// TestManyNotes: the ninth text of a transaction is not judged, and so is no note.
+// TestManyNotes: the ninth text of a transaction is not judged, and so is no note. Texts are judged together
+// too, as THORChain reads them.
 func TestManyNotes(t *testing.T) {
 	note := bitcointest.Output{Script: bitcointest.Nulldata("invoice 17")}
 	digest := bitcointest.Output{Script: bitcointest.Nulldata(strings.Repeat("\xab", 32))}
@@ -151,4 +152,6 @@ func TestManyNotes(t *testing.T) {
 	}
 	wantHazards(t, of(eight), a)
 	wantHazards(t, of(append(eight, note)), a, bitcoin.HazardBlindCall)
+	begins, ends := bitcointest.Nulldata("s"), bitcointest.Nulldata(":ETH.ETH:mallory")
+	wantHazards(t, of([]bitcointest.Output{{Script: begins}, {Script: ends}}), a, bitcoin.HazardBlindCall)
 }
