@@ -156,7 +156,7 @@ var assetContracts = []*contract{
 		count(3, "sell_token_quantity", "amount sold", tokenUnit),
 		token(4, "buy_token_id", "token bought"),
 		count(5, "buy_token_quantity", "least amount bought", tokenUnit)).where(checkTwoTokens),
-	newContract(53, "MarketCancelOrderContract", "cancel an order", doCancelOrder,
+	newContract(53, "MarketCancelOrderContract", "cancel an order", unstakes(chains.UnknownAsset(Name)),
 		owner(1),
 		blob(2, "order_id", "order")),
 }

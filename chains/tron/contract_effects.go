@@ -89,10 +89,6 @@ func (tx *transaction) sold(token int, bought chains.Asset) []chains.Effect {
 	}
 }
 
-func doCancelOrder(tx *transaction) []chains.Effect {
-	return []chains.Effect{tx.own(chains.KindUnstake, chains.UnknownAsset(Name), chains.UnknownQuantity(), tx.label(1))}
-}
-
 func doCreateContract(tx *transaction) []chains.Effect {
 	created := party(tx.createdAddress())
 	effect := chains.Effect{Kind: chains.KindCreate, From: tx.ownerParty, To: created, Path: "creates"}

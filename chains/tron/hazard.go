@@ -44,7 +44,7 @@ func (tx *transaction) hazards() evm.HazardList {
 			h.Add(HazardExpiredBeforeTimestamp, "expiration %d is not after timestamp %d", expiration, timestamp)
 		case expiration-timestamp > tx.limits.Lifetime.Milliseconds():
 			h.Add(HazardLongExpiration, "expires %s after its timestamp, the cap is %s",
-				milliseconds(expiration-timestamp), tx.limits.Lifetime)
+				time.UnixMilli(expiration).Sub(time.UnixMilli(timestamp)), tx.limits.Lifetime)
 		}
 		tx.feeHazard(&h, len(effects)-1)
 	})
@@ -57,14 +57,6 @@ func (s *signing) Hazards() []chains.Hazard {
 		h.Add(HazardForeignOwner, "the owner is %s, the key is at %s", owner, s.address)
 	}
 	return h
-}
-
-// milliseconds formats a span of time of any length.
-func milliseconds(span int64) string {
-	if span > int64(1<<63-1)/int64(time.Millisecond) {
-		return fmt.Sprintf("%d ms", span)
-	}
-	return (time.Duration(span) * time.Millisecond).String()
 }
 
 // feeHazard adds the hazard of the fee, which points at its effect.
