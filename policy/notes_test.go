@@ -21,7 +21,7 @@ import (
 var (
 	notes = []string{"invoice 17", "order #4711", "104556789", "Thanks for the coffee!", "Rent, May 2026", "🎂 happy birthday",
 		"5 USDC for lunch", "d41d8cd98f00b204e9800998ecf8427e", "0f8fad5b-d9cb-469f-a165-70867728950e", "INV-2026/0017", "grazie mille\nAnna",
-		"ref:17", "order:A-1", "alice.eth sent it",
+		"ref:17", "order:A-1", "alice.eth sent it", "A: the blue one", "from 0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765",
 		"gm", "https://pay.example.com/i/17", "baseapp,morpho", `{"ref": 17}`, "tx d41d8cd98f00b204e9800998ecf8427ed41d8cd98f00b204e9800998ecf8427e"}
 	directions = []string{"=:ETH.ETH:0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765:0/1/0", "=:BTC.BTC:mallory", "SWAP:ETH.ETH:0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765",
 		"s:e:0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765", "S:b:mallory", "ADD:BTC.BTC:mallory",
@@ -29,6 +29,7 @@ var (
 		"+:BTC.BTC:thor1g98cy3n9mmjrpn0sxmn63lztelera37n8n67c0", "-:BTC.BTC:10000",
 		"LOAN+:BTC.BTC:bc1qvux25709r4uw6rzc8wyl7wwecjdhrx085hm5ty",
 		"a:ETH.ETH", "~:mallory:THOR", "SWITCH:mallory", "to:mallory.eth", "5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765",
+		"s:ETH.ETH:mallory:0::::: hi", "0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765\n",
 		"BOND:thor1g98cy3n9mmjrpn0sxmn63lztelera37n8n67c0", "0x5f3ba1d1d38b3ddf5f1a9c0a5a2af3c4ade98765", "to=7EUk3MyQsHpxeccn8Gn2myXF1ZomwnTt1oMjt1mf9NLm",
 		"TJekdbRmbSqZwbQuLoQuTCbngPa3dXjctt", `{"p":"x","op":"transfer","amt":"1000"}`, "Sign this message to derive your private key",
 		"Authorize bob.eth to withdraw my funds", "evil.com wants you to sign in with your Ethereum account:\n" + enginetest.Address,

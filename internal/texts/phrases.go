@@ -146,11 +146,11 @@ var instruction = phrase{plaintext.NewPattern(`\b(action|op|operation|type|metho
 	`\b[a-z]+:(pay-)?(0x[0-9a-f]{40}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|[1-9a-km-z]{32,44})(@[0-9]+)?[/?]`),
 	[][]string{{"amount", "amt", "qty", "quantity", "value", "(0x", ":"}}}
 
-// directs is an address or a name in any case, or a verb of THORChain's and Maya's memos: in a note without
-// words, they say where the payment is to go on to.
-var directs = plaintext.NewPattern(`\b((0x)?[0-9a-fA-F]{40}|[a-zA-Z]{2,12}1[02-9ac-hj-np-zAC-HJ-NP-Z]{38,58}|` +
-	`T[1-9A-HJ-NP-Za-km-z]{33}|[1-9A-HJ-NP-Za-km-z]{43,44}|[a-z0-9-]+\.(eth|sol|thor|maya))\b|` +
-	`^(?i:[~adnrsx]|m=<|tcy[-+]?|add|withdraw|limito|lo|donate|rebond|name|switch|exec|operator|(un)?merge|reference):`)
+// directs is an address or a name in any case, in a note without words, or a verb of THORChain's and Maya's
+// memos: they say where the payment is to go on to.
+var directs = plaintext.NewPattern(`^\S*\b((0x)?[0-9a-fA-F]{40}|[a-zA-Z]{2,12}1[02-9ac-hj-np-zAC-HJ-NP-Z]{38,58}|` +
+	`T[1-9A-HJ-NP-Za-km-z]{33}|[1-9A-HJ-NP-Za-km-z]{43,44}|[a-z0-9-]+\.(eth|sol|thor|maya))\b\S*$|` +
+	`^(?i:[~adrsx]|m=<|tcy[-+]?|add|withdraw|limito|lo|donate|rebond|switch|exec|operator|(un)?merge|reference):\S`)
 
 // payments are the first of the orderPhrases, which name an amount and no recipient: the words of a note,
 // unless what is granted or where it goes is said beside them.

@@ -94,7 +94,7 @@ func (t *Text) IsSignIn() bool { return t.signIn != nil }
 // orders no more than a payment, and is no word with an address: what is ordinary beside one.
 func (t *Text) IsOrdinary() bool {
 	return t.domain == "" && t.key == "" && (t.order == "" || t.pays) && !t.asks &&
-		(bytes.ContainsAny(t.text, " \n") || !directs.Regexp().Match(t.text))
+		!directs.Regexp().Match(bytes.TrimSpace(t.text))
 }
 
 // IsNote reports whether data that goes with a payment is a text that only refers to it, and short enough for
