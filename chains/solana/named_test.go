@@ -90,8 +90,8 @@ func eachSample(check func(s sample)) {
 	walk(configProgram, storeLayout)
 }
 
-// TestEveryAccountIsNamed checks that every account with a meaning is a member or an argument
-// of an effect, and stands in its sentence. Those without one sign, are recognized by the
+// TestEveryAccountIsNamed checks that every account and every argument with a meaning is a member or an
+// argument of an effect, and stands in its sentence. Those without one sign, are recognized by the
 // program by their address, or come behind those that have a name.
 func TestEveryAccountIsNamed(t *testing.T) {
 	named := 0
@@ -121,11 +121,33 @@ func TestEveryAccountIsNamed(t *testing.T) {
 			}
 			named++
 		}
+		for _, v := range r.values {
+			if v.text() != "" && len(effects) > 0 && !slices.Contains(saysNothing, v.label) && !s.layout.has(v.label) &&
+				!strings.Contains(forms, `{"name":"`+v.label+`"`) {
+				t.Errorf("%s %s: argument %s is not said:\n%s", s.program.name, s.layout.name, v.label, sentences)
+			}
+		}
 	})
 	if named < 1000 {
 		t.Errorf("only %d accounts", named)
 	}
 }
+
+// has reports whether an argument is a member of one of the layout's effects.
+func (l *layout) has(argument string) bool {
+	return slices.ContainsFunc(l.effects, func(tpl template) bool {
+		return slices.Contains([]string{tpl.from, tpl.to, tpl.account, tpl.asset, tpl.amount, tpl.each}, argument)
+	})
+}
+
+// saysNothing are the arguments that need not be said: decimals, which the program compares, what addresses are
+// derived from, proofs of encrypted amounts, and numbers of what is stored.
+var saysNothing = []string{"decimals", "base", "seed", "bump seed", "recent slot", "from seed", "from owner",
+	"authority seed", "authority owner", "number of sources", "proof instruction offset", "equality proof instruction offset",
+	"validity proof instruction offset", "range proof instruction offset", "fee sigma proof instruction offset",
+	"fee validity proof instruction offset", "new decryptable balance", "amount for the auditor, low",
+	"amount for the auditor, high", "lockup until", "lockup until epoch", // of no lockup, which is 0
+	"buffer number", "vault", "final hash", "final size", "transaction number", "draft", "ephemeral signers"}
 
 // checkLabels checks that no field of the instruction has the label of another one: rules would
 // see a value that people do not.

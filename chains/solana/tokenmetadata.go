@@ -56,8 +56,8 @@ func makesMetadata(by string) []template {
 	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance,
 		by:   "payer",
 		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(mostAccountData*2) + metadataCost) }}
-	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority",
-		by: by}}
+	return []template{cost, settings("metadata"),
+		{kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
 }
 
 // makesEdition creates a master edition, which alone can mint and freeze from then on.
@@ -257,7 +257,7 @@ var delegates = func() map[uint32]*layout {
 		l.effects = []template{hands(controlOf(role), "authority", "delegate"), paysFor("delegate record or none")}
 		if tokenDelegates[role] {
 			l.effects = []template{{kind: chains.KindApprove, from: "token or none", to: "delegate", asset: "mint",
-				amount: "amount"}, paysFor("token record or none")}
+				amount: "amount", args: []string{"locked address"}}, paysFor("token record or none")}
 		}
 		if role == "Utility" {
 			l.effects = append(l.effects, givesAny("token or none", "master edition or none"))
