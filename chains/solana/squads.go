@@ -78,9 +78,9 @@ var squadsLayouts = []*layout{
 		does(pays("creator", "multisig", mostAccountData+maxTransaction),
 			template{kind: chains.KindTransfer, from: "creator", to: "treasury", asset: native, amount: unstated,
 				by: "creator"},
-			givesAny("multisig", "config authority"), joins(""), settings("multisig")),
+			givesAny("multisig", "config authority"), joins("")),
 	describe("multisig_add_member", byConfigAuthority, squadsMember, squadsMemo).
-		does(joins("config authority"), settings("multisig"), extraRent),
+		does(joins("config authority"), extraRent),
 	describe("multisig_remove_member", byConfigAuthority, key("removed member"), squadsMemo).does(governsSquad...),
 	describe("multisig_set_time_lock", byConfigAuthority, u32("time lock in seconds"), squadsMemo).
 		does(governsSquad...),
@@ -90,7 +90,7 @@ var squadsLayouts = []*layout{
 	describe("multisig_set_rent_collector", byConfigAuthority, optional("rent collector", key("rent collector")),
 		squadsMemo).does(settings("multisig"), extraRent),
 	describe("multisig_add_spending_limit", "multisig, !config authority, spending limit, !rent payer, system program",
-		key("create key"), spendingLimit, squadsMemo).does(spends, settings("multisig"), stores("spending limit")),
+		key("create key"), spendingLimit, squadsMemo).does(spends, stores("spending limit")),
 	describe("multisig_remove_spending_limit", "multisig, !config authority, spending limit, rent collector",
 		squadsMemo).does(settings("multisig"), sends("spending limit", "rent collector", wholeBalance)),
 	describe("config_transaction_create", "multisig, transaction"+storesFor, squadsActions, squadsMemo).

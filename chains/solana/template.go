@@ -73,13 +73,13 @@ func (r *reader) effects(list []effect) []effect {
 }
 
 // complete adds to the instruction's effects what none of them has as a member: to the first
-// one the accounts that have a meaning, and to the first change of settings the arguments,
-// which are what is set. An account that is not known is unresolved in any case.
+// one the accounts that have a meaning, and to the first change of settings, or account that is
+// created, the arguments, which are what is set. An account that is not known is unresolved in any case.
 func (r *reader) complete(effects []effect, applied []*template) {
 	named := func(name string) bool {
 		return slices.ContainsFunc(applied, func(tpl *template) bool {
 			return name == tpl.from || name == tpl.to || name == tpl.account || name == tpl.asset ||
-				name == tpl.amount || name == tpl.each
+				name == tpl.amount || name == tpl.each || slices.Contains(tpl.args, name)
 		})
 	}
 	first := &effects[0]
@@ -95,7 +95,8 @@ func (r *reader) complete(effects []effect, applied []*template) {
 			r.addArg(first, given.name, given.party().String())
 		}
 	}
-	set := slices.IndexFunc(effects, func(e effect) bool { return e.Kind == chains.KindSettings })
+	set := slices.IndexFunc(effects,
+		func(e effect) bool { return e.Kind == chains.KindSettings || e.Kind == chains.KindCreate })
 	for i := 0; set >= 0 && i < len(r.values); i++ {
 		if v := &r.values[i]; !named(v.label) {
 			r.addArg(&effects[set], v.label, v.text())

@@ -56,8 +56,8 @@ func makesMetadata(by string) []template {
 	cost := template{kind: chains.KindCreate, from: "payer", to: "metadata", asset: native, amount: wholeBalance,
 		by:   "payer",
 		with: func(_ *reader, e *effect) { e.Amount = chains.AtMostUint(rent(mostAccountData*2) + metadataCost) }}
-	return []template{cost, settings("metadata"),
-		{kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority", by: by}}
+	return []template{cost, {kind: chains.KindAuthority, from: by, account: "metadata", to: "update authority",
+		by: by}}
 }
 
 // makesEdition creates a master edition, which alone can mint and freeze from then on.
