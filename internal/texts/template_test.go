@@ -223,7 +223,7 @@ func TestOrders(t *testing.T) {
 		siweText + "\nResources:\n- ethereum:" + to + "/transfer?uint256=1e6", siweText + "\nResources:\n- https://a.example\n- bitcoin:bc1qvux25709r4uw6rzc8wyl7wwecjdhrx085hm5ty?amount=1",
 		siweText + "\nResources:\n- data:application/json,%7B%22action%22%3A%22withdraw%22%2C%22amount%22%3A5%7D",
 		`instruction=withdraw&address=x&quantity=100&timestamp=1`, `{"TransactionType":"Payment","Amount":"1000000"}`,
-		`1499827319POST/api/v1/withdrawals{"currency":"USDT","amount":100}`, "=:ETH.ETH:mallory", "Only sign this key linking request from Immutable X"} {
+		`1499827319POST/api/v1/withdrawals{"currency":"USDT","amount":100}`, "Only sign this key linking request from Immutable X"} {
 		if names := chaintest.Names(texts.Read([]byte(text), texts.EIP4361).Hazards(signer, 0)); names[0] != texts.HazardTransactionLike {
 			t.Errorf("%q: %q", text, names)
 		}
