@@ -31,6 +31,13 @@ var unlisted = map[string]string{
 	"WETH on 7777777":                            "the same",
 	"WETH on 34443":                              "a predeploy of the OP stack; defolym3/do3-sdk-core, weth9.ts",
 	"WETH on 534352":                             "baseswapfi/sdk-core, weth9.ts",
+	"WS on 146":                                  "roycoprotocol/royco-sdk, token map",
+	"WETH on 2741":                               "ProjectOpenSea/opensea-js, getNativeWrapTokenAddress",
+	"WMON on 143":                                "the same",
+	"WFLOW on 747":                               "the same",
+	"WSEI on 1329":                               "the same",
+	"WAPE on 33139":                              "the same",
+	"WBERA on 80094":                             "the same",
 
 	// Contracts that anyone can drive.
 	"Multicall on 1":                     "makerdao/multicall, README",

@@ -38,7 +38,7 @@ func TestCameraPicture(t *testing.T) {
 	got, want := svgTexts(content), svgTexts(drawn)
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
-			t.Fatalf("line %d of %s is not what the commands print: record it again with COUNTERSIGN_UPDATE=1 go test ./internal/cli -run TestCameraPicture\nit has %q\nwant   %q",
+			t.Fatalf("line %d of %s is not what the commands print: record it again with COUNTERSIGN_UPDATE=1 go test ./internal/cli/sign -run TestCameraPicture\nit has %q\nwant   %q",
 				i+1, cameraPicture, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 		}
 	}
