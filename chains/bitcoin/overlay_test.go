@@ -128,7 +128,8 @@ func TestNotATokenProtocol(t *testing.T) {
 		wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: append([]byte{txscript.OP_RETURN}, pushedBy([]byte(data))["OP_PUSHDATA2"]...)})
 	}
 	wantProtocol(t, "an unknown protocol", bitcointest.Output{Script: []byte{txscript.OP_RETURN, txscript.OP_1}})
-	for _, data := range []string{"hello omni", "omn", "X", "xX2$", strings.Repeat("\xab", 32), "Thank you for the coffee, Anna!!"} {
+	for _, data := range []string{"hello omni", "omn", "X", "xX2$", strings.Repeat("\xab", 32),
+		"Thank you for the coffee, Anna!!"} {
 		raw := spoil(t, func(p *bitcointest.PSBT) {
 			p.Outputs = append(p.Outputs, bitcointest.Output{Script: bitcointest.Nulldata(data)})
 		})

@@ -121,7 +121,7 @@ func TestDemoPicture(t *testing.T) {
 	got, want := strings.Split(string(content), "\n"), strings.Split(string(drawn), "\n")
 	for i := range 4 + 20 { // 4 lines of head
 		if i >= len(got) || svgVaries.ReplaceAllString(got[i], "…") != svgVaries.ReplaceAllString(want[i], "…") {
-			t.Fatalf("line %d of %s is not what the demo prints: draw it again with COUNTERSIGN_UPDATE=1 go test ./internal/cli -run TestDemoPicture\nwant %s", i+1, path, want[i])
+			t.Fatalf("line %d of %s is not what the demo prints: draw it again with COUNTERSIGN_UPDATE=1 go test ./internal/cli/sign -run TestDemoPicture\nwant %s", i+1, path, want[i])
 		}
 	}
 	if err := xml.Unmarshal(content, new(struct{ XMLName xml.Name })); err != nil {
