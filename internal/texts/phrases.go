@@ -150,8 +150,8 @@ var instruction = phrase{plaintext.NewPattern(`\b(action|op|operation|type|metho
 // memos: they say where the payment is to go on to.
 var directs = plaintext.NewPattern(`^\S*\b((0x)?[0-9a-fA-F]{40}|[a-zA-Z]{2,12}1[02-9ac-hj-np-zAC-HJ-NP-Z]{38,58}|` +
 	`T[1-9A-HJ-NP-Za-km-z]{33}|[1-9A-HJ-NP-Za-km-z]{43,44}|[a-z0-9-]+\.(eth|sol|thor|maya))\b\S*$|` +
-	`^(?i:[~=+adnrsx-]|m?=<|([$]|tcy|loan|trade|secure|pool)[+-]|tcy|swap|add|wd|withdraw|limito|lo|(un|re)?bond|leave|` +
-	`donate|switch|exec|operator|(un)?merge|reference):\S`)
+	`^(?i:[~=+adnrsx-]|m?=<|([$]|tcy|loan|trade|secure|pool)[+-]|tcy|swap|add|wd|withdraw|limito|lo|(un|re)?bond|` +
+	`leave|donate|switch|exec|operator|(un)?merge|reference):\S`)
 
 // payments are the first of the orderPhrases, which name an amount and no recipient: the words of a note,
 // unless what is granted or where it goes is said beside them.
