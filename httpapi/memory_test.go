@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"testing"
@@ -173,13 +174,13 @@ func doNotRead(t *testing.T, f *enginetest.Fixture, path, query string, clients 
 	}
 }
 
-// watchMemory sends the largest heap size it has seen once the context ends.
+// watchMemory sends the most memory that a collection has found in use, once the context ends.
 func watchMemory(ctx context.Context, peak chan<- uint64) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	var most uint64
 	for {
-		var seen runtime.MemStats
-		runtime.ReadMemStats(&seen)
-		most = max(most, seen.HeapInuse)
+		metrics.Read(live)
+		most = max(most, live[0].Value.Uint64())
 		if ctx.Err() != nil {
 			peak <- most
 			return

@@ -25,7 +25,8 @@ func (tx *transaction) effects(pass *evm.Pass) []chains.Effect {
 		effects = tx.callEffects(pass)
 	} else {
 		effects = tx.contract.effects(tx)
-		if first := &effects[0]; first.Args == nil && first.Kind != chains.KindCreate {
+		moves := tx.contract.number == numberTransfer || tx.contract.number == numberTransferAsset // and no more
+		if first := &effects[0]; !moves && first.Args == nil && first.Kind != chains.KindCreate {
 			first.Args = tx.unsaid(effects)
 		}
 	}
