@@ -144,7 +144,7 @@ func longBody(f *enginetest.Fixture, spaces, number int) string {
 // doNotRead makes clients send a query and read nothing of the answer, and checks that the
 // server's memory stays bounded.
 func doNotRead(t *testing.T, f *enginetest.Fixture, path, query string, clients int) {
-	const bound = 256 << 20
+	const bound = 128 << 20
 	// What counts is what the server holds, not how late garbage is collected.
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(bound * 3 / 4))
 	var answered sync.WaitGroup
