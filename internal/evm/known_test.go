@@ -124,3 +124,20 @@ func TestKnownAddressesAgainstPublicLists(t *testing.T) {
 	}
 	t.Logf("%d contracts at %d addresses; %d are in no list", len(found), len(contracts()), len(unlisted))
 }
+
+// TestFunctionsOfWETH: what is read at WETH is what WETH has. It takes any other call for a deposit, and
+// does nothing of what its name says. What is read as it claims needs a permission anywhere.
+func TestFunctionsOfWETH(t *testing.T) {
+	network := &Network{ID: "eip155:1", ChainID: 1}
+	var read []string
+	for selector := range functions() {
+		if f := network.functionAt(hexAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), selector); f != nil && f.at != asClaimed {
+			read = append(read, f.signature)
+		}
+	}
+	slices.Sort(read)
+	if want := []string{"approve(address,uint256)", "deposit()", "transfer(address,uint256)",
+		"transferFrom(address,address,uint256)", "withdraw(uint256)"}; !slices.Equal(read, want) {
+		t.Errorf("%q, want %q", read, want)
+	}
+}

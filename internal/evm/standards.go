@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/chains"
@@ -297,8 +296,9 @@ func (n *Network) functionAt(code Address, selector [4]byte) *function {
 		}
 	}
 	for _, f := range functions()[selector] {
-		// WETH takes calls of functions that it does not have, and does nothing.
-		lacks := f.at == atAny && !strings.HasPrefix(f.standard, "ERC-20") && n.isKnown(code, atWETH)
+		// WETH takes calls of functions that it does not have, and does nothing. Of these it has three.
+		has := f.standard == "ERC-20 or ERC-721" || f.signature == "transfer(address,uint256)"
+		lacks := f.at == atAny && !has && n.isKnown(code, atWETH)
 		if f.at == atAny && !lacks || f.at == asClaimed || n.isKnown(code, f.at) {
 			return f
 		}
