@@ -41,7 +41,8 @@ missing() {
 	wants 'command -v jq' jq jq jq jq jq
 	wants 'command -v zbarimg' zbarimg zbar-tools zbar-tools zbar zbar
 	[ "$(uname)" != Linux ] || wants 'command -v qemu-aarch64-static' qemu-aarch64-static qemu-user-static qemu-user-static qemu-aarch64 ''
-	wants 'command -v chromium' chromium chromium chromium chromium chromium
+	# Debian has it without windows, too.
+	wants 'command -v chromium-headless-shell || command -v chromium' chromium chromium-headless-shell chromium chromium chromium
 	wants 'command -v openssl' openssl openssl openssl openssl openssl
 	wants 'command -v ssh-keygen' ssh-keygen openssh-client openssh openssh-keygen openssh
 	wants 'command -v softhsm2-util' softhsm2-util softhsm2 softhsm softhsm softhsm

@@ -2,12 +2,16 @@ package browser_test
 
 import (
 	"context"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 
@@ -17,22 +21,56 @@ import (
 // patience is the time after which a test fails because its page hangs.
 const patience = 3 * time.Minute
 
-// newBrowser starts Chromium with a new profile, from which tabs are created.
-func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
+// chromium is started by the first test that needs it, and ends after the last one: to start it
+// takes longer than most tests. evil.example is the name of an attacker, who has rebound it.
+var chromium struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if chromium.ctx != nil {
+		_ = chromedp.Cancel(chromium.ctx)
+		chromium.end()
+	}
+	os.Exit(code)
+}
+
+// newBrowser returns a browser without history, storage or passkeys, in which tabs are created: a
+// browser context of Chromium, which shares nothing with another.
+func newBrowser(t *testing.T) context.Context {
 	t.Helper()
 	testenv.Slow(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(testenv.Tool(t, "chromium")),
-		chromedp.UserDataDir(t.TempDir()),
-		chromedp.WindowSize(1000, 900),
-		chromedp.WSURLReadTimeout(patience),
-		chromedp.Flag("lang", "en-US"),
-		chromedp.NoSandbox, // root and containers have no sandbox, and only our own page is opened
-	)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	if chromium.ctx == nil {
+		program := "chromium-headless-shell" // of Debian: the same engine without windows, a quarter of the work
+		if _, err := exec.LookPath(program); err != nil {
+			program = "chromium"
+		}
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(testenv.Tool(t, program)),
+			chromedp.WindowSize(1000, 900),
+			chromedp.WSURLReadTimeout(patience),
+			chromedp.Flag("lang", "en-US"),
+			chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"),
+			chromedp.NoSandbox, // root and containers have no sandbox, and only our own page is opened
+		)
+		ctx, end := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, _ = chromedp.NewContext(ctx)
+		if err := chromedp.Run(ctx); err != nil {
+			end()
+			t.Fatal(err)
+		}
+		chromium.ctx, chromium.end = ctx, end
+	}
+	process := cdp.WithExecutor(chromium.ctx, chromedp.FromContext(chromium.ctx).Browser)
+	id, err := target.CreateBrowserContext().Do(process)
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = target.DisposeBrowserContext(id).Do(process) })
+	_, err = target.CreateTarget("about:blank").WithBrowserContextID(id).WithNewWindow(true).Do(process) // tabs need one
+	testenv.Must(t, err)
+	ctx, cancel := chromedp.NewContext(chromium.ctx, chromedp.WithExistingBrowserContext(id))
 	t.Cleanup(cancel)
-	ctx, cancelBrowser := chromedp.NewContext(ctx)
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancelBrowser() })
 	testenv.Must(t, chromedp.Run(ctx))
 	return ctx
 }

@@ -95,7 +95,7 @@ func TestPagesCannotSign(t *testing.T) {
 		_, _ = io.WriteString(w, "<title>page</title>")
 	}))
 	t.Cleanup(elsewhere.Close)
-	browser := newBrowser(t, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
+	browser := newBrowser(t)
 	_, port, err := net.SplitHostPort(target.server.Listener.Addr().String())
 	testenv.Must(t, err)
 	for from, url := range map[string][2]string{
@@ -103,8 +103,8 @@ func TestPagesCannotSign(t *testing.T) {
 		"localhost":      {elsewhere.URL + "/page", "http://localhost:" + port + "/"},
 		"rebound name":   {"http://evil.example:" + port + "/page", "http://evil.example:" + port + "/"},
 	} {
+		page := newTab(t, browser, true)
 		for name, attack := range attacks {
-			page := newTab(t, browser, true)
 			page.run(chromedp.Navigate(url[0]))
 			read := evaluate[string](page, fmt.Sprintf(`(async () => { const url = %s, body = %s; try { return String(await %s); } catch (e) { return ""; } })()`, quote(url[1]), quote(rpcBody), attack))
 			if strings.Contains(read, "result") || strings.Contains(read, "0x02") {
