@@ -51,7 +51,7 @@ ci: test-deps builds nocgo 386 race kms long poolers
 
 # The tests that test leaves out: they build the released program or one for another architecture,
 # kill a program again and again, or draw long. make reproducible runs TestReleasedBinary with the released one.
-LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$|^TestTaggedModules$$|^TestMoveKilled$$|^TestRightsOfKubernetes$$|^TestKubernetesStepByStep$$|^TestContainerStepByStep$$|^TestStatement$$
+LONG = ^TestVectorsOnARM64$$|^TestKilledImport$$|^TestSignWithVotesKilled$$|^TestWindows$$|^TestFailingDisk$$|^TestHammeredLimitOfNodesKilled$$|^TestURLoss$$|^TestPackages$$|^TestImage$$|^TestTaggedModules$$|^TestMoveKilled$$|^TestRightsOfKubernetes$$|^TestKubernetesStepByStep$$|^TestContainerStepByStep$$|^TestStatement$$|^TestKilledMigration$$|^TestLogDrillKilled$$
 
 # Runs them.
 long:
