@@ -5,12 +5,15 @@
 package faultproxy
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,33 +95,42 @@ type Proxy struct {
 	control *[words]uint32
 }
 
-// Build compiles a module that forwards to the one at a path.
+// Build returns a module that forwards to the one at a path. It is compiled once for all tests of a
+// package: it reads the path, and the faults, from files beside itself.
 func Build(t testing.TB, target string) *Proxy {
 	t.Helper()
-	folder := t.TempDir()
-	module := filepath.Join(folder, "faultproxy.so")
-	testenv.Write(t, filepath.Join(folder, "proxy.c"), source)
+	testenv.Tool(t, "gcc")
+	compiled, err := compile()
+	testenv.Must(t, err)
+	module := filepath.Join(t.TempDir(), "faultproxy.so")
+	testenv.Write(t, module, compiled)
 	testenv.Write(t, module+".target", []byte(target+"\n"))
 	testenv.Write(t, module+".control", make([]byte, words*binary.Size(uint32(0))))
-	command := exec.CommandContext(t.Context(), testenv.Tool(t, "gcc"), "-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas",
-		"-shared", "-fPIC", "-I", headers(t), "-o", module, filepath.Join(folder, "proxy.c"), "-ldl", "-lpthread")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
 	return &Proxy{Module: module, control: mapControl(t, module+".control")}
 }
 
-// headers returns the directory with miekg/pkcs11's copy of the PKCS#11 headers.
-func headers(t testing.TB) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/miekg/pkcs11")
-	command.Dir = testenv.Root()
-	out, err := command.Output()
+// compile needs miekg/pkcs11's copy of the PKCS#11 headers.
+var compile = sync.OnceValues(func() ([]byte, error) {
+	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/miekg/pkcs11")
+	list.Dir = testenv.Root()
+	headers, err := list.Output()
 	if err != nil {
-		t.Fatalf("go list -m github.com/miekg/pkcs11: %v", err)
+		return nil, fmt.Errorf("go list -m github.com/miekg/pkcs11: %w", err)
 	}
-	return strings.TrimSpace(string(out))
-}
+	folder, err := os.MkdirTemp("", "faultproxy")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	module := filepath.Join(folder, "faultproxy.so")
+	gcc := exec.Command("gcc", "-std=gnu11", "-O1", "-Wall", "-Werror", "-Wno-unknown-pragmas",
+		"-shared", "-fPIC", "-I", strings.TrimSpace(string(headers)), "-o", module, "-xc", "-", "-ldl", "-lpthread")
+	gcc.Stdin = bytes.NewReader(source)
+	if out, err := gcc.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("gcc: %w\n%s", err, out)
+	}
+	return os.ReadFile(module)
+})
 
 func mapControl(t testing.TB, path string) *[words]uint32 {
 	t.Helper()
