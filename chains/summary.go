@@ -16,7 +16,7 @@ const summarySchema = "countersign.summary/2"
 // summaryTables is the version of the tables that decode effects and fields. It is part
 // of the canonical form, so that machines that decode differently report a difference in
 // version and not in the transaction.
-const summaryTables = 10
+const summaryTables = 11
 
 // MaxSummaryBytes is the length of the longest byte string that a summary holds whole.
 // Of a longer one it holds the first MaxSummaryBytes, and the SHA-256 of all bytes.

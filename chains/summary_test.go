@@ -30,7 +30,7 @@ var canonical = chains.Summary{Chain: "ethereum", Fields: []chains.Field{
 	chains.List("nothing"),
 }}
 
-const canonicalForm = `{"schema":"countersign.summary/2","tables":10,"chain":"ethereum","effects":[],"fields":[` +
+const canonicalForm = `{"schema":"countersign.summary/2","tables":11,"chain":"ethereum","effects":[],"fields":[` +
 	`{"label":"text","type":"text","value":"<a href=\"x\">&amp;\\ é 中 \u2028"},` +
 	`{"label":"address","type":"address","value":"0x08d2b0a37F869FF76BACB5Bab3278E26ab7067B7"},` +
 	`{"label":"amount","type":"amount","value":"1606938044258990275541962092341162602522202993782792835301376","decimals":18,"symbol":"ETH","note":"unlimited"},` +
@@ -60,7 +60,7 @@ func TestSummaryCanonicalForm(t *testing.T) {
 
 func TestSummaryEmpty(t *testing.T) {
 	form, err := chains.Summary{Chain: "x"}.MarshalJSON()
-	if want := `{"schema":"countersign.summary/2","tables":10,"chain":"x","effects":[],"fields":[]}`; err != nil || string(form) != want {
+	if want := `{"schema":"countersign.summary/2","tables":11,"chain":"x","effects":[],"fields":[]}`; err != nil || string(form) != want {
 		t.Errorf("%s, %v, want %s", form, err, want)
 	}
 }
