@@ -22,7 +22,7 @@ const (
 // mostOver120 and mostOver140 are the lines of all packages that are longer than so many columns. They
 // may only become fewer.
 const (
-	mostOver120 = 570
+	mostOver120 = 569
 	mostOver140 = 0
 )
 
