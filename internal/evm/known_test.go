@@ -38,11 +38,11 @@ var unlisted = map[string]string{
 	"WSEI on 1329":                               "the same",
 	"WAPE on 33139":                              "the same",
 	"WBERA on 80094":                             "the same",
-	"WMNT on 5000":                               "IQAIcom/mcp-debank, chains.ts: DeBank's list of chains",
+	"WMNT on 5000":                               "DeBank's list of chains, as copied by IQAIcom/mcp-debank at c2c626ea, chains.ts",
 	"WCRO on 25":                                 "the same",
 	"WPLS on 369":                                "the same",
 	"WGLMR on 1284":                              "the same",
-	"WKAIA on 8217":                              "Kaia's documentation, gasless transactions",
+	"WKAIA on 8217":                              "Kaia's documentation of the gas-free swap of USDT to KAIA",
 
 	// Contracts that anyone can drive.
 	"Multicall on 1":                     "makerdao/multicall, README",
